@@ -1,0 +1,1 @@
+"""Bytes to spans, without input or output: framing, recognition, and one module a format."""

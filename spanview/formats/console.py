@@ -1,0 +1,258 @@
+"""The JSON of the OpenTelemetry SDK's console exporter, in all spellings from SDK 1.0.0rc1 on.
+
+Source: `ReadableSpan.to_json` of opentelemetry-sdk. Ids are written with or without `0x`, the resource flat (up to
+1.11) or nested, `trace_state` as the repr of a list of Python, a start time of zero as null.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from operator import le
+from sys import byteorder
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from spanview.formats.rows import Columns, join_columns
+from spanview.model.ids import (
+    SPAN_ID_DIGITS,
+    TRACE_ID_DIGITS,
+    UNUSABLE,
+    format_span_id,
+    format_trace_id,
+    parse_id,
+)
+from spanview.model.problems import Warnings
+from spanview.model.span import (
+    KIND_NAMES,
+    KIND_UNSPECIFIED,
+    STATUS_NAMES,
+    Event,
+    Link,
+    Resource,
+    Source,
+    Span,
+    Status,
+)
+from spanview.model.times import NO_TIME, parse_sdk_times, parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_KINDS: Final = {spelling: value for value, name in enumerate(KIND_NAMES) for spelling in (f"SpanKind.{name}", name)}
+_STATUSES: Final = {
+    spelling: value for value, name in enumerate(STATUS_NAMES) for spelling in (name, f"StatusCode.{name}")
+}
+_TRACE_STATE_ENTRY: Final = re.compile(r"\{key=([^,}]*), value=([^}]*)\}")
+_NO_END: Final = int(Warnings.NO_END)
+_NEGATIVE: Final = int(Warnings.NEGATIVE_DURATION)
+_BAD_ID: Final = int(Warnings.BAD_ID)
+_ODD_VALUE: Final = int(Warnings.ODD_VALUE)
+_NO_PARENT: Final = "0x" + "0" * SPAN_ID_DIGITS
+_FEW: Final = 8
+"""So few spans are converted one by one when one of them isn't as the SDK writes it."""
+
+_Row: TypeAlias = tuple[int, int, int, int, int, str, str, int, int, int]
+"""One span's values, in the order of `Columns`."""
+
+
+def is_span(value: Any) -> bool:
+    """Tell whether a decoded document is a span of this format, and no event, link or foreign object."""
+    return (
+        isinstance(value, dict)
+        and "name" in value
+        and isinstance(value.get("context"), dict)
+        and not value.keys().isdisjoint(("start_time", "end_time", "kind", "parent_id"))
+    )
+
+
+def columns_of(spans: Sequence[dict[str, Any]]) -> Columns:
+    """Return the columns of documents for which `is_span` holds.
+
+    They are converted field by field for all spans at once. Where one of them isn't as the SDK writes it, its
+    neighbours go through `_row_with_care` with it, which comes to the same for every document.
+    """
+    parts: list[Columns] = []
+    pending = [spans] if spans else []
+    while pending:
+        part = pending.pop()
+        try:
+            parts.append(_columns_at_once(part))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            if len(part) <= _FEW:
+                parts.append(Columns(*zip(*map(_row_with_care, part), strict=True)))
+            else:
+                half = len(part) // 2
+                pending += [part[half:], part[:half]]
+    return parts[0] if len(parts) == 1 else join_columns(parts)
+
+
+def _columns_at_once(spans: Sequence[dict[str, Any]]) -> Columns:
+    contexts = [span["context"] for span in spans]
+    trace_ids = _ids_at_once([context["trace_id"] for context in contexts], TRACE_ID_DIGITS)
+    span_ids = _ids_at_once([context["span_id"] for context in contexts], SPAN_ID_DIGITS)
+    parent_ids = _ids_at_once([span["parent_id"] or _NO_PARENT for span in spans], SPAN_ID_DIGITS)
+    starts = parse_sdk_times([span["start_time"] for span in spans])
+    ends = parse_sdk_times([span["end_time"] for span in spans])
+    resources = [span["resource"] for span in spans]
+    services = [resource.get("attributes", resource).get("service.name", "") for resource in resources]
+    names = [span["name"] for span in spans]
+    kinds = [_KINDS[span["kind"]] for span in spans]
+    statuses = [_STATUSES[span["status"]["status_code"]] for span in spans]
+    is_usual = (
+        all(trace_ids)
+        and all(span_ids)
+        and all(map(le, starts, ends))
+        and {*map(type, names), *map(type, services)} == {str}
+        and {type(span["attributes"]) for span in spans} == {dict}
+        and {type(span[key]) for span in spans for key in ("events", "links")} == {list}
+    )
+    if not is_usual:
+        raise ValueError
+    no_warnings = [0] * len(spans)
+    return Columns(trace_ids, span_ids, parent_ids, starts, ends, names, services, kinds, statuses, no_warnings)
+
+
+def _ids_at_once(texts: list[str], digits: int) -> list[int]:
+    """Return ids that are all written with `0x` and all their digits; anything else is a ValueError."""
+    width = digits + 2
+    if {*map(len, texts)} != {width}:
+        raise ValueError
+    raw = bytes.fromhex("".join(texts).replace("0x", ""))
+    # fromhex passes over blanks: with one of them the size is another.
+    if len(raw) * 2 != digits * len(texts):
+        raise ValueError
+    words = array("Q", raw)
+    if byteorder == "little":
+        words.byteswap()
+    if digits == SPAN_ID_DIGITS:
+        return words.tolist()
+    return [high << 64 | low for high, low in zip(words[::2], words[1::2], strict=True)]
+
+
+def _row_with_care(span: dict[str, Any]) -> _Row:
+    """Return the columns of a span in any spelling, with a warning for what is unusable in it."""
+    warnings = 0
+    context = span["context"]
+    trace_id = parse_id(context.get("trace_id"), TRACE_ID_DIGITS)
+    span_id = parse_id(context.get("span_id"), SPAN_ID_DIGITS)
+    parent_id, parent_is_bad = parse_parent(span.get("parent_id"))
+    if UNUSABLE in (trace_id, span_id) or parent_is_bad:
+        warnings |= _BAD_ID
+    start, end = parse_time(span.get("start_time")), parse_time(span.get("end_time"))
+    if (start == NO_TIME and span.get("start_time") is not None) or (
+        end == NO_TIME and span.get("end_time") is not None
+    ):
+        warnings |= _ODD_VALUE
+    if end == NO_TIME:
+        warnings |= _NO_END
+    elif start != NO_TIME and end < start:
+        warnings |= _NEGATIVE
+    attributes = _resource_attributes(span.get("resource"))
+    name, service = span["name"], attributes.get("service.name", "")
+    kind, status = _lookup(_KINDS, span.get("kind")), _lookup(_STATUSES, _status_code(span.get("status")))
+    fields_are_odd = (
+        not isinstance(span.get("attributes", {}), dict)
+        or not isinstance(span.get("events", []), list)
+        or not isinstance(span.get("links", []), list)
+    )
+    if not isinstance(name, str) or kind is None or status is None or fields_are_odd:
+        warnings |= _ODD_VALUE
+    return (
+        trace_id,
+        span_id,
+        parent_id,
+        start,
+        end,
+        as_text(name),
+        service if isinstance(service, str) else "",
+        KIND_UNSPECIFIED if kind is None else kind,
+        status or 0,
+        warnings,
+    )
+
+
+def parse_parent(value: object) -> tuple[int, bool]:
+    """Return the parent's id, and whether the file has one there that is unusable; all zeros mean no parent."""
+    parent_id = parse_id(value, SPAN_ID_DIGITS)
+    is_none = (
+        value is None or value == "" or (isinstance(value, str) and not value.lower().removeprefix("0x").strip("0"))
+    )
+    return parent_id, parent_id == UNUSABLE and not is_none
+
+
+def _lookup(table: Mapping[str, int], key: object) -> int | None:
+    return table.get(key) if isinstance(key, str) else None
+
+
+def _status_code(status: object) -> object:
+    return status.get("status_code") if isinstance(status, dict) else status
+
+
+def _resource_attributes(resource: object) -> Mapping[str, Any]:
+    if not isinstance(resource, dict):
+        return {}
+    attributes = resource.get("attributes")
+    return attributes if isinstance(attributes, dict) else resource
+
+
+def as_text(value: object) -> str:
+    """Return a name as text, whatever JSON type the file gives it."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def span_of(document: dict[str, Any], source: Source) -> Span:
+    """Return the whole span of a document for which `is_span` holds."""
+    trace_id, span_id, parent_id, start, end, name, _, kind, status_code, warnings = _row_with_care(document)
+    context = document["context"]
+    status, resource = document.get("status"), document.get("resource")
+    description = status.get("description") if isinstance(status, dict) else None
+    schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
+    return Span(
+        trace_id=format_trace_id(trace_id) if trace_id else None,
+        span_id=format_span_id(span_id) if span_id else None,
+        parent_id=format_span_id(parent_id) if parent_id else None,
+        name=name,
+        kind_value=kind,
+        start_ns=start,
+        end_ns=end,
+        status=Status(status_code, None if description is None else as_text(description)),
+        attributes=_attributes(document),
+        events=tuple(_event(event) for event in _list(document, "events")),
+        links=tuple(_link(link) for link in _list(document, "links")),
+        trace_state=parse_trace_state(context.get("trace_state")),
+        resource=Resource(_resource_attributes(resource), as_text(schema_url)),
+        source=source,
+        warnings=Warnings(warnings),
+    )
+
+
+def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+    attributes = holder.get("attributes")
+    return attributes if isinstance(attributes, dict) else {}
+
+
+def _list(holder: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    items = holder.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _event(event: Mapping[str, Any]) -> Event:
+    return Event(as_text(event.get("name")), parse_time(event.get("timestamp")), _attributes(event))
+
+
+def _link(link: Mapping[str, Any]) -> Link:
+    context = link.get("context")
+    context = context if isinstance(context, dict) else {}
+    trace_id = parse_id(context.get("trace_id"), TRACE_ID_DIGITS)
+    span_id = parse_id(context.get("span_id"), SPAN_ID_DIGITS)
+    return Link(
+        format_trace_id(trace_id) if trace_id else None,
+        format_span_id(span_id) if span_id else None,
+        parse_trace_state(context.get("trace_state")),
+        _attributes(link),
+    )
+
+
+def parse_trace_state(value: object) -> dict[str, str]:
+    """Return the entries of a trace state that the SDK wrote as `"['{key=a, value=1}', …]"`; {} where it is none."""
+    return dict(_TRACE_STATE_ENTRY.findall(value)) if isinstance(value, str) else {}

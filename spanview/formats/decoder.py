@@ -1,0 +1,105 @@
+"""One file's bytes to batches: framing, recognition by content, and the columns of what is a span.
+
+This is the general decoder. A quicker one for the layouts that the SDK itself writes may stand beside it: whatever
+turns bytes into `Batch` can take its place in the loader.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from spanview.formats import console
+from spanview.formats.framing import DEFAULT_CAP, Framer, Frames
+from spanview.formats.jsontext import dumps_sorted, loads_exact
+from spanview.formats.rows import Batch
+
+if TYPE_CHECKING:
+    from spanview.model.span import Source, Span
+
+DIGEST_SIZE: Final = 16
+_UNIDENTIFIED: Final = frozenset(("source", "warnings"))
+
+
+class Decoder:
+    """The decoding of one file, from its first byte on; pieces of any size give the same spans.
+
+    Args:
+        cap: Bytes of the longest record that is kept.
+        offset: Where in the file the first byte stands that `feed` will get.
+    """
+
+    __slots__ = ("_framer",)
+
+    def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
+        self._framer = Framer(console.is_span, cap=cap, offset=offset)
+
+    @property
+    def offset(self) -> int:
+        """Offset in the file of the first byte that waits for more."""
+        return self._framer.offset
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a record has begun that isn't whole yet."""
+        return self._framer.waiting
+
+    def feed(self, data: bytes) -> Batch:
+        """Take the next bytes and return the spans that they complete."""
+        return _batch_of(self._framer.feed(data))
+
+    def tail(self) -> Batch:
+        """Return the spans that are whole though no line end follows them; for a file that has become quiet."""
+        return _batch_of(self._framer.tail())
+
+    def close(self) -> Batch:
+        """Return what the end of the file settles."""
+        return _batch_of(self._framer.close())
+
+
+def _batch_of(frames: Frames) -> Batch:
+    documents = frames.documents
+    is_span = console.is_span
+    spans = [document for document in documents if is_span(document[2])]
+    skipped = (
+        [] if len(spans) == len(documents) else [(at, size) for at, size, value in documents if not is_span(value)]
+    )
+    return Batch(
+        columns=console.columns_of([span[2] for span in spans]),
+        offsets=[span[0] for span in spans],
+        lengths=[span[1] for span in spans],
+        gaps=frames.gaps,
+        skipped=skipped,
+        has_text=frames.has_text,
+    )
+
+
+def decode_span(record: bytes, source: Source) -> Span | None:
+    """Return the span that a record holds, or None where it holds none.
+
+    Args:
+        record: The bytes of one whole record.
+        source: Where it stands.
+    """
+    try:
+        document = loads_exact(record)
+    except ValueError:
+        return None
+    return console.span_of(document, source) if console.is_span(document) else None
+
+
+def digest_of(record: bytes, span: Span) -> bytes:
+    """Return what two records have in common exactly when they are doubles.
+
+    Doubles are equal as spans, value types included, whatever their layout, key order and place. Where an id is
+    unusable, its spelling counts too.
+
+    Args:
+        record: The bytes of one whole record.
+        span: What `decode_span` makes of it.
+    """
+    if span.trace_id is None or span.span_id is None:
+        text = dumps_sorted(loads_exact(record))
+    else:
+        text = dumps_sorted({name: getattr(span, name) for name in span.__slots__ if name not in _UNIDENTIFIED})
+    return blake2b(text, digest_size=DIGEST_SIZE).digest()

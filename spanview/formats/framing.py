@@ -1,0 +1,316 @@
+"""Bytes in pieces of any size become JSON documents, and damage costs no document but the damaged one.
+
+A document begins with `{` or `[` at the start of a line or right behind another document. One that breaks off is a gap;
+the next document is then looked for at every place that looks like a record's beginning, and accepted only where
+it is whole and a record, so that neither an event nor a link inside a torn span passes for a span.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import orjson
+
+from spanview.formats.jsontext import BadJsonError, loads_quick
+from spanview.formats.scanner import Scanner, Verdict
+from spanview.model.problems import ProblemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Document: TypeAlias = tuple[int, int, Any]
+"""Offset in the file, length in bytes, decoded value; a plain tuple because there are millions."""
+
+DEFAULT_CAP: Final = 16 * 1024 * 1024
+"""Bytes of one document; a longer one is passed over."""
+
+_SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*,?[ \t\r\n\x00]*")
+_LINE_OR_RECORD: Final = re.compile(rb'\n[ \t\r\n\x00]*[{\[]|\{[ \t\r\n]*"name"[ \t\r\n]*:')
+_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"name"[ \t\r\n]*:')
+_RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"(?:n(?:a(?:m(?:e(?:"[ \t\r\n]*)?)?)?)?)?)?\Z')
+_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n[ \t\r\n\x00]*\Z")
+_MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
+_ARRAY_OF_OBJECTS: Final = re.compile(rb"\[[ \t\r\n]*\{")
+
+_BRACE, _BRACKET, _CR, _LF = b"{[\r\n"
+_LINE_ENDS: Final = (b"\r", b"\n")
+_END_ATTEMPTS: Final = 32
+"""So many line ends are tried as a document's end before it is scanned."""
+_SCAN_FROM: Final = 64 * 1024
+"""An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
+_LOOK_BACK: Final = 256
+"""Bytes before a break in which the beginning of the record that broke it is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch of a file that holds no whole document."""
+
+    kind: ProblemKind
+    """TORN or TOO_LARGE."""
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class Frames:
+    """What one piece of a file completed, in the order of the file."""
+
+    documents: list[Document] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    has_text: bool = False
+    """Whether something stood there that is neither blank nor part of a document or gap."""
+
+
+class Framer:
+    """The framing of one file, from its first byte on.
+
+    Args:
+        is_record: Tells whether a decoded value is one that the caller looks for.
+        cap: Bytes of the longest document that is kept.
+        offset: Where in the file the first byte stands that `feed` will get.
+    """
+
+    __slots__ = (
+        "_cap",
+        "_data",
+        "_discarding",
+        "_frames",
+        "_gap_at",
+        "_gap_kind",
+        "_in_text",
+        "_is_record",
+        "_scanner",
+        "offset",
+    )
+
+    def __init__(self, is_record: Callable[[Any], bool], *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
+        self._is_record = is_record
+        self._cap = cap
+        self.offset = offset
+        """Offset in the file of the first byte that waits for more."""
+        self._data = b""
+        self._in_text = False
+        self._discarding = False
+        self._gap_at: int | None = None
+        self._gap_kind = ProblemKind.TORN
+        self._scanner: Scanner | None = None
+        self._frames = Frames()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something has begun that isn't whole yet."""
+        return bool(self._data) or self._gap_at is not None
+
+    def feed(self, data: bytes) -> Frames:
+        """Take the next bytes of the file and return what they complete."""
+        self._data = self._data + data if self._data else data
+        return self._take(self._run(0, quiet=False)[1])
+
+    def tail(self) -> Frames:
+        """Return what is whole though no line end follows it; to be called when the file has become quiet."""
+        return self._take(self._run(0, quiet=True)[1]) if self._data else Frames()
+
+    def close(self) -> Frames:
+        """Return what the end of the file settles; whatever is unfinished becomes a gap."""
+        unfinished, position = self._run(0, quiet=True)
+        while unfinished:
+            self._open_gap(position)
+            self._scanner, self._discarding = None, False
+            unfinished, position = self._run(position + 1, quiet=True)
+        self._close_gap(len(self._data))
+        return self._take(len(self._data))
+
+    def _take(self, position: int) -> Frames:
+        self._data = self._data[position:]
+        self.offset += position
+        if self._scanner is not None:
+            self._scanner.position -= position
+        frames, self._frames = self._frames, Frames()
+        return frames
+
+    def _run(self, position: int, *, quiet: bool) -> tuple[bool, int]:
+        """Frame what can be framed from `position` on.
+
+        Returns:
+            Whether an unfinished document is left, and the position of the first byte that has to wait.
+        """
+        if self._discarding:
+            position = self._discard()
+            if self._discarding:
+                return True, position
+        while True:
+            found, position = self._next_start(position)
+            if not found:
+                return False, position
+            after = position
+            if self._scanner is None and self._gap_at is None:
+                after = self._frame_quickly(position)
+            if after == position:
+                after = self._frame_slowly(position, quiet=quiet)
+            if after == position:
+                return True, self._wait(position)
+            position = after
+
+    def _frame_quickly(self, position: int) -> int:
+        """Take documents as long as the next line that can end one does, as it is with nearly all of them."""
+        data = self._data
+        view, find, loads = memoryview(data), data.find, orjson.loads
+        add, base = self._frames.documents.append, self.offset
+        while data[position] == _BRACE:
+            end = (
+                find(b"\n}", position) + 2 if data[position + 1 : position + 2] in _LINE_ENDS else find(b"\n", position)
+            )
+            if end <= position:
+                return position
+            try:
+                value = loads(view[position:end])
+            except orjson.JSONDecodeError:
+                return position
+            if data[end - 1] == _CR:
+                end -= 1
+            add((base + position, end - position, value))
+            if data[end : end + 2] != b"\n{":
+                return end
+            position = end + 1
+        return position
+
+    def _next_start(self, position: int) -> tuple[bool, int]:
+        """Return whether a document may begin, and where; otherwise what has to wait for more bytes."""
+        data = self._data
+        if self._scanner is not None:
+            return True, position
+        if self._gap_at is not None:
+            return self._search(_RESYNC, position)
+        if not self._in_text:
+            match = _SEPARATOR.match(data, position)
+            position = match.end() if match else position
+            if position >= len(data) or _MARK_SO_FAR.match(data, position):
+                return False, position
+            if data[position] in (_BRACE, _BRACKET):
+                return True, position
+            self._frames.has_text = True
+        return self._search(_LINE_OR_RECORD, position)
+
+    def _search(self, pattern: re.Pattern[bytes], position: int) -> tuple[bool, int]:
+        data = self._data
+        match = pattern.search(data, position)
+        if match is not None:
+            self._in_text = False
+            return True, match.end() - 1 if data[match.start()] == _LF else match.start()
+        if self._gap_at is None:
+            line = data.rfind(b"\n", position)
+            if line >= 0 and _BLANK_LINE_SO_FAR.match(data, line):
+                self._in_text = False
+                return False, len(data)
+            self._in_text = True
+        brace = data.rfind(b"{", max(position, len(data) - _LOOK_BACK))
+        if brace >= 0 and _RECORD_SO_FAR.match(data, brace):
+            return False, brace
+        # A line start that the next bytes may turn into a document's beginning is kept.
+        return False, max(position, len(data) - (data[-1:] in (b"\n", b"\x00")))
+
+    def _frame_slowly(self, position: int, *, quiet: bool) -> int:
+        """Frame the document at `position`; return where to go on, `position` itself to wait for more."""
+        data = self._data
+        if self._scanner is None:
+            if data[position] == _BRACKET and self._gap_at is None and self._is_list_of_records(position):
+                # The elements are framed one by one.
+                return data.index(b"{", position)
+            end, value, has_line_end = self._try_ends(position)
+            if end:
+                return self._accept(position, end, value)
+            if not (quiet or has_line_end) and len(data) - position < _SCAN_FROM:
+                return position
+            self._scanner = Scanner(position)
+        verdict = self._scanner.scan(data)
+        if verdict is Verdict.UNFINISHED:
+            return position
+        end, self._scanner = self._scanner.position, None
+        if verdict is Verdict.WHOLE:
+            try:
+                return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
+            except BadJsonError:
+                pass
+        self._open_gap(position)
+        return position + 1
+
+    def _try_ends(self, position: int) -> tuple[int, Any, bool]:
+        """Try the next line ends as the document's end.
+
+        Returns:
+            The end, 0 where none fits; the decoded value; whether there was a line end at all.
+        """
+        data = self._data
+        view = memoryview(data)
+        many_lines = data[position + 1 : position + 2] in _LINE_ENDS
+        end, has_line_end = position, False
+        for _ in range(_END_ATTEMPTS if many_lines else 1):
+            end = data.find(b"\n}" if many_lines else b"\n", end)
+            if end < 0:
+                break
+            has_line_end = True
+            end += 2 if many_lines else 0
+            try:
+                value = loads_quick(view[position:end])
+            except BadJsonError:
+                continue
+            return end - (data[end - 1] == _CR), value, True
+        return 0, None, has_line_end
+
+    def _is_list_of_records(self, position: int) -> bool:
+        match = _ARRAY_OF_OBJECTS.match(self._data, position)
+        if match is None:
+            return False
+        scanner = Scanner(match.end() - 1)
+        if scanner.scan(self._data) is not Verdict.WHOLE:
+            return False
+        try:
+            return self._is_record(loads_quick(self._data[match.end() - 1 : scanner.position]))
+        except BadJsonError:
+            return False
+
+    def _accept(self, position: int, end: int, value: Any) -> int:
+        """Take a whole document, or pass over one that is only a part of a torn record."""
+        if self._gap_at is not None and not self._is_record(value):
+            alone = self._data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in self._data[position:end]
+            if not alone or self._data[position - 1 : position] != b"\n":
+                return position + 1
+        self._close_gap(position)
+        self._frames.documents.append((self.offset + position, end - position, value))
+        return end
+
+    def _wait(self, position: int) -> int:
+        """Keep an unfinished document for later, or only its place where it has grown over the cap."""
+        if len(self._data) - position <= self._cap:
+            return position
+        if self._scanner is None:
+            self._scanner = Scanner(position)
+        self._open_gap(position, ProblemKind.TOO_LARGE)
+        self._discarding = True
+        return self._discard()
+
+    def _discard(self) -> int:
+        """Pass over a document that is too large; return where to go on."""
+        scanner = self._scanner or Scanner(0)
+        verdict = scanner.scan(self._data)
+        if verdict is Verdict.UNFINISHED:
+            return min(scanner.position, max(0, len(self._data) - _LOOK_BACK))
+        self._scanner, self._discarding = None, False
+        if verdict is Verdict.WHOLE:
+            self._close_gap(scanner.position)
+            return scanner.position
+        return max(0, scanner.position - _LOOK_BACK)
+
+    def _open_gap(self, position: int, kind: ProblemKind = ProblemKind.TORN) -> None:
+        if self._gap_at is None:
+            self._gap_at, self._gap_kind = self.offset + position, kind
+        elif kind is ProblemKind.TOO_LARGE:
+            self._gap_kind = kind
+
+    def _close_gap(self, position: int) -> None:
+        if self._gap_at is not None:
+            self._frames.gaps.append(Gap(self._gap_kind, self._gap_at, self.offset + position - self._gap_at))
+            self._gap_at = None

@@ -1,0 +1,66 @@
+"""What every format module hands to the index: columns for many spans, a Span where details are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanview.formats.framing import Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The part of spans that the index keeps, column by column; the rest is read again when someone looks.
+
+    The columns are of one length; whatever makes them, a decoder or a scan of the raw bytes, hands over these.
+    """
+
+    trace_ids: Sequence[int]
+    """128 bits; `UNUSABLE` where the file's is."""
+    span_ids: Sequence[int]
+    """64 bits; `UNUSABLE` where the file's is."""
+    parent_ids: Sequence[int]
+    """64 bits; `UNUSABLE` for none."""
+    start_ns: Sequence[int]
+    """Nanoseconds since 1970, or `NO_TIME`."""
+    end_ns: Sequence[int]
+    """Nanoseconds since 1970, or `NO_TIME`."""
+    names: Sequence[str]
+    services: Sequence[str]
+    kinds: Sequence[int]
+    """Values of `opentelemetry.trace.SpanKind`, or `KIND_UNSPECIFIED`."""
+    statuses: Sequence[int]
+    """Values of `opentelemetry.trace.StatusCode`."""
+    warnings: Sequence[int]
+    """Bits of `Warnings`."""
+
+    def __len__(self) -> int:
+        return len(self.span_ids)
+
+
+def join_columns(parts: Iterable[Columns]) -> Columns:
+    """Return the columns of several pieces as one."""
+    whole = Columns([], [], [], [], [], [], [], [], [], [])
+    for part in parts:
+        for field in fields(Columns):
+            getattr(whole, field.name).extend(getattr(part, field.name))
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one piece of one file holds; the unit that a loader hands to the store."""
+
+    columns: Columns
+    offsets: Sequence[int]
+    """Bytes from the start of the file to each span's record."""
+    lengths: Sequence[int]
+    """Bytes of each span's record."""
+    gaps: Sequence[Gap] = ()
+    skipped: Sequence[tuple[int, int]] = ()
+    """Offset and length of each whole JSON document that is no span."""
+    has_text: bool = False
+    """Whether there was text that is no JSON document."""

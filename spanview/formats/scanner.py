@@ -1,0 +1,151 @@
+"""A JSON scanner that takes bytes in any pieces and says where a document ends, or where it breaks.
+
+It decides what no decoder tells: whether a document that doesn't decode is not finished yet, or can never be.
+Source: RFC 8259, with the SDK's NaN, Infinity and -Infinity.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+MAX_DEPTH: Final = 1_000_000
+"""Deeper than this counts as broken: no span nests so, and memory stays bounded."""
+
+_BLANK: Final = re.compile(rb"[ \t\r\n]*")
+_STRING_PART: Final = re.compile(rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*')
+_ESCAPE_SO_FAR: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]+")
+_WHOLE_SCALAR: Final = re.compile(
+    rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+)
+_LONGEST_SCALAR: Final = 1_000_000
+
+_OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = b"{}[]"
+_QUOTE, _COMMA, _COLON = b'",:'
+
+
+class Verdict(Enum):
+    """What a scan came to."""
+
+    WHOLE = "whole"
+    """The document ends at the scanner's position."""
+    BROKEN = "broken"
+    """No bytes that follow can make it a document; it breaks at the scanner's position."""
+    UNFINISHED = "unfinished"
+    """So far it is a document's beginning."""
+
+
+class _Expect(Enum):
+    VALUE = "a value"
+    FIRST_VALUE = "a value or ]"
+    KEY = "a key"
+    FIRST_KEY = "a key or }"
+    COLON = "a colon"
+    MORE = "a comma or an end"
+
+
+class Scanner:
+    """One document, from its first byte on.
+
+    Args:
+        position: Where the document begins in the first buffer that `scan` gets.
+    """
+
+    __slots__ = ("_expect", "_in_string", "_open", "_string_is_key", "position")
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self._open = bytearray()
+        self._expect = _Expect.VALUE
+        self._in_string = False
+        self._string_is_key = False
+
+    def scan(self, data: bytes) -> Verdict:
+        """Go on at `position`; the cost is that of the bytes which are new.
+
+        Args:
+            data: The buffer; where its front was cut off, `position` must have been moved by as much.
+        """
+        while True:
+            if self._in_string:
+                verdict = self._scan_string(data)
+            else:
+                match = _BLANK.match(data, self.position)
+                self.position = match.end() if match else self.position
+                if self.position >= len(data):
+                    return Verdict.UNFINISHED
+                verdict = self._scan_token(data, data[self.position])
+            if verdict is not None:
+                return verdict
+
+    def _scan_string(self, data: bytes) -> Verdict | None:
+        match = _STRING_PART.match(data, self.position)
+        end = match.end() if match else self.position
+        self.position = end
+        if end >= len(data) or _ESCAPE_SO_FAR.match(data, end):
+            return Verdict.UNFINISHED
+        if data[end] != _QUOTE:
+            return Verdict.BROKEN
+        self.position = end + 1
+        self._in_string = False
+        self._expect = _Expect.COLON if self._string_is_key else _Expect.MORE
+        return None
+
+    def _scan_token(self, data: bytes, byte: int) -> Verdict | None:
+        expect = self._expect
+        if expect is _Expect.COLON:
+            if byte != _COLON:
+                return Verdict.BROKEN
+            self._expect = _Expect.VALUE
+        elif expect is _Expect.MORE and byte == _COMMA:
+            self._expect = _Expect.KEY if self._open[-1] == _OPEN_BRACE else _Expect.VALUE
+        elif byte in (_CLOSE_BRACE, _CLOSE_BRACKET):
+            return self._close(byte)
+        elif expect in (_Expect.KEY, _Expect.FIRST_KEY, _Expect.VALUE, _Expect.FIRST_VALUE):
+            return self._start_value(data, byte, is_key=expect in (_Expect.KEY, _Expect.FIRST_KEY))
+        else:
+            return Verdict.BROKEN
+        self.position += 1
+        return None
+
+    def _close(self, byte: int) -> Verdict | None:
+        opener, empty = (
+            (_OPEN_BRACE, _Expect.FIRST_KEY) if byte == _CLOSE_BRACE else (_OPEN_BRACKET, _Expect.FIRST_VALUE)
+        )
+        if self._expect not in (_Expect.MORE, empty) or self._open[-1] != opener:
+            return Verdict.BROKEN
+        self._open.pop()
+        self.position += 1
+        self._expect = _Expect.MORE
+        return None if self._open else Verdict.WHOLE
+
+    def _start_value(self, data: bytes, byte: int, *, is_key: bool) -> Verdict | None:
+        if byte == _QUOTE:
+            self._in_string, self._string_is_key = True, is_key
+        elif is_key:
+            return Verdict.BROKEN
+        elif byte in (_OPEN_BRACE, _OPEN_BRACKET):
+            if len(self._open) >= MAX_DEPTH:
+                return Verdict.BROKEN
+            self._open.append(byte)
+            self._expect = _Expect.FIRST_KEY if byte == _OPEN_BRACE else _Expect.FIRST_VALUE
+        else:
+            return self._scan_scalar(data)
+        self.position += 1
+        return None
+
+    def _scan_scalar(self, data: bytes) -> Verdict | None:
+        match = _SCALAR.match(data, self.position)
+        if match is None:
+            return Verdict.BROKEN
+        if match.end() >= len(data):
+            # A number may go on; it is looked at again when its end is there.
+            too_long = match.end() - match.start() > _LONGEST_SCALAR
+            return Verdict.BROKEN if too_long else Verdict.UNFINISHED
+        if not _WHOLE_SCALAR.fullmatch(match[0]):
+            return Verdict.BROKEN
+        self.position = match.end()
+        self._expect = _Expect.MORE
+        return None

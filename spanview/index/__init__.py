@@ -1,0 +1,1 @@
+"""Spans to columns to trees, without input or output."""

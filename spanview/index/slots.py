@@ -1,0 +1,54 @@
+"""A hash table of row numbers: 4 bytes a slot, because a dict of a million ids would outweigh the spans."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FIRST_SIZE: Final = 1024
+_FREE: Final = 0
+
+
+class Slots:
+    """Rows found by the hash of their key; the keys themselves stay in the columns.
+
+    Args:
+        hash_of: Returns the hash of a row's key; asked again for every row when the table grows.
+    """
+
+    __slots__ = ("_hash_of", "mask", "table", "used")
+
+    def __init__(self, hash_of: Callable[[int], int]) -> None:
+        self._hash_of = hash_of
+        self.used = 0
+        self.table = array("I", bytes(4 * _FIRST_SIZE))
+        """Row number plus one, or 0 where free; probe from `hash & mask` on, one by one, to the first free slot."""
+        self.mask = _FIRST_SIZE - 1
+
+    def reserve(self, count: int) -> None:
+        """Grow until so many more rows fit in; a caller that then fills slots on its own adds them to `used`."""
+        while (self.used + count) * 3 > self.mask * 2:
+            self._grow()
+
+    def insert(self, row: int) -> None:
+        """Put a row into the first free slot of its hash."""
+        self.reserve(1)
+        self._put(self.table, self.mask, row)
+        self.used += 1
+
+    def _put(self, table: array[int], mask: int, row: int) -> None:
+        slot = self._hash_of(row) & mask
+        while table[slot] != _FREE:
+            slot = (slot + 1) & mask
+        table[slot] = row + 1
+
+    def _grow(self) -> None:
+        size = (self.mask + 1) * 2
+        table, mask = array("I", bytes(4 * size)), size - 1
+        for entry in self.table:
+            if entry != _FREE:
+                self._put(table, mask, entry - 1)
+        self.table, self.mask = table, mask

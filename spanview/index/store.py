@@ -1,0 +1,156 @@
+"""The store: all spans as columns, grouped into traces; details on demand.
+
+One thread adds, any thread reads: a row's columns are complete before anything points to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.formats.decoder import decode_span
+from spanview.index.intake import DetailReader, Intake
+from spanview.index.table import NO_ROW
+from spanview.index.tree import TraceTree
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.problems import Summary, Warnings
+from spanview.model.span import Resource, Source, Span, Status
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.formats.rows import Batch
+    from spanview.model.problems import Problem
+
+
+class Store:
+    """Spans, traces and problems of everything that was read.
+
+    Args:
+        details: Reads records again; a source's number is its place in `sources`.
+    """
+
+    def __init__(self, details: DetailReader) -> None:
+        self._intake = Intake(details)
+        self.spans = self._intake.spans
+        self.trace_table = self._intake.traces
+        self.names = self._intake.names
+        self.services = self._intake.services
+        self.sources = self._intake.sources
+        self.tallies = self._intake.tallies
+
+    def add_source(self, path: str, generation: int = 0) -> int:
+        """Take note of a file, or of its next generation, and return its number."""
+        return self._intake.add_source(path, generation)
+
+    def add(self, source: int, batch: Batch) -> None:
+        """Take the spans and the problems that one piece of a file has.
+
+        Identical doubles are dropped and counted; different records with the same ids are kept and marked.
+        """
+        self._intake.add(source, batch)
+
+    def take_changed(self) -> set[int]:
+        """Return the traces that have grown since the last call."""
+        changed, self._intake.changed = self._intake.changed, set()
+        return changed
+
+    def rows_in_order(self) -> list[int]:
+        """Return all rows by path, generation and offset."""
+        ranks = {number: rank for rank, number in enumerate(sorted(range(len(self.sources)), key=self._source_order))}
+        spans = self.spans
+        return sorted(range(len(spans)), key=lambda row: (ranks[spans.source[row]], spans.offset[row]))
+
+    def _source_order(self, number: int) -> tuple[str, int]:
+        return self.sources[number].path, self.sources[number].generation
+
+    def rows_of_trace(self, trace: int) -> list[int]:
+        """Return the rows of a trace in the order of arrival."""
+        rows = []
+        next_row, row = self.spans.next_row, self.trace_table.first_row[trace]
+        while row != NO_ROW:
+            rows.append(row)
+            row = next_row[row]
+        return rows
+
+    def tree(self, trace: int) -> TraceTree:
+        """Stitch a trace."""
+        return TraceTree(self.spans, self.rows_of_trace(trace), self._intake.order)
+
+    def traces_in_order(self) -> list[int]:
+        """Return all traces by start, then id; those without a start and the group without an id come last."""
+        table = self.trace_table
+        return sorted(
+            range(len(table)),
+            key=lambda trace: (
+                table.start_ns[trace] == NO_TIME,
+                table.start_ns[trace],
+                table.id_high[trace],
+                table.id_low[trace],
+            ),
+        )
+
+    def span(self, row: int) -> Span:
+        """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
+        spans = self.spans
+        source = Source(self.sources[spans.source[row]].path, spans.offset[row], spans.length[row])
+        record = self.record(row)
+        span = None if record is None else decode_span(record, source)
+        warnings = Warnings(spans.warnings[row])
+        if span is None or not self._is_row(span, row):
+            span = self._span_without_details(row, source)
+            warnings |= Warnings.DETAIL_LOST
+        return span.with_warnings(span.warnings | warnings)
+
+    def record(self, row: int) -> bytes | None:
+        """Return the bytes of a span's record as the file has them, or None where they are gone."""
+        spans = self.spans
+        return self._intake.details.read(spans.source[row], spans.offset[row], spans.length[row])
+
+    def _is_row(self, span: Span, row: int) -> bool:
+        trace_id, span_id = self.trace_table.trace_id(self.spans.trace[row]), self.spans.span_id[row]
+        return (span.trace_id or "0", span.span_id or "0") == (
+            format_trace_id(trace_id) if trace_id else "0",
+            format_span_id(span_id) if span_id else "0",
+        )
+
+    def _span_without_details(self, row: int, source: Source) -> Span:
+        spans = self.spans
+        trace_id, parent_id = self.trace_table.trace_id(spans.trace[row]), spans.parent_id[row]
+        service = self.services.texts[spans.service[row]]
+        return Span(
+            trace_id=format_trace_id(trace_id) if trace_id else None,
+            span_id=format_span_id(spans.span_id[row]) if spans.span_id[row] else None,
+            parent_id=format_span_id(parent_id) if parent_id else None,
+            name=self.names.texts[spans.name[row]],
+            kind_value=spans.kind[row],
+            start_ns=spans.start_ns[row],
+            end_ns=spans.end_ns[row],
+            status=Status(spans.status[row]),
+            resource=Resource({"service.name": service} if service else {}),
+            source=source,
+        )
+
+    def trees(self) -> Iterator[tuple[int, TraceTree]]:
+        """Stitch every trace, in the order of start and id."""
+        for trace in self.traces_in_order():
+            yield trace, self.tree(trace)
+
+    def summary(self) -> Summary:
+        """Count everything; stitches every trace, because only then the missing parents are known."""
+        tallies, table = self.tallies, self.trace_table
+        return Summary(
+            files=tallies.files,
+            bytes=tallies.bytes,
+            spans=len(self.spans),
+            traces=sum(1 for trace in range(len(table)) if table.trace_id(trace)),
+            roots=sum(table.root_count),
+            missing_parents=sum(len(self.tree(trace).missing) for trace in range(len(table))),
+            duplicates=tallies.duplicates,
+            torn=tallies.torn,
+            skipped=tallies.skipped,
+        )
+
+    def problems(self) -> list[Problem]:
+        """Return the problems of all files, by path and offset."""
+        return self.tallies.problems()

@@ -1,0 +1,94 @@
+"""What was counted while reading: files, bytes, and what of them is no span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spanview.model.problems import Problem, ProblemKind
+
+if TYPE_CHECKING:
+    from spanview.formats.framing import Gap
+    from spanview.formats.rows import Batch
+
+
+@dataclass(slots=True)
+class _File:
+    bytes: int = 0
+    records: int = 0
+    gaps: int = 0
+    skipped: int = 0
+    first_skipped: tuple[int, int] = (0, 0)
+    has_text: bool = False
+
+
+class Tallies:
+    """The counts of all files, and their problems."""
+
+    def __init__(self) -> None:
+        self.duplicates = 0
+        """Records that say again what another one says."""
+        self.torn = 0
+        self.skipped = 0
+        self._files: dict[str, _File] = {}
+        self._problems: list[Problem] = []
+
+    @property
+    def files(self) -> int:
+        """How many regular files were read, empty and foreign ones included."""
+        return len(self._files)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes were read."""
+        return sum(file.bytes for file in self._files.values())
+
+    def file(self, path: str) -> None:
+        """Count a file, once however often it is replaced."""
+        self._files.setdefault(path, _File())
+
+    def add_bytes(self, path: str, count: int) -> None:
+        """Count bytes read from a file."""
+        self._files[path].bytes += count
+
+    def add_problem(self, problem: Problem) -> None:
+        """Keep a problem that isn't part of a batch."""
+        self._problems.append(problem)
+
+    def take(self, path: str, batch: Batch) -> None:
+        """Count what a batch has besides its spans."""
+        file = self._files[path]
+        file.records += len(batch.offsets)
+        file.has_text = file.has_text or batch.has_text
+        for gap in batch.gaps:
+            file.gaps += 1
+            self.torn += gap.kind is ProblemKind.TORN
+            self._problems.append(_gap_problem(path, gap))
+        if batch.skipped:
+            file.first_skipped = file.first_skipped if file.skipped else batch.skipped[0]
+            file.skipped += len(batch.skipped)
+            self.skipped += len(batch.skipped)
+
+    def problems(self) -> list[Problem]:
+        """Return all problems by file and offset."""
+        found = list(self._problems)
+        for path, file in self._files.items():
+            if file.skipped:
+                offset, length = file.first_skipped
+                more = f", and {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""
+                detail = f"a whole JSON document that is no span{more}"
+                found.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
+            if not file.records and (file.skipped or file.gaps or file.has_text):
+                detail = "no span in this file: it is none that spanview knows, or its records are damaged"
+                found.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
+        return sorted(found, key=lambda problem: (problem.file, problem.offset, problem.kind))
+
+
+def _gap_problem(path: str, gap: Gap) -> Problem:
+    if gap.kind is ProblemKind.TOO_LARGE:
+        detail = f"a record of {gap.length:,} bytes is over the size cap and was passed over"
+    else:
+        detail = (
+            f"a record that begins at byte {gap.offset:,} breaks off or is damaged; {gap.length:,} bytes passed over"
+        )
+    return Problem(gap.kind, path, gap.offset, gap.length, detail)

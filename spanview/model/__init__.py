@@ -1,0 +1,1 @@
+"""What things are: spans, ids, times, problems. No input or output happens here."""

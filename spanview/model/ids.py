@@ -1,0 +1,57 @@
+"""Trace and span ids: any spelling in, one integer inside, lower-case hex digits out.
+
+Source: the identifiers of the W3C Trace Context and of the OpenTelemetry specification (16 and 8 bytes, not all zero).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Final
+
+TRACE_ID_DIGITS: Final = 32
+SPAN_ID_DIGITS: Final = 16
+UNUSABLE: Final = 0
+"""The integer that stands for "no id": zero is no valid id in any specification."""
+
+_HEX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)")
+
+
+def parse_id(value: object, digits: int) -> int:
+    """Return the id that a spelling stands for, or `UNUSABLE`.
+
+    Accepted are hexadecimal digits in either case, with or without `0x`, shorter than `digits` (leading zeros were
+    left out), and the padded base64 that protobuf's own JSON mapping writes.
+
+    Args:
+        value: What the file has in the id's place, of any JSON type.
+        digits: `TRACE_ID_DIGITS` or `SPAN_ID_DIGITS`.
+    """
+    if not isinstance(value, str):
+        return UNUSABLE
+    text = value.strip()
+    match = _HEX.fullmatch(text)
+    if match is not None:
+        return int(match[1], 16) if len(match[1]) <= digits else UNUSABLE
+    if text.endswith("="):
+        return _parse_base64(text, digits // 2)
+    return UNUSABLE
+
+
+def _parse_base64(text: str, size: int) -> int:
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return UNUSABLE
+    return int.from_bytes(raw, "big") if len(raw) == size else UNUSABLE
+
+
+def format_trace_id(trace_id: int) -> str:
+    """Return a trace id as 32 lower-case hex digits."""
+    return f"{trace_id:032x}"
+
+
+def format_span_id(span_id: int) -> str:
+    """Return a span id as 16 lower-case hex digits."""
+    return f"{span_id:016x}"

@@ -1,0 +1,156 @@
+"""Spans and their parts, as OpenTelemetry names them.
+
+Source: the OpenTelemetry trace specification, and `to_json()` of the Python SDK for what its console exporter keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opentelemetry.trace import SpanKind, StatusCode
+
+KIND_NAMES: Final = ("INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+"""Names of `opentelemetry.trace.SpanKind`, at the places of their values."""
+STATUS_NAMES: Final = ("UNSET", "OK", "ERROR")
+"""Names of `opentelemetry.trace.StatusCode`, at the places of their values."""
+KIND_UNSPECIFIED: Final = len(KIND_NAMES)
+PRODUCER: Final = KIND_NAMES.index("PRODUCER")
+CONSUMER: Final = KIND_NAMES.index("CONSUMER")
+ERROR: Final = STATUS_NAMES.index("ERROR")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status that a span ended with."""
+
+    code_value: int = 0
+    """The value of `opentelemetry.trace.StatusCode`: 0 UNSET, 1 OK, 2 ERROR."""
+    description: str | None = None
+
+    @property
+    def status_code(self) -> StatusCode:
+        """The status as opentelemetry-api has it."""
+        from opentelemetry.trace import StatusCode
+
+        return StatusCode(self.code_value)
+
+    @property
+    def name(self) -> str:
+        """`UNSET`, `OK` or `ERROR`."""
+        return STATUS_NAMES[self.code_value]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at one moment of a span."""
+
+    name: str
+    timestamp_ns: int
+    """Nanoseconds since 1970, or `NO_TIME`."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_exception(self) -> bool:
+        """Whether this is an exception as the semantic conventions record it."""
+        return self.name == "exception"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A pointer to a span of this or another trace."""
+
+    trace_id: str | None
+    span_id: str | None
+    trace_state: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What produced a span."""
+
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    schema_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The instrumentation scope that made a span."""
+
+    name: str
+    version: str | None = None
+    schema_url: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a record stands."""
+
+    file: str
+    """The PATH as given, joined with the file's path below it."""
+    offset: int
+    """Bytes from the start of the file."""
+    length: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span with all its details, as the file has it."""
+
+    trace_id: str | None
+    """32 lower-case hex digits, or None where the file's is unusable."""
+    span_id: str | None
+    """16 lower-case hex digits, or None where the file's is unusable."""
+    parent_id: str | None
+    name: str
+    kind_value: int
+    """The value of `opentelemetry.trace.SpanKind`, or `KIND_UNSPECIFIED`."""
+    start_ns: int
+    """Nanoseconds since 1970, or `NO_TIME`."""
+    end_ns: int
+    """Nanoseconds since 1970, or `NO_TIME`."""
+    status: Status = Status()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    links: tuple[Link, ...] = ()
+    trace_state: Mapping[str, str] = field(default_factory=dict)
+    resource: Resource = Resource()
+    scope: Scope | None = None
+    source: Source = Source("", 0, 0)
+    warnings: Warnings = NO_WARNINGS
+
+    @property
+    def kind(self) -> SpanKind | None:
+        """The kind as opentelemetry-api has it, or None where the file has none."""
+        from opentelemetry.trace import SpanKind
+
+        return None if self.kind_value == KIND_UNSPECIFIED else SpanKind(self.kind_value)
+
+    @property
+    def kind_name(self) -> str | None:
+        """`INTERNAL`, `SERVER`, `CLIENT`, `PRODUCER` or `CONSUMER`, or None where the file has none."""
+        return None if self.kind_value == KIND_UNSPECIFIED else KIND_NAMES[self.kind_value]
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Nanoseconds from start to end, negative where the file says so, None where one of them is missing."""
+        return None if NO_TIME in (self.start_ns, self.end_ns) else self.end_ns - self.start_ns
+
+    def with_warnings(self, warnings: Warnings) -> Span:
+        """Return the same span with these warnings."""
+        return self if warnings == self.warnings else replace(self, warnings=warnings)
+
+    @property
+    def service(self) -> str:
+        """The resource's `service.name`, or an empty string."""
+        name = self.resource.attributes.get("service.name", "")
+        return name if isinstance(name, str) else ""

@@ -1,0 +1,101 @@
+"""Times: ISO 8601 in, nanoseconds since 1970 in UTC inside, ISO 8601 out."""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from datetime import UTC, datetime
+from typing import Final
+
+NO_TIME: Final = -(2**63)
+"""The integer that stands for a time the file doesn't have."""
+
+NS_PER_SECOND: Final = 1_000_000_000
+_MAX_NS: Final = 2**63 - 1
+_SDK_LENGTH: Final = len("2024-05-28T18:05:04.864137Z")
+_CACHED_SECONDS: Final = 65536
+
+_ISO: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?\s*(?:[Zz]|([+-])(\d\d):?(\d\d)|)",
+    re.ASCII,
+)
+_seconds: dict[str, int] = {}
+
+
+def parse_time(value: object) -> int:
+    """Return the nanoseconds since 1970 that an ISO time stands for, or `NO_TIME`.
+
+    Times without a zone are taken as UTC, as the SDK means them. Digits behind the ninth are cut off.
+
+    Args:
+        value: What the file has in the time's place, of any JSON type.
+    """
+    if not isinstance(value, str):
+        return NO_TIME
+    if len(value) == _SDK_LENGTH and value[19] == "." and value[26] == "Z":
+        micros = value[20:26]
+        # Spans of one file share their seconds: the calendar is asked once a second, not once a span.
+        seconds = _seconds.get(value[:19])
+        if seconds is not None and micros.isdigit() and micros.isascii():
+            return seconds + int(micros) * 1000
+    return _parse_any(value)
+
+
+def parse_sdk_times(texts: list[str]) -> list[int]:
+    """Return the nanoseconds of times that are all written as the SDK writes them; much quicker than one by one.
+
+    Raises:
+        ValueError: One of them has another layout.
+        TypeError: One of them is no text.
+    """
+    joined = "".join(texts)
+    if {*map(len, texts)} != {_SDK_LENGTH} or joined[19::_SDK_LENGTH].strip(".") or joined[26::_SDK_LENGTH].strip("Z"):
+        raise ValueError("not the SDK's layout")
+    micros = [text[20:26] for text in texts]
+    digits = "".join(micros)
+    if not (digits.isdigit() and digits.isascii()):
+        raise ValueError("not the SDK's layout")
+    prefixes = [text[:19] for text in texts]
+    for prefix in {*prefixes} - _seconds.keys():
+        if parse_time(prefix + ".000000Z") == NO_TIME or prefix not in _seconds:
+            raise ValueError("not a time")
+    return [_seconds[prefix] + int(micro) * 1000 for prefix, micro in zip(prefixes, micros, strict=True)]
+
+
+def _parse_any(value: str) -> int:
+    match = _ISO.fullmatch(value.strip())
+    if match is None:
+        return NO_TIME
+    year, month, day, hour, minute, second = (int(part) for part in match.group(1, 2, 3, 4, 5, 6))
+    try:
+        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
+    except ValueError:
+        return NO_TIME
+    seconds = timegm(moment.utctimetuple()) + max(second - 59, 0)
+    if second > 60:  # noqa: PLR2004 - a minute has 60 seconds, 61 with a leap second
+        return NO_TIME
+    if match[8]:
+        offset = int(match[9]) * 3600 + int(match[10]) * 60
+        seconds += offset if match[8] == "-" else -offset
+    elif second < 60 and len(value) == _SDK_LENGTH:  # noqa: PLR2004
+        if len(_seconds) >= _CACHED_SECONDS:
+            _seconds.clear()
+        if value[10] == "T":
+            _seconds[value[:19]] = seconds * NS_PER_SECOND
+    ns = seconds * NS_PER_SECOND + int((match[7] or "0").ljust(9, "0"))
+    return ns if NO_TIME < ns <= _MAX_NS else NO_TIME
+
+
+def format_time(ns: int) -> str | None:
+    """Return a time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with nine digits where the nanoseconds aren't zero.
+
+    Args:
+        ns: Nanoseconds since 1970, or `NO_TIME`, which gives None.
+    """
+    if ns == NO_TIME:
+        return None
+    seconds, fraction = divmod(ns, NS_PER_SECOND)
+    moment = datetime.fromtimestamp(seconds, UTC)
+    digits = f"{fraction:09d}" if fraction % 1000 else f"{fraction // 1000:06d}"
+    # strftime leaves out the leading zeros of early years on some platforms; isoformat doesn't.
+    return f"{moment.replace(tzinfo=None).isoformat()}.{digits}Z"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from spanview.formats.decoder import decode_span
 from spanview.index.intake import DetailReader, Intake
 from spanview.index.table import NO_ROW
+from spanview.index.trace import Trace
 from spanview.index.tree import TraceTree
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Summary, Warnings
@@ -77,12 +78,18 @@ class Store:
         """Stitch a trace."""
         return TraceTree(self.spans, self.rows_of_trace(trace), self._intake.order)
 
+    @property
+    def traces(self) -> list[Trace]:
+        """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
+        return [Trace(self, number) for number in self.traces_in_order()]
+
     def traces_in_order(self) -> list[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
         table = self.trace_table
         return sorted(
             range(len(table)),
             key=lambda trace: (
+                not table.trace_id(trace),
                 table.start_ns[trace] == NO_TIME,
                 table.start_ns[trace],
                 table.id_high[trace],

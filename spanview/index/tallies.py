@@ -30,6 +30,7 @@ class Tallies:
         """Records that say again what another one says."""
         self.torn = 0
         self.skipped = 0
+        self._records = 0
         self._files: dict[str, _File] = {}
         self._problems: list[Problem] = []
 
@@ -37,6 +38,11 @@ class Tallies:
     def files(self) -> int:
         """How many regular files were read, empty and foreign ones included."""
         return len(self._files)
+
+    @property
+    def records(self) -> int:
+        """How many spans were read, doubles included."""
+        return self._records
 
     @property
     def bytes(self) -> int:
@@ -59,6 +65,7 @@ class Tallies:
         """Count what a batch has besides its spans."""
         file = self._files[path]
         file.records += len(batch.offsets)
+        self._records += len(batch.offsets)
         file.has_text = file.has_text or batch.has_text
         for gap in batch.gaps:
             file.gaps += 1

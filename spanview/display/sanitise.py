@@ -1,0 +1,60 @@
+"""The one way from data to the screen: nothing that a file says can act on the terminal.
+
+Source: Unicode's general categories Cc, Cf, Cs, Co, Cn, Zl and Zp, and the control pictures block.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+LONGEST: Final = 4096
+"""Characters of one text that are shown."""
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_CONTROL_PICTURES: Final = 0x2400
+_DELETE: Final = 0x7F
+_DELETE_PICTURE: Final = "\u2421"
+_FIRST_PRINTABLE: Final = 0x20
+
+
+class _StandIns(dict[int, str]):
+    """Code points and what is shown for them, filled as they occur."""
+
+    def __missing__(self, code: int) -> str:
+        shown = self[code] = _stand_in(chr(code))
+        return shown
+
+
+def _stand_in(character: str) -> str:
+    code = ord(character)
+    if code < _FIRST_PRINTABLE:
+        return chr(_CONTROL_PICTURES + code)
+    if code == _DELETE:
+        return _DELETE_PICTURE
+    category = unicodedata.category(character)
+    if category in _HIDDEN:
+        return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+    # Blanks of other widths would let one text look like two columns.
+    return " " if category == "Zs" else character
+
+
+_STAND_INS: Final = _StandIns()
+
+
+def sanitise(text: str, longest: int = LONGEST) -> str:
+    """Return a text as one line that is safe to print, whatever is in it.
+
+    Control characters become their pictures, other invisible ones their hexadecimal form.
+
+    Args:
+        text: Anything.
+        longest: Characters that are kept; an ellipsis stands for the rest.
+    """
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text if text.isprintable() else text.translate(_STAND_INS)
+
+
+def sanitise_lines(text: str, longest: int = LONGEST) -> list[str]:
+    """Return the lines of a text, each safe to print; for stack traces and other texts of several lines."""
+    return [sanitise(line.expandtabs(4), longest) for line in text.split("\n")]

@@ -1,0 +1,72 @@
+"""Numbers with the units a person reads: durations, moments, counts, sizes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timezone
+from typing import Final
+
+from spanview.model.times import NO_TIME, NS_PER_SECOND
+
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+_DAY: Final = 86400
+_KIBI: Final = 1024
+
+
+def duration(ns: int | None) -> str:
+    """Return nanoseconds as `17 µs`, `41.2 ms`, `1.03 s`, `2 m 05 s`, `3 h 07 m` or `2 d 03 h`."""
+    if ns is None:
+        return "–"
+    sign, ns = ("-", -ns) if ns < 0 else ("", ns)
+    for unit, size in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", NS_PER_SECOND)):
+        number = _three_digits(ns / size)
+        if float(number) < (_MINUTE if unit == "s" else 1000) and (unit != "ns" or ns % 1000):
+            return f"{sign}{number} {unit}"
+    seconds = round(ns / NS_PER_SECOND)
+    if seconds < _HOUR:
+        return f"{sign}{seconds // _MINUTE} m {seconds % _MINUTE:02d} s"
+    if seconds < _DAY:
+        return f"{sign}{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02d} m"
+    return f"{sign}{seconds // _DAY} d {seconds % _DAY // _HOUR:02d} h"
+
+
+def _three_digits(number: float) -> str:
+    if number == int(number) and number < 1000:  # noqa: PLR2004 - whole numbers need no decimals
+        return str(int(number))
+    digits = 2 if number < 9.995 else 1 if number < 99.95 else 0  # noqa: PLR2004 - where rounding reaches 10 and 100
+    return f"{number:.{digits}f}"
+
+
+def moment(ns: int, *, with_date: bool = True, zone: timezone | None = None, digits: int = 6) -> str:
+    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for `NO_TIME`.
+
+    Args:
+        ns: Nanoseconds since 1970.
+        with_date: Whether the date stands before it.
+        zone: Another zone than the local one.
+        digits: Decimals of the second, 0 to 6.
+    """
+    if ns == NO_TIME:
+        return "–"
+    seconds, fraction = divmod(ns, NS_PER_SECOND)
+    when = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+    text = when.strftime("%H:%M:%S")
+    if digits:
+        text += "." + f"{fraction:09d}"[:digits]
+    return f"{when.year:04d}-{when.month:02d}-{when.day:02d} {text}" if with_date else text
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 span` or `60,319 spans`."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def size(bytes_: int) -> str:
+    """Return bytes as `812 B`, `1.4 KiB`, `240 MiB`."""
+    number = float(bytes_)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < _KIBI:
+            return f"{bytes_} B" if unit == "B" else f"{_three_digits(number)} {unit}"
+        number /= _KIBI
+    return f"{_three_digits(number)} TiB"

@@ -1,0 +1,98 @@
+"""Reading records again: from the spool where it has them, else from their files."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from contextlib import suppress
+from threading import Lock
+from typing import Final
+
+from spanview.sources.spool import Spool
+
+OPEN_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+"""A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
+_OPEN_FILES: Final = 32
+
+
+class Details:
+    """The reader that a store is given.
+
+    Descriptors of files that were looked at last are kept open, a bounded number of them.
+    """
+
+    def __init__(self) -> None:
+        self.spool = Spool()
+        self._files: dict[int, tuple[str, int, int]] = {}
+        self._open: OrderedDict[int, int] = OrderedDict()
+        self._lock = Lock()
+
+    def register(self, source: int, path: str, device: int, inode: int) -> None:
+        """Say which file a source can be read from again."""
+        with self._lock:
+            self._files[source] = path, device, inode
+
+    def retire(self, source: int) -> None:
+        """Say that a source's file is gone, or holds something else now."""
+        with self._lock:
+            self._files.pop(source, None)
+            self._close(source)
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return the bytes at a place of a source, or None where they are gone."""
+        data = self.spool.read(source, offset, length)
+        if data is not None:
+            return data
+        with self._lock:
+            try:
+                descriptor = self._descriptor(source)
+                data = None if descriptor is None else read_at(descriptor, length, offset)
+            except OSError:
+                return None
+        return data if data is not None and len(data) == length else None
+
+    def _descriptor(self, source: int) -> int | None:
+        descriptor = self._open.get(source)
+        if descriptor is not None:
+            self._open.move_to_end(source)
+            return descriptor
+        if source not in self._files:
+            return None
+        path, device, inode = self._files[source]
+        descriptor = os.open(path, OPEN_FLAGS)
+        status = os.fstat(descriptor)
+        if (status.st_dev, status.st_ino) != (device, inode):
+            os.close(descriptor)
+            return None
+        self._open[source] = descriptor
+        if len(self._open) > _OPEN_FILES:
+            self._close(next(iter(self._open)))
+        return descriptor
+
+    def _close(self, source: int) -> None:
+        descriptor = self._open.pop(source, None)
+        if descriptor is not None:
+            with suppress(OSError):
+                os.close(descriptor)
+
+    def close(self) -> None:
+        """Give descriptors and disk space back."""
+        with self._lock:
+            for source in list(self._open):
+                self._close(source)
+            self._files.clear()
+        self.spool.close()
+
+
+def read_at(descriptor: int, length: int, offset: int) -> bytes:
+    """Return the bytes at an offset, fewer at the end of the file."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, length, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, length)

@@ -1,0 +1,133 @@
+"""From PATHs to regular files: folders are searched, hidden names left out, and nothing odd is ever opened."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import Final
+
+from spanview.model.problems import Problem, ProblemKind
+
+STANDARD_INPUT: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A regular file below a PATH."""
+
+    shown: str
+    """The PATH as given, joined with the file's path below it."""
+    real: str
+    """The path without symbolic links, by which the file is opened."""
+    device: int
+    inode: int
+    size: int
+    """Bytes."""
+    modified_ns: int
+    """Nanoseconds since 1970."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """What a search found."""
+
+    files: list[FoundFile] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+    """Real paths of the folders that were searched, or that hold a file which was given."""
+    missing: list[str] = field(default_factory=list)
+    """PATHs that don't exist."""
+    problems: list[Problem] = field(default_factory=list)
+    """What was refused or could not be looked at."""
+
+
+def discover(paths: list[str]) -> Listing:
+    """Search PATHs for regular files, each listed once, in the order of their shown paths within a PATH.
+
+    A PATH may itself be a symbolic link; one that is found while searching is refused.
+
+    Args:
+        paths: Files, folders and globs; `-` is left to the caller.
+    """
+    listing, seen = Listing(), set[str]()
+    for path in paths:
+        if path != STANDARD_INPUT:
+            for given in _expand(path):
+                _look_at(given, listing, seen)
+    return listing
+
+
+def _expand(path: str) -> list[str]:
+    if glob.has_magic(path) and not os.path.lexists(path):
+        return sorted(glob.glob(path, recursive=True)) or [path]
+    return [path]
+
+
+def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
+    try:
+        real = os.path.realpath(given)
+        status = os.stat(real)
+    except (FileNotFoundError, NotADirectoryError):
+        listing.missing.append(given)
+        return
+    except (OSError, ValueError) as error:
+        listing.problems.append(_unreadable(given, error))
+        return
+    if stat.S_ISDIR(status.st_mode):
+        _search(given, real, listing, seen)
+    elif stat.S_ISREG(status.st_mode):
+        listing.directories.append(os.path.dirname(real))
+        _add(given, real, status, listing, seen)
+    else:
+        listing.problems.append(_refused(given, f"{_kind(status.st_mode)}; to read a stream, pipe it in and give -"))
+
+
+def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
+    pending = [(given, real)]
+    while pending:
+        shown, folder = pending.pop()
+        listing.directories.append(folder)
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError):
+                listing.problems.append(_unreadable(shown, error))
+            continue
+        folders = []
+        for entry in found:
+            entry_shown = os.path.join(shown, entry.name)
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                _add(entry_shown, entry.path, status, listing, seen)
+            elif stat.S_ISDIR(status.st_mode):
+                folders.append((entry_shown, entry.path))
+            else:
+                listing.problems.append(_refused(entry_shown, _kind(status.st_mode)))
+        pending.extend(reversed(folders))
+
+
+def _add(shown: str, real: str, status: os.stat_result, listing: Listing, seen: set[str]) -> None:
+    if real not in seen:
+        seen.add(real)
+        listing.files.append(FoundFile(shown, real, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "a symbolic link found while searching is not followed; give its target as a PATH of its own"
+    kinds = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    return f"{kinds.get(stat.S_IFMT(mode), 'no regular file')} is not opened"
+
+
+def _refused(shown: str, detail: str) -> Problem:
+    return Problem(ProblemKind.REFUSED, shown, 0, 0, detail)
+
+
+def _unreadable(shown: str, error: Exception) -> Problem:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Problem(ProblemKind.UNREADABLE, shown, 0, 0, f"can't be read: {reason}")

@@ -1,0 +1,142 @@
+"""Following: a hint when something changes, and a look at everything at least once a second all the same."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.model.problems import Problem, ProblemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spanview.sources.session import Changes, Session
+
+SEARCH_S: Final = 0.7
+"""Seconds between two searches."""
+_STEP_MS: Final = 10
+_DEBOUNCE_MS: Final = 50
+_MOST_FOLDERS: Final = 256
+_MOST_HINTS: Final = 64
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One round of following."""
+
+    changes: Changes
+    is_polling: bool
+    """Whether changes are found by searching alone, because watching doesn't work."""
+
+
+class Watcher:
+    """A thread that hears of changes in folders; it may miss some, and nobody relies on it.
+
+    Args:
+        on_problem: Called from the thread with what went wrong.
+    """
+
+    def __init__(self, on_problem: Callable[[Problem], None]) -> None:
+        self._on_problem = on_problem
+        self._changed = threading.Event()
+        self._paths: set[str] = set()
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._folders: frozenset[str] = frozenset()
+        self.failed = False
+
+    def watch(self, folders: frozenset[str]) -> None:
+        """Watch these folders, not what is below them, in place of those before."""
+        if folders == self._folders:
+            return
+        self.close()
+        self._folders, self._stop = folders, threading.Event()
+        if folders:
+            arguments = (sorted(folders)[:_MOST_FOLDERS], self._stop)
+            self._thread = threading.Thread(target=self._run, args=arguments, name="spanview-watch", daemon=True)
+            self._thread.start()
+
+    def _run(self, folders: list[str], stop: threading.Event) -> None:
+        pause = _FIRST_PAUSE_S
+        while not stop.is_set():
+            try:
+                self._listen(folders, stop)
+            except Exception as error:  # noqa: BLE001 - the top of a thread; searching goes on without it
+                self.failed = True
+                detail = f"watching failed ({error}); changes are found by searching"
+                self._on_problem(Problem(ProblemKind.WATCHER, os.path.commonpath(folders), 0, 0, detail))
+                stop.wait(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_S)
+            else:
+                return
+
+    def _listen(self, folders: list[str], stop: threading.Event) -> None:
+        from watchfiles import watch
+
+        for changes in watch(
+            *folders,
+            watch_filter=None,
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=stop,
+            rust_timeout=1000,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+        ):
+            self.failed = False
+            if changes:
+                with self._lock:
+                    self._paths.update(path for _, path in changes)
+                self._changed.set()
+
+    def wait(self, seconds: float) -> set[str]:
+        """Wait for a hint, at most so long; return the paths that seem to have changed."""
+        self._changed.wait(seconds)
+        with self._lock:
+            self._changed.clear()
+            paths, self._paths = self._paths, set()
+        return paths
+
+    def wake(self) -> None:
+        """End the wait."""
+        self._changed.set()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2)
+            self._thread = None
+        self._folders = frozenset()
+
+
+def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Callable[[], float]) -> Iterator[Update]:
+    """Yield what changes in a session's PATHs until `stop` is set.
+
+    Args:
+        session: The reading, after its `load`.
+        watcher: Gives hints.
+        stop: Ends the following; `watcher.wake()` ends it at once.
+        clock: Monotonic seconds.
+    """
+    due = clock()
+    hints: set[str] = set()
+    while not stop.is_set():
+        if clock() >= due or len(hints) > _MOST_HINTS:
+            changes = session.look()
+            watcher.watch(frozenset(changes.directories))
+            due = clock() + SEARCH_S
+        else:
+            changes = session.look(hints)
+            if changes.directories:
+                watcher.watch(frozenset(changes.directories))
+        yield Update(changes, watcher.failed)
+        hints = set()
+        while not hints and not stop.is_set() and clock() < due:
+            hints = watcher.wait(max(0.0, due - clock()))

@@ -1,0 +1,37 @@
+"""The short way from PATHs to a store."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from spanview.formats.framing import DEFAULT_CAP
+from spanview.index.store import Store
+from spanview.sources.details import Details
+from spanview.sources.session import ReadOptions, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int = DEFAULT_CAP) -> Store:
+    """Read span files and return all their traces.
+
+    Args:
+        paths: A file, a folder (searched deeper too; hidden files left out) or a glob, or several of them.
+        cap: Bytes of the longest record that is kept; a longer one is a problem `too_large`.
+
+    Returns:
+        A store with `traces`, `problems()` and `summary()`; spans read their attributes, events and links again from
+        the files when those are asked for.
+
+    Raises:
+        NoSuchPathError: A path doesn't exist.
+    """
+    given = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    details = Details()
+    store = Store(details)
+    session = Session(ReadOptions(tuple(fspath(path) for path in given), cap=cap), store, details)
+    for _ in session.load():
+        pass
+    return store

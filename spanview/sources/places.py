@@ -1,0 +1,42 @@
+"""The places that are looked at when no PATH is given, and what to tell whoever has nothing there."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RAY_SPANS: Final = "/tmp/spans"  # noqa: S108 - both of Ray's hooks write there, whatever TMPDIR says
+_SERVE_SPANS: Final = os.path.join("ray", "session_latest", "logs", "serve", "spans")
+
+
+def default_places(environment: Mapping[str, str]) -> list[str]:
+    """Return the folders that Ray's hooks and Ray Serve's exporter write to.
+
+    Args:
+        environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
+    """
+    return [RAY_SPANS, os.path.join(environment.get("RAY_TMPDIR") or "/tmp", _SERVE_SPANS)]  # noqa: S108
+
+
+TURN_ON_RAY: Final = (
+    'Ray:       ray.init(_tracing_startup_hook="ray.util.tracing.setup_local_tmp_tracing:setup_tracing")'
+)
+TURN_ON_SERVE: Final = (
+    "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH="
+    "ray.serve._private.tracing_utils:default_tracing_exporter RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
+)
+SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: an almost empty folder is normal then)"
+
+
+def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:
+    """Return lines that say where was looked, and how to make Ray and Ray Serve write spans there."""
+    return [
+        f"looked in {' and '.join(looked_at)}",
+        "to turn tracing on:",
+        TURN_ON_RAY,
+        TURN_ON_SERVE,
+        SAMPLING,
+    ]

@@ -1,0 +1,294 @@
+"""Reading PATHs into a sink, once or for as long as they change.
+
+The search through the PATHs is the truth; whatever hints at changes only makes it come sooner.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Final, Protocol
+
+from spanview.formats.decoder import Decoder
+from spanview.formats.framing import DEFAULT_CAP
+from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
+from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover
+from spanview.sources.tail import BLOCK, FileTail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spanview.formats.rows import Batch
+    from spanview.index.tallies import Tallies
+    from spanview.sources.details import Details
+
+_HELD_OPEN: Final = 64
+"""So many files are held open, so that their inodes aren't used again; others are opened when they have news."""
+
+
+class Sink(Protocol):
+    """Takes what was read: a store, or what prints it at once."""
+
+    tallies: Tallies
+
+    def add_source(self, path: str, generation: int = 0) -> int:
+        """Take note of a file, or of its next generation, and return its number."""
+
+    def add(self, source: int, batch: Batch) -> None:
+        """Take the spans and the problems that one piece of a file has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read."""
+
+    paths: tuple[str, ...]
+    """Files, folders, globs, or `-`."""
+    cap: int = DEFAULT_CAP
+    """Bytes of the longest record that is kept."""
+    follow: bool = False
+    """Whether the ends of files are still being written."""
+    newest_first: bool = False
+    """Whether the files that changed last are read first."""
+    keep_details: bool = True
+    """Whether what is read while following can be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the first reading is."""
+
+    bytes_read: int
+    bytes_total: int
+    """As the files were when they were found; 0 for a stream."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one look at the PATHs brought."""
+
+    spans: int = 0
+    bytes: int = 0
+    missing: list[str] = field(default_factory=list)
+    """PATHs that don't exist yet, or no more."""
+    directories: list[str] = field(default_factory=list)
+    """Real paths of the folders in which something may change."""
+
+
+class Session:
+    """The reading of some PATHs.
+
+    Args:
+        options: What to read, and how.
+        sink: Takes what was read.
+        details: Gives records back; the sink's reader.
+        standard_input: What `-` stands for.
+    """
+
+    def __init__(
+        self, options: ReadOptions, sink: Sink, details: Details, standard_input: IO[bytes] | None = None
+    ) -> None:
+        self.options = options
+        self._sink = sink
+        self._details = details
+        self._standard_input = standard_input
+        self._tails: dict[str, FileTail] = {}
+        self._generations: defaultdict[str, int] = defaultdict(int)
+        self._reported: set[tuple[str, str]] = set()
+        self._paths = list(options.paths)
+
+    # -- the first reading -------------------------------------------------------------------------------------------
+
+    def load(self) -> Iterator[Progress]:
+        """Read everything that is there, piece by piece.
+
+        Raises:
+            NoSuchPathError: A PATH doesn't exist, and nobody waits for it.
+        """
+        listing = discover(self._paths)
+        if listing.missing and not self.options.follow:
+            missing = listing.missing[0]
+            raise NoSuchPathError(f"{missing}: no such file or folder; to wait for it, add --follow")
+        files = listing.files
+        if self.options.newest_first:
+            files = sorted(files, key=lambda found: -found.modified_ns)
+        total = sum(found.size for found in files)
+        done = 0
+        with _without_collector():
+            for found in files:
+                tail = self._take_up(found)
+                for count in self._drain(tail) if tail else ():
+                    done += count
+                    yield Progress(done, total)
+                if tail is not None and not self.options.follow:
+                    self._finish(tail)
+            if STANDARD_INPUT in self._paths and self._standard_input is not None:
+                yield from self._read_stream(self._standard_input, done)
+        self._report(listing)
+
+    def _read_stream(self, stream: IO[bytes], done: int) -> Iterator[Progress]:
+        source = self._sink.add_source(STANDARD_INPUT)
+        decoder, offset = Decoder(cap=self.options.cap), 0
+        # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
+        while data := os.read(stream.fileno(), BLOCK):
+            self._details.spool.write(source, offset, data)
+            offset += len(data)
+            self._sink.tallies.add_bytes(STANDARD_INPUT, len(data))
+            self._sink.add(source, decoder.feed(data))
+            if not self.options.keep_details:
+                self._details.spool.forget(source, decoder.offset)
+            yield Progress(done + offset, 0)
+        self._sink.add(source, decoder.close())
+
+    def _take_up(self, found: FoundFile) -> FileTail | None:
+        """Open a file that is new, as the next generation where its path had another one before."""
+        try:
+            tail = FileTail(found, cap=self.options.cap)
+        except OSError as error:
+            self._report_problem(_unreadable(found.shown, error))
+            return None
+        tail.source = source = self._sink.add_source(found.shown, self._generations[found.shown])
+        self._generations[found.shown] += 1
+        self._tails[found.real] = tail
+        self._details.register(source, found.real, found.device, found.inode)
+        return tail
+
+    def _drain(self, tail: FileTail, *, live: bool = False) -> Iterator[int]:
+        """Read a file to its end; yield the bytes of each piece."""
+        sink, source, path = self._sink, tail.source, tail.found.shown
+        while True:
+            try:
+                offset, data = tail.position, tail.read()
+            except OSError as error:
+                self._report_problem(_unreadable(path, error))
+                return
+            if not data:
+                break
+            if live:
+                self._details.spool.write(source, offset, data)
+            sink.tallies.add_bytes(path, len(data))
+            sink.add(source, tail.decode(data))
+            if live and not self.options.keep_details:
+                self._details.spool.forget(source, tail.decoder.offset)
+            yield len(data)
+        if len(self._tails) > _HELD_OPEN:
+            tail.close()
+
+    def _finish(self, tail: FileTail) -> None:
+        self._sink.add(tail.source, tail.decoder.close())
+        tail.close()
+
+    # -- looking again -----------------------------------------------------------------------------------------------
+
+    def look(self, hinted: Iterable[str] | None = None) -> Changes:
+        """Look for what is new.
+
+        Args:
+            hinted: Real paths of files that seem to have changed; None to search everything.
+        """
+        changes = Changes()
+        before = self._sink.tallies.records
+        known = None if hinted is None else [self._tails[path] for path in hinted if path in self._tails]
+        if known is not None and known and len(known) == len(list(hinted or ())):
+            for tail in known:
+                self._look_at(tail, changes)
+        else:
+            self._search(changes)
+        changes.spans = self._sink.tallies.records - before
+        return changes
+
+    def _search(self, changes: Changes) -> None:
+        listing = discover(self._paths)
+        self._report(listing)
+        changes.missing, changes.directories = listing.missing, listing.directories
+        there = {found.real: found for found in listing.files}
+        for real, tail in list(self._tails.items()):
+            found = there.get(real)
+            if found is None or (found.device, found.inode) != tail.identity:
+                self._let_go(real, tail, changes)
+        for real, found in there.items():
+            known = self._tails.get(real)
+            if known is not None:
+                self._look_at(known, changes)
+            else:
+                new = self._take_up(found)
+                if new is not None:
+                    self._read_news(new, changes)
+
+    def _look_at(self, tail: FileTail, changes: Changes) -> None:
+        try:
+            has_news = tail.has_news()
+            was_rewritten = has_news and tail.was_rewritten()
+        except OSError:
+            # It vanished between search and look; the next search lets it go.
+            return
+        if was_rewritten:
+            tail = self._begin_again(tail)
+        if has_news:
+            self._read_news(tail, changes)
+        else:
+            settled = tail.settle()
+            if settled is not None:
+                self._sink.add(tail.source, settled)
+
+    def _read_news(self, tail: FileTail, changes: Changes) -> None:
+        for count in self._drain(tail, live=True):
+            changes.bytes += count
+
+    def _begin_again(self, tail: FileTail) -> FileTail:
+        """Read a file that was cut from its start, as its own next generation."""
+        path = tail.found.shown
+        self._sink.add(tail.source, tail.decoder.close())
+        self._details.retire(tail.source)
+        tail.close()
+        detail = f"the file was cut or written anew after {tail.position:,} bytes had been read; what was read is kept"
+        self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, tail.position, 0, detail))
+        return self._take_up(tail.found) or tail
+
+    def _let_go(self, real: str, tail: FileTail, changes: Changes) -> None:
+        """Read what a file that was removed, renamed or replaced still has."""
+        if tail.is_open:
+            self._read_news(tail, changes)
+        self._finish(tail)
+        self._details.retire(tail.source)
+        del self._tails[real]
+
+    def close(self) -> None:
+        """Settle the ends of all files: whatever is unfinished becomes a problem."""
+        for tail in self._tails.values():
+            self._finish(tail)
+        self._tails.clear()
+
+    # -- problems ----------------------------------------------------------------------------------------------------
+
+    def _report(self, listing: Listing) -> None:
+        for problem in listing.problems:
+            self._report_problem(problem)
+        if self._details.spool.failed is not None:
+            detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
+            self._report_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
+
+    def _report_problem(self, problem: Problem) -> None:
+        key = (problem.kind, problem.file)
+        if key not in self._reported:
+            self._reported.add(key)
+            self._sink.tallies.add_problem(problem)
+
+
+def _unreadable(path: str, error: OSError) -> Problem:
+    return Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {error.strerror or error}")
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep the garbage collector from walking through documents that live for a moment only."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

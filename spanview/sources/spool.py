@@ -1,0 +1,121 @@
+"""What can't be read again is kept: an unlinked temporary file of compressed blocks.
+
+Bytes come in pieces, source by source; small pieces wait in memory until a block is full.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import IO, Final
+
+_BLOCK: Final = 128 * 1024
+_LEVEL: Final = 1
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The bytes of one source: blocks on disk, and behind them a tail in memory."""
+
+    starts: list[int] = field(default_factory=list)
+    """Offset in the source of each block."""
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """Place and size in the temporary file of each block."""
+    tail_start: int = 0
+    tail: bytearray = field(default_factory=bytearray)
+
+
+class Spool:
+    """Bytes by source and offset.
+
+    A full disk loses details, never spans: from then on `failed` says why, and reads of what was not kept give None.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._end = 0
+        self._kept: dict[int, _Kept] = {}
+        self._block: tuple[int, bytes] = (-1, b"")
+        self._lock = Lock()
+        self.failed: str | None = None
+
+    def write(self, source: int, offset: int, data: bytes) -> None:
+        """Keep the bytes of a source from an offset on; pieces of one source come in their order."""
+        with self._lock:
+            kept = self._kept.setdefault(source, _Kept(tail_start=offset))
+            if kept.tail_start + len(kept.tail) != offset:
+                self._seal(kept)
+                kept.tail_start = offset
+            kept.tail += data
+            if len(kept.tail) >= _BLOCK:
+                self._seal(kept)
+
+    def _seal(self, kept: _Kept) -> None:
+        if not kept.tail:
+            return
+        block = zlib.compress(kept.tail, _LEVEL)
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="spanview-")  # noqa: SIM115 - it lives as long as the spool
+            self._file.seek(self._end)
+            self._file.write(block)
+            self._file.flush()
+        except OSError as error:
+            self.failed = error.strerror or str(error)
+        else:
+            kept.starts.append(kept.tail_start)
+            kept.places.append((self._end, len(block)))
+            self._end += len(block)
+        kept.tail_start += len(kept.tail)
+        kept.tail = bytearray()
+
+    def forget(self, source: int, offset: int) -> None:
+        """Drop the bytes in memory before an offset; for readers that never look back."""
+        with self._lock:
+            kept = self._kept.get(source)
+            if kept is not None and offset > kept.tail_start:
+                del kept.tail[: offset - kept.tail_start]
+                kept.tail_start = offset
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return kept bytes, or None where not all of them were kept."""
+        with self._lock:
+            kept = self._kept.get(source)
+            if kept is None:
+                return None
+            parts = []
+            while length:
+                part = self._part(kept, offset, length)
+                if not part:
+                    return None
+                parts.append(part)
+                offset, length = offset + len(part), length - len(part)
+            return b"".join(parts)
+
+    def _part(self, kept: _Kept, offset: int, length: int) -> bytes:
+        """Return the bytes at an offset as far as its block reaches."""
+        if offset >= kept.tail_start:
+            at = offset - kept.tail_start
+            return bytes(kept.tail[at : at + length])
+        number = bisect_right(kept.starts, offset) - 1
+        if number < 0 or self._file is None:
+            return b""
+        place, size = kept.places[number]
+        if self._block[0] != place:
+            try:
+                self._file.seek(place)
+                self._block = place, zlib.decompress(self._file.read(size))
+            except (OSError, zlib.error):
+                return b""
+        at = offset - kept.starts[number]
+        return self._block[1][at : at + length]
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+            self._file, self._kept = None, {}

@@ -1,0 +1,139 @@
+"""One file that is read once, or again and again while it grows; it knows when it is not the same file any more."""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from spanview.formats.decoder import Decoder
+from spanview.sources.details import OPEN_FLAGS, read_at
+
+if TYPE_CHECKING:
+    from spanview.formats.rows import Batch
+    from spanview.sources.discover import FoundFile
+
+BLOCK: Final = 256 * 1024
+"""Bytes that are read at once."""
+_HEAD: Final = 1024
+"""Bytes at the front of a file by which it is recognised."""
+
+
+class FileTail:
+    """A file, how far it was read, and by what it is recognised.
+
+    Args:
+        found: The file as the search found it.
+        cap: Bytes of the longest record that is kept.
+
+    Raises:
+        OSError: It can't be opened, or isn't the file any more that the search found.
+    """
+
+    __slots__ = ("_descriptor", "_head", "_is_settled", "_last", "_stamp", "decoder", "found", "position", "source")
+
+    def __init__(self, found: FoundFile, *, cap: int) -> None:
+        self.found = found
+        self.source = -1
+        """Its number in the sink, which whoever opened it sets."""
+        self.decoder = Decoder(cap=cap)
+        self.position = 0
+        """Bytes read so far."""
+        self._descriptor: int | None = None
+        self._head = (0, b"")
+        self._last = (0, 0, b"")
+        self._stamp: tuple[int, int] | None = None
+        self._is_settled = True
+        self._open()
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Device and inode."""
+        return self.found.device, self.found.inode
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a descriptor is held."""
+        return self._descriptor is not None
+
+    def _open(self) -> int:
+        if self._descriptor is None:
+            descriptor = os.open(self.found.real, OPEN_FLAGS)
+            status = os.fstat(descriptor)
+            if (status.st_dev, status.st_ino) != self.identity:
+                os.close(descriptor)
+                raise FileNotFoundError(0, "the file was replaced while it was opened", self.found.real)
+            self._descriptor = descriptor
+        return self._descriptor
+
+    def close(self) -> None:
+        """Give the descriptor back; the next read opens the file again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def has_news(self) -> bool:
+        """Tell whether the file's size or time has changed since it was read last.
+
+        Raises:
+            OSError: The file can't be opened again.
+        """
+        status = os.fstat(self._open())
+        stamp = status.st_size, status.st_mtime_ns
+        if stamp == self._stamp:
+            return False
+        self._stamp = stamp
+        return True
+
+    def was_rewritten(self) -> bool:
+        """Tell whether what was read already isn't there any more: the file was cut, or cut and written anew.
+
+        Records of one width grow again to the same boundaries, so the front of the file and the whole last record
+        are compared, not the size alone.
+        """
+        descriptor = self._open()
+        if os.fstat(descriptor).st_size < self.position:
+            return True
+        length, digest = self._head
+        if length and _digest(read_at(descriptor, length, 0)) != digest:
+            return True
+        offset, length, digest = self._last
+        return bool(length) and _digest(read_at(descriptor, length, offset)) != digest
+
+    def read(self) -> bytes:
+        """Return the next bytes, at most `BLOCK`; empty at the end of the file.
+
+        Raises:
+            OSError: The file can't be read.
+        """
+        data = read_at(self._open(), BLOCK, self.position)
+        if self._head[0] < _HEAD and data:
+            head = read_at(self._open(), min(_HEAD, self.position + len(data)), 0)
+            self._head = len(head), _digest(head)
+        self.position += len(data)
+        self._is_settled = self._is_settled and not data
+        return data
+
+    def decode(self, data: bytes) -> Batch:
+        """Return the spans that bytes which were just read complete."""
+        batch = self.decoder.feed(data)
+        if batch.offsets:
+            self._remember(batch.offsets[-1], batch.lengths[-1])
+        return batch
+
+    def _remember(self, offset: int, length: int) -> None:
+        """Keep the checksum of the last whole record; a huge one is known by its front."""
+        length = min(length, BLOCK)
+        record = read_at(self._open(), length, offset)
+        self._last = (offset, len(record), _digest(record))
+
+    def settle(self) -> Batch | None:
+        """Return the spans that are whole though no line end follows, once after each growth."""
+        if self._is_settled or not self.decoder.waiting:
+            return None
+        self._is_settled = True
+        return self.decoder.tail()
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()

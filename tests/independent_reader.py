@@ -48,7 +48,10 @@ def read_folder(folder: Path) -> dict[str, list[Record]]:
 
 def without_doubles(records: list[Record]) -> list[Record]:
     """Return the records with those left out that are equal to an earlier one, value types included."""
-    return list({key_of(record): record for record in reversed(records)}.values())
+    first: dict[str, Record] = {}
+    for record in records:
+        first.setdefault(key_of(record), record)
+    return list(first.values())
 
 
 def key_of(record: Record) -> str:

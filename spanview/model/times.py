@@ -12,6 +12,8 @@ NO_TIME: Final = -(2**63)
 
 NS_PER_SECOND: Final = 1_000_000_000
 _MAX_NS: Final = 2**63 - 1
+_MAX_SECONDS: Final = _MAX_NS // NS_PER_SECOND
+"""Seconds of which every nanosecond fits are fewer than this, before and after 1970."""
 _SDK_LENGTH: Final = len("2024-05-28T18:05:04.864137Z")
 _CACHED_SECONDS: Final = 65536
 
@@ -77,11 +79,10 @@ def _parse_any(value: str) -> int:
     if match[8]:
         offset = int(match[9]) * 3600 + int(match[10]) * 60
         seconds += offset if match[8] == "-" else -offset
-    elif second < 60 and len(value) == _SDK_LENGTH:  # noqa: PLR2004
+    elif second < 60 and len(value) == _SDK_LENGTH and value[10] == "T" and abs(seconds) < _MAX_SECONDS:  # noqa: PLR2004
         if len(_seconds) >= _CACHED_SECONDS:
             _seconds.clear()
-        if value[10] == "T":
-            _seconds[value[:19]] = seconds * NS_PER_SECOND
+        _seconds[value[:19]] = seconds * NS_PER_SECOND
     ns = seconds * NS_PER_SECOND + int((match[7] or "0").ljust(9, "0"))
     return ns if NO_TIME < ns <= _MAX_NS else NO_TIME
 

@@ -1,0 +1,1 @@
+"""Questions to a tree or a store: self time, statistics, queries, selections. No input or output happens here."""

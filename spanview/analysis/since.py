@@ -1,0 +1,83 @@
+"""`--since`: a time, or the newest run, after which a trace must have ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.timetext import parse_duration, parse_moment
+from spanview.model.problems import QueryError
+from spanview.model.times import NO_TIME, NS_PER_SECOND
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.index.table import SpanTable
+
+PAUSE_NS: Final = 60 * NS_PER_SECOND
+"""So long a time without a running span parts two runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What a person gave as `--since`."""
+
+    text: str
+    moment_ns: int | None
+    """Nanoseconds since 1970; None for the newest run, which only a store knows."""
+
+    def cutoff_ns(self, store: Store) -> int:
+        """Return the time after which a trace must have ended, nanoseconds since 1970.
+
+        For the newest run it is the end of the run before, or `NO_TIME` where there is only one.
+        """
+        return _end_of_run_before(store.spans) if self.moment_ns is None else self.moment_ns
+
+
+def parse_since(text: str, now_ns: int) -> Since:
+    """Return what a `--since` means.
+
+    Args:
+        text: `10m`, `2h`, `30s`, `1d`; an ISO time, local unless it says otherwise; or `last`.
+        now_ns: The present, nanoseconds since 1970.
+
+    Raises:
+        QueryError: It is none of these.
+    """
+    cleaned = text.strip()
+    if cleaned.lower() == "last":
+        return Since(text, None)
+    ago = parse_duration(cleaned)
+    moment = parse_moment(cleaned) if ago is None else now_ns - ago
+    if moment is None:
+        raise QueryError(
+            f"{text!r} is no time to begin at: give 30s, 10m, 2h or 1d, an ISO time such as 2024-05-28T18:05:04 "
+            "or 2024-05-28 (local unless Z or +02:00 follows), or last"
+        )
+    return Since(text, moment)
+
+
+def ended_after(store: Store, trace: int, cutoff_ns: int) -> bool:
+    """Tell whether a trace ended after a time; one in which nothing has ended counts by its start.
+
+    Args:
+        store: Where the trace is.
+        trace: Its number.
+        cutoff_ns: Nanoseconds since 1970; all traces ended after `NO_TIME`.
+    """
+    table = store.trace_table
+    end = table.end_ns[trace]
+    return cutoff_ns == NO_TIME or (table.start_ns[trace] if end == NO_TIME else end) > cutoff_ns
+
+
+def _end_of_run_before(spans: SpanTable) -> int:
+    starts, ends = spans.start_ns, spans.end_ns
+    running_until = cutoff = NO_TIME
+    for row in sorted(range(len(spans)), key=starts.__getitem__):
+        start, end = starts[row], ends[row]
+        if start == NO_TIME:
+            continue
+        if running_until != NO_TIME and start - running_until >= PAUSE_NS:
+            cutoff = running_until
+        # A span without an end counts as a moment: as one still running it would hide every later pause.
+        running_until = max(running_until, start, end)
+    return cutoff

@@ -1,0 +1,62 @@
+"""Times and durations as a person types them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+from typing import Final
+
+from spanview.model.times import NS_PER_SECOND
+
+DURATIONS: Final = "7ns, 5us, 3ms, 1.5s, 2m, 1h or 1d"
+"""What a duration may look like, for messages."""
+TIMES: Final = "2024-05-28T18:05:04 or 2024-05-28, local unless Z or +02:00 follows"
+"""What a time may look like, for messages."""
+
+_UNITS_NS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,  # the micro sign
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": NS_PER_SECOND,
+    "m": 60 * NS_PER_SECOND,
+    "h": 3_600 * NS_PER_SECOND,
+    "d": 86_400 * NS_PER_SECOND,
+}
+_DURATION: Final = re.compile(rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({'|'.join(_UNITS_NS)})")
+_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?", re.ASCII
+)
+
+
+def parse_duration(text: str) -> int | None:
+    """Return the nanoseconds of a duration such as `1.5s`, or None where it is none; `0` needs no unit."""
+    if text == "0":
+        return 0
+    match = _DURATION.fullmatch(text)
+    return None if match is None else round(Fraction(match[1]) * _UNITS_NS[match[2]])
+
+
+def parse_moment(text: str) -> int | None:
+    """Return the nanoseconds since 1970 of an ISO time, or None where it is none.
+
+    A time without a zone is local; a date alone is its midnight.
+    """
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    date, clock, fraction, is_utc, sign, hours, minutes = match.groups()
+    try:
+        naive = datetime.fromisoformat(f"{date}T{clock or '00:00'}")
+        if sign:
+            offset = timedelta(hours=int(hours), minutes=int(minutes))
+            moment = naive.replace(tzinfo=timezone(-offset if sign == "-" else offset))
+        else:
+            moment = naive.replace(tzinfo=UTC) if is_utc else naive.astimezone()
+        seconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    except (ValueError, OverflowError, OSError):
+        # A date that no calendar has, or one that the platform's time zone rules don't reach.
+        return None
+    return seconds * NS_PER_SECOND + int((fraction or "0").ljust(9, "0"))

@@ -1,0 +1,1 @@
+"""Traces and spans to other formats, and to files."""

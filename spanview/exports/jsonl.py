@@ -1,0 +1,75 @@
+"""The flat export: one span a line, the same object as in the trace tree, with its trace and without its children."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.selftime import self_times
+from spanview.exports.jsonvalue import dumps_span, span_value
+from spanview.model.problems import NO_WARNINGS, Warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from spanview.index.store import Store
+
+_NO_SELF_TIME: Final = 2**64 - 1
+"""More than any two times are apart."""
+_LINES: Final = 256
+"""So many lines are handed on at once."""
+
+
+def span_line(store: Store, row: int, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int | None = None) -> bytes:
+    """Return a span as one line of JSON, its line feed included.
+
+    Args:
+        store: Where the span is.
+        row: Its row.
+        tree_warnings: Warnings that only the tree of its trace knows.
+        self_time_ns: What of its duration is not its children's; None where that isn't known yet.
+    """
+    span = store.span(row)
+    value = {"trace_id": span.trace_id}
+    value.update(span_value(span, self_time_ns, tree_warnings))
+    return dumps_span(value) + b"\n"
+
+
+def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
+    """Yield spans as lines of JSON, some lines at a time.
+
+    Args:
+        store: Where the spans are.
+        rows: Their rows, in the order in which they are to be written.
+    """
+    own, warnings = _known_by_trees(store, rows)
+    for first in range(0, len(rows), _LINES):
+        yield b"".join(
+            [
+                span_line(
+                    store,
+                    row,
+                    Warnings(warnings[row]) if warnings[row] else NO_WARNINGS,
+                    None if own[row] == _NO_SELF_TIME else own[row],
+                )
+                for row in rows[first : first + _LINES]
+            ]
+        )
+
+
+def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
+    """Return for each row of the table its self time, or `_NO_SELF_TIME`, and the warnings of its tree.
+
+    Spans stand in a file as they ended, traces all mixed up; so every trace is stitched once, beforehand.
+    """
+    spans = store.spans
+    own = array("Q", [_NO_SELF_TIME]) * len(spans)
+    warnings = array("H", [0]) * len(spans)
+    for trace in {spans.trace[row] for row in rows}:
+        tree = store.tree(trace)
+        for node, (row, self_time) in enumerate(zip(tree.rows, self_times(tree, spans), strict=False)):
+            if self_time is not None:
+                own[row] = self_time
+            if tree.parents[node] >= 0 or tree.cut:
+                warnings[row] = tree.warnings(node).value
+    return own, warnings

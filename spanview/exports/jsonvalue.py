@@ -1,0 +1,121 @@
+"""One span as JSON: the object that the trace tree nests and that the flat export prints a line of."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.times import format_time
+
+if TYPE_CHECKING:
+    from spanview.model.span import Event, Link, Scope, Span, Status
+
+_ODD: Final = b"null"
+"""What a NaN or an infinity turns into where nobody looks; see `dumps_span`."""
+
+
+def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARNINGS) -> dict[str, Any]:
+    """Return the JSON object of a span, its keys in the order of the trace-tree format, without trace and children.
+
+    Args:
+        span: The span with its details.
+        self_time_ns: What of its duration is not its children's; None where there is no duration.
+        of_tree: Warnings that only the tree knows.
+    """
+    return {
+        "span_id": span.span_id,
+        "parent_id": span.parent_id,
+        "name": span.name,
+        "kind": span.kind_name,
+        "start_time": format_time(span.start_ns),
+        "end_time": format_time(span.end_ns),
+        "duration_ns": span.duration_ns,
+        "self_time_ns": self_time_ns,
+        "status": _status(span.status),
+        "attributes": span.attributes,
+        "events": [_event(event) for event in span.events] if span.events else [],
+        "links": [_link(link) for link in span.links] if span.links else [],
+        "trace_state": span.trace_state,
+        "resource": {"attributes": span.resource.attributes, "schema_url": span.resource.schema_url},
+        "scope": None if span.scope is None else _scope(span.scope),
+        "source": {"file": span.source.file, "offset": span.source.offset, "length": span.source.length},
+        "warnings": _warning_names(span.warnings.value | of_tree.value),
+    }
+
+
+def dumps_span(value: dict[str, Any]) -> bytes:
+    """Encode a span's object as strict JSON.
+
+    The quick encoder writes NaN and infinities as null without a word. So the nulls in its text are counted against
+    those that the span's own fields account for: where there are more, the text is written again with care.
+    """
+    text = dumps_strict(value, has_odd_numbers=False)
+    if text.count(_ODD) == sum(part is None for part in value.values()):
+        return text
+    return dumps_strict(value)
+
+
+def _status(status: Status) -> dict[str, str]:
+    value = {"code": status.name}
+    if status.description is not None:
+        value["description"] = status.description
+    return value
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {"name": event.name, "timestamp": format_time(event.timestamp_ns), "attributes": event.attributes}
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "trace_id": link.trace_id,
+        "span_id": link.span_id,
+        "trace_state": link.trace_state,
+        "attributes": link.attributes,
+    }
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {
+        "name": scope.name,
+        "version": scope.version,
+        "schema_url": scope.schema_url,
+        "attributes": scope.attributes,
+    }
+
+
+@cache
+def _warning_names(bits: int) -> list[str]:
+    """Return the names of a combination of warnings; the lists are shared and not to be changed."""
+    return Warnings(bits).names()
+
+
+_ACTED_ON: Final = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but for the line feed between two lines, DEL, C1
+    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # unseen, line ends, directions
+    "\U000e0000-\U000e0fff]"  # tags
+)
+_HARMLESS: Final = re.compile(rb"[\n\x20-\x7e]*")
+
+
+def escape_for_terminal(data: bytes) -> bytes:
+    r"""Return the same JSON with `\u` escapes for what a terminal acts on or doesn't show.
+
+    That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
+    writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
+    else can only stand inside a string, where the escape is the same string.
+
+    Args:
+        data: Whole JSON documents in UTF-8.
+    """
+    if _HARMLESS.fullmatch(data):
+        return data
+    return _ACTED_ON.sub(_escape, data.decode("utf-8", "replace")).encode()
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))

@@ -1,0 +1,148 @@
+"""Exports into files: the whole new file or the old one as it was, never something in between."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from spanview.model.problems import ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_NO_LINKS: Final = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK))
+"""What a file system without hard links answers to one."""
+
+_CAUSES: Final = {
+    errno.ENOENT: "its folder doesn't exist: create it first, or give another -o",
+    errno.ENOTDIR: "what should be its folder is a file: give another -o",
+    errno.EACCES: "no permission: give an -o in a folder that you may write to",
+    errno.EPERM: "no permission: give an -o in a folder that you may write to",
+    errno.EROFS: "the file system is read-only: give an -o elsewhere",
+    errno.ENOSPC: "the disk is full: free some space, or give an -o elsewhere",
+    errno.EDQUOT: "the disk quota is used up: free some space, or give an -o elsewhere",
+    errno.EFBIG: "the file would be larger than is allowed there: give an -o elsewhere",
+    errno.ENAMETOOLONG: "the name is too long: give a shorter -o",
+    errno.ELOOP: "its symbolic links run in a circle: give another -o",
+}
+
+
+def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None:
+    """Write a file so that at every moment the path has either what it had before or the whole new content.
+
+    The content goes to a temporary file in the same folder, is brought to the disk and takes the path then. On any
+    error or interrupt the temporary file is removed. A symbolic link is followed, and stays.
+
+    Args:
+        path: The target.
+        chunks: The content.
+        force: Whether a file that is there may be replaced.
+
+    Raises:
+        ExportError: The target exists and `force` isn't given, it is no regular file, or it can't be written.
+    """
+    with _explained(path):
+        target = os.path.realpath(path) if os.path.islink(path) and force else path
+        mode = _mode_of_old(path, target, force=force)
+        temporary = os.path.join(os.path.dirname(target), f".spanview-{secrets.token_hex(8)}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    try:
+        try:
+            _fill(path, descriptor, chunks)
+        finally:
+            os.close(descriptor)
+        with _explained(path):
+            if mode is not None:
+                os.chmod(temporary, mode)
+            if force:
+                os.replace(temporary, target)
+            else:
+                _take_free_path(temporary, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+    _sync_folder(os.path.dirname(target) or ".")
+
+
+def _mode_of_old(path: str, target: str, *, force: bool) -> int | None:
+    """Return the permissions of the file that is to be replaced, None where there is none; refuse what is no file."""
+    try:
+        mode = os.stat(target).st_mode if force else os.lstat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise ExportError(f"can't write {path}: it is a folder; give -o a file's name in it")
+    if not force:
+        raise _exists(path)
+    if not stat.S_ISREG(mode):
+        raise ExportError(f"can't write {path}: it is no regular file; leave -o out and redirect the output with >")
+    return mode & 0o777
+
+
+def _exists(path: str) -> ExportError:
+    return ExportError(f"{path} exists already: give --force to replace it, or another -o")
+
+
+def _fill(path: str, descriptor: int, chunks: Iterable[bytes]) -> None:
+    for chunk in chunks:
+        rest = memoryview(chunk)
+        with _explained(path):
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+    with _explained(path):
+        os.fsync(descriptor)
+
+
+def _take_free_path(temporary: str, path: str) -> None:
+    """Give the temporary file its name, unless somebody was quicker; between a look and a rename there is no saying."""
+    try:
+        if os.name == "nt":
+            os.rename(temporary, path)  # which never replaces there
+        else:
+            os.link(temporary, path)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _take_free_path_without_links(temporary, path)
+
+
+def _take_free_path_without_links(temporary: str, path: str) -> None:
+    """Hold the path with an empty file of our own, and replace that."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except FileExistsError:
+        raise _exists(path) from None
+    try:
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(path)
+        raise
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn what the system says into one line with what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        cause = _CAUSES.get(error.errno or 0, f"{error.strerror or error}: give another -o")
+        raise ExportError(f"can't write {path}: {cause}") from error
+    except ValueError as error:
+        raise ExportError(f"can't write {path!r}: {error}; give another -o") from error
+
+
+def _sync_folder(folder: str) -> None:
+    """Bring the new name to the disk too, where the system lets a folder be opened."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,75 @@
+"""The query language: what `-q`, the viewer's filter and its search keep.
+
+    checkout                      names that have this in them, in upper or lower case
+    "GET /cart"                   the same for what has spaces in it
+    status=ERROR duration>1.5s    both must hold, on one and the same span
+    -kind=SERVER                  not
+    http.status_code>=500         an attribute of the span, of one of its events, or of its resource
+    name~^GET                     a regular expression, searched
+    trace.errors>0                the whole trace, not the span
+
+`OR` and parentheses are kept free for later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spanview.analysis.query_parse import parse_terms
+from spanview.analysis.query_subject import Subject, TreeFacts
+from spanview.analysis.query_terms import Term, compile_term
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that has been understood; made by `parse_query`."""
+
+    text: str
+    """As it was typed."""
+    _span_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
+    _trace_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
+    _facts: TreeFacts = field(default_factory=TreeFacts, repr=False, compare=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no terms, so that everything matches."""
+        return not self._span_terms and not self._trace_terms
+
+    def matches(self, store: Store, row: int) -> bool:
+        """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""
+        subject = Subject(store, self._facts, store.spans.trace[row], row)
+        return all(term.test(subject) for term in self._span_terms)
+
+    def keeps(self, store: Store, row: int) -> bool:
+        """Tell whether a span matches and the terms that speak of traces hold for its trace."""
+        return self._holds(store, store.spans.trace[row]) and self.matches(store, row)
+
+    def matches_trace(self, store: Store, trace: int) -> bool:
+        """Tell whether the terms that speak of traces hold for this one, and a span in it matches all the others."""
+        if not self._holds(store, trace):
+            return False
+        return not self._span_terms or any(self.matches(store, row) for row in store.rows_of_trace(trace))
+
+    def _holds(self, store: Store, trace: int) -> bool:
+        subject = Subject(store, self._facts, trace)
+        return all(term.test(subject) for term in self._trace_terms)
+
+
+def parse_query(text: str) -> Query:
+    """Return the query that a text stands for.
+
+    Raises:
+        QueryError: There is a mistake in it; one line with its place, counted in characters from 1, and what was
+            expected there.
+    """
+    # What columns decide comes first: then most spans are never read again.
+    terms = sorted(map(compile_term, parse_terms(text)), key=lambda term: term.cost)
+    return Query(
+        text,
+        tuple(term for term in terms if not term.of_trace),
+        tuple(term for term in terms if term.of_trace),
+    )

@@ -1,0 +1,115 @@
+"""What a query is asked about: a span or a trace of a store, with whatever costs more than a column read once."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.query_values import Number, number_of
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.model.span import Span
+
+_PID_FILE: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json)$")
+
+
+class TreeFacts:
+    """What only the stitched trees of one store tell, kept until a trace grows."""
+
+    __slots__ = ("_complete", "_counts", "_depths", "_store")
+
+    def __init__(self) -> None:
+        self._store: Store | None = None
+        self._counts: dict[int, int] = {}
+        """How many spans each trace had when it was stitched."""
+        self._complete: dict[int, bool] = {}
+        self._depths = array("I")
+
+    def depth(self, store: Store, row: int) -> int:
+        """Return how many nodes stand above a span in its tree."""
+        self._stitch(store, store.spans.trace[row])
+        return self._depths[row]
+
+    def complete(self, store: Store, trace: int) -> bool:
+        """Tell whether a trace is complete, as the trace-tree format has it."""
+        self._stitch(store, trace)
+        return self._complete[trace]
+
+    def _stitch(self, store: Store, trace: int) -> None:
+        if store is not self._store:
+            self._store, self._depths = store, array("I")
+            self._counts.clear()
+        count = store.trace_table.span_count[trace]
+        if self._counts.get(trace) == count:
+            return
+        tree, depths = store.tree(trace), self._depths
+        depths.extend([0] * (len(store.spans) - len(depths)))
+        for node, depth in tree.walk():
+            if not tree.is_missing(node):
+                depths[tree.rows[node]] = depth
+        self._complete[trace] = tree.complete
+        self._counts[trace] = count
+
+
+class Subject:
+    """One span, or one trace, that a query's terms look at.
+
+    Args:
+        store: Where it is.
+        facts: What was found out about the trees so far.
+        trace: The trace's number.
+        row: The span's row; None where only the trace is asked about.
+    """
+
+    __slots__ = ("_span", "facts", "row", "store", "trace")
+
+    def __init__(self, store: Store, facts: TreeFacts, trace: int, row: int = -1) -> None:
+        self.store = store
+        self.facts = facts
+        self.trace = trace
+        self.row = row
+        self._span: Span | None = None
+
+    @property
+    def span(self) -> Span:
+        """The span with its details, read once."""
+        if self._span is None:
+            self._span = self.store.span(self.row)
+        return self._span
+
+    @property
+    def file(self) -> str:
+        """The path of the file that the span stands in."""
+        return self.store.sources[self.store.spans.source[self.row]].path
+
+    @property
+    def pid(self) -> Number | None:
+        """The process that wrote the span: by `ray.pid`, or else by the name of the file."""
+        attributes = self.span.attributes
+        if "ray.pid" in attributes:
+            return number_of(attributes["ray.pid"])
+        match = _PID_FILE.search(self.file)
+        return None if match is None else int(match[1])
+
+    @property
+    def duration_ns(self) -> int | None:
+        """The span's duration, None where it has no start or no end."""
+        return _between(self.store.spans.start_ns[self.row], self.store.spans.end_ns[self.row])
+
+    @property
+    def start_ns(self) -> int | None:
+        """The span's start, None where it has none."""
+        start = self.store.spans.start_ns[self.row]
+        return None if start == NO_TIME else start
+
+    @property
+    def trace_duration_ns(self) -> int | None:
+        """The time from the first start to the last end of the trace, None where one of them is missing."""
+        return _between(self.store.trace_table.start_ns[self.trace], self.store.trace_table.end_ns[self.trace])
+
+
+def _between(start: int, end: int) -> int | None:
+    return None if NO_TIME in (start, end) else end - start

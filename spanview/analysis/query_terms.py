@@ -1,0 +1,272 @@
+"""What the keys of a query mean: from a term as it is written to a test of one span, or of one trace."""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from spanview.analysis.query_parse import fail
+from spanview.analysis.query_values import Number, is_equal, number_of, text_of, values_of
+from spanview.analysis.timetext import DURATIONS, TIMES, parse_duration, parse_moment
+from spanview.index.table import NO_ROW
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_span_id, format_trace_id
+from spanview.model.span import KIND_NAMES, STATUS_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spanview.analysis.query_parse import RawTerm
+    from spanview.analysis.query_subject import Subject
+
+Test: TypeAlias = "Callable[[Subject], bool]"
+
+
+class Cost(IntEnum):
+    """What has to be read before a term is decided, the cheapest first."""
+
+    COLUMN = 0
+    TREE = 1
+    DETAIL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One test, negation included."""
+
+    of_trace: bool
+    cost: Cost
+    test: Test
+
+
+KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
+"""What `kind` may be compared with, at the places of the column's values."""
+
+_SIZES: Final = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+_TRUTHS: Final = {"true": True, "false": False}
+
+
+def compile_term(raw: RawTerm) -> Term:
+    """Return the test that a term stands for.
+
+    Raises:
+        QueryError: Its key is none, or its operator or value isn't one that the key has.
+    """
+    make = None if raw.key_is_quoted else _KEYS.get(raw.key)
+    if not raw.operator:
+        term = _word_term(raw)
+    elif make is not None:
+        term = make(raw)
+    elif raw.key.startswith("trace.") and not raw.key_is_quoted:
+        known = ", ".join(key for key in _KEYS if key.startswith("trace."))
+        fail(raw.key_at, f'expected one of {known}; an attribute of that name is asked for with "{raw.key}" in quotes')
+    else:
+        term = Term(of_trace=False, cost=Cost.DETAIL, test=_attribute_test(raw))
+    return _negation(term) if raw.negated else term
+
+
+def _negation(term: Term) -> Term:
+    test = term.test
+    return Term(term.of_trace, term.cost, lambda subject: not test(subject))
+
+
+def _word_term(raw: RawTerm) -> Term:
+    part = raw.value.casefold()
+    return Term(of_trace=False, cost=Cost.COLUMN, test=lambda subject: part in _name(subject).casefold())
+
+
+def _name(subject: Subject) -> str:
+    return subject.store.names.texts[subject.store.spans.name[subject.row]]
+
+
+def _service(subject: Subject) -> str:
+    return subject.store.services.texts[subject.store.spans.service[subject.row]]
+
+
+def _trace_id(subject: Subject) -> str:
+    trace_id = subject.store.trace_table.trace_id(subject.trace)
+    return format_trace_id(trace_id) if trace_id else ""
+
+
+def _span_id(subject: Subject) -> str:
+    span_id = subject.store.spans.span_id[subject.row]
+    return format_span_id(span_id) if span_id else ""
+
+
+def _root_name(subject: Subject) -> str:
+    store = subject.store
+    row = store.trace_table.root_row[subject.trace]
+    return "" if row == NO_ROW else store.names.texts[store.spans.name[row]]
+
+
+def _text_term(
+    raw: RawTerm,
+    read: Callable[[Subject], str],
+    equals: Callable[[str, str], bool] = operator.eq,
+    *,
+    of_trace: bool = False,
+) -> Term:
+    value = raw.value
+    if raw.operator == "~":
+        search = _compiled(raw).search
+        return Term(of_trace, Cost.COLUMN, lambda subject: search(read(subject)) is not None)
+    if raw.operator == "=":
+        return Term(of_trace, Cost.COLUMN, lambda subject: equals(read(subject), value))
+    if raw.operator == "!=":
+        return Term(of_trace, Cost.COLUMN, lambda subject: not equals(read(subject), value))
+    return fail(raw.operator_at, f"expected =, != or ~ behind {raw.key}: it has no size")
+
+
+def _compiled(raw: RawTerm) -> re.Pattern[str]:
+    try:
+        with warnings.catch_warnings():
+            # Some patterns may change their meaning with a later Python; that is nothing to say beside a result.
+            warnings.simplefilter("ignore")
+            return re.compile(raw.value)
+    except (re.error, OverflowError, RecursionError) as error:
+        return fail(raw.value_at, f"expected a regular expression: {error}")
+
+
+def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
+    """Return the test of a column with a closed set of values."""
+    if raw.operator == "~":
+        return _text_term(raw, read)
+    wanted = raw.value.upper()
+    if wanted not in names:
+        fail(raw.value_at, f"expected one of {', '.join(names)}, not {raw.value!r}")
+    return _text_term(raw, read, lambda text, _: text == wanted)
+
+
+def _kind_term(raw: RawTerm) -> Term:
+    return _choice_term(raw, KINDS, lambda subject: KINDS[subject.store.spans.kind[subject.row]])
+
+
+def _status_term(raw: RawTerm) -> Term:
+    return _choice_term(raw, STATUS_NAMES, lambda subject: STATUS_NAMES[subject.store.spans.status[subject.row]])
+
+
+def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
+    prefix = raw.value.lower().removeprefix("0x")
+    if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
+        fail(raw.value_at, f"expected the first of the {digits} hex digits of an id")
+    return _text_term(raw, read, lambda text, _: text.startswith(prefix))
+
+
+def _file_term(raw: RawTerm) -> Term:
+    def is_file(path: str, wanted: str) -> bool:
+        return path == wanted or re.split(r"[/\\]", path)[-1] == wanted
+
+    return _text_term(raw, lambda subject: subject.file, is_file)
+
+
+def _size_term(
+    raw: RawTerm,
+    wanted: tuple[Number | None, str],
+    read: Callable[[Subject], Number | None],
+    *,
+    of_trace: bool = False,
+    cost: Cost = Cost.COLUMN,
+) -> Term:
+    """Return the test of something that has a size; `wanted` is the value, None for a mistake, and what to expect."""
+    value, expected = wanted
+    compare = _SIZES.get(raw.operator)
+    if compare is None:
+        fail(raw.operator_at, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
+    if value is None:
+        fail(raw.value_at, f"expected {expected}")
+
+    def test(subject: Subject) -> bool:
+        size = read(subject)
+        return size is not None and bool(compare(size, value))
+
+    return Term(of_trace, cost, test)
+
+
+def _duration(raw: RawTerm) -> tuple[int | None, str]:
+    return parse_duration(raw.value), f"a duration such as {DURATIONS}"
+
+
+def _moment(raw: RawTerm) -> tuple[int | None, str]:
+    return parse_moment(raw.value), f"a time such as {TIMES}"
+
+
+def _number(raw: RawTerm) -> tuple[Number | None, str]:
+    return number_of(raw.value), "a number"
+
+
+def _complete_term(raw: RawTerm) -> Term:
+    wanted = _TRUTHS.get(raw.value.lower())
+    if raw.operator not in {"=", "!="}:
+        fail(raw.operator_at, "expected = or != behind trace.complete")
+    if wanted is None:
+        fail(raw.value_at, "expected true or false")
+    is_wanted = wanted == (raw.operator == "=")
+    return Term(
+        of_trace=True,
+        cost=Cost.TREE,
+        test=lambda subject: subject.facts.complete(subject.store, subject.trace) == is_wanted,
+    )
+
+
+def _attribute_test(raw: RawTerm) -> Test:
+    """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
+    key, text, number = raw.key, raw.value, number_of(raw.value)
+    if raw.operator == "~":
+        search = _compiled(raw).search
+        return lambda subject: any(search(text_of(value)) for value in values_of(subject.span, key) or ())
+    if raw.operator == "=":
+        return lambda subject: any(is_equal(value, text, number) for value in values_of(subject.span, key) or ())
+    if raw.operator == "!=":
+
+        def differs(subject: Subject) -> bool:
+            values = values_of(subject.span, key)
+            return values is not None and not any(is_equal(value, text, number) for value in values)
+
+        return differs
+    compare = _SIZES[raw.operator]
+    if number is None:
+        fail(raw.value_at, f"expected a number behind {key}{raw.operator}")
+
+    def is_sized(subject: Subject) -> bool:
+        sizes = map(number_of, values_of(subject.span, key) or ())
+        return any(size is not None and compare(size, number) for size in sizes)
+
+    return is_sized
+
+
+_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
+    "name": lambda raw: _text_term(raw, _name),
+    "service": lambda raw: _text_term(raw, _service),
+    "kind": _kind_term,
+    "status": _status_term,
+    "duration": lambda raw: _size_term(raw, _duration(raw), lambda subject: subject.duration_ns),
+    "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, _trace_id),
+    "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, _span_id),
+    "start": lambda raw: _size_term(raw, _moment(raw), lambda subject: subject.start_ns),
+    "pid": lambda raw: _size_term(raw, _number(raw), lambda subject: subject.pid, cost=Cost.DETAIL),
+    "file": _file_term,
+    "depth": lambda raw: _size_term(
+        raw, _number(raw), lambda subject: subject.facts.depth(subject.store, subject.row), cost=Cost.TREE
+    ),
+    "trace.duration": lambda raw: _size_term(
+        raw, _duration(raw), lambda subject: subject.trace_duration_ns, of_trace=True
+    ),
+    "trace.spans": lambda raw: _size_term(
+        raw, _number(raw), lambda subject: subject.store.trace_table.span_count[subject.trace], of_trace=True
+    ),
+    "trace.errors": lambda raw: _size_term(
+        raw, _number(raw), lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
+    ),
+    "trace.root": lambda raw: _text_term(raw, _root_name, of_trace=True),
+    "trace.complete": _complete_term,
+}

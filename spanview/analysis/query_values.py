@@ -1,0 +1,63 @@
+"""How a query sees the values of attributes: as texts, and as numbers where they are or spell some."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from spanview.formats.jsontext import dumps_strict
+
+if TYPE_CHECKING:
+    from spanview.model.span import Span
+
+Number: TypeAlias = int | float
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}")
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def values_of(span: Span, key: str) -> list[Any] | None:
+    """Return the values that a span, its events and its resource have for a key, those of lists one by one.
+
+    Returns:
+        JSON values; None where nothing has the key.
+    """
+    found: list[Any] | None = None
+    for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
+        if key in attributes:
+            value = attributes[key]
+            found = (found or []) + (value if isinstance(value, list) else [value])
+    return found
+
+
+def text_of(value: Any) -> str:
+    """Return a value as it is written in JSON, a text without its quotes."""
+    if isinstance(value, str):
+        return value
+    text = dumps_strict(value).decode()
+    return text.strip('"') if isinstance(value, float) and not isfinite(value) else text
+
+
+def number_of(value: Any) -> Number | None:
+    """Return the number that a value is or spells, or None; integers stay exact, and truth is no number."""
+    if isinstance(value, int | float):
+        return None if isinstance(value, bool) else value
+    if not isinstance(value, str):
+        return None
+    if _INTEGER.fullmatch(value):
+        return int(value)
+    return float(value) if _DECIMAL.fullmatch(value) else None
+
+
+def is_equal(value: Any, text: str, number: Number | None) -> bool:
+    """Tell whether a value equals what a query says: as a number if it is one, or else as text.
+
+    Args:
+        value: The value.
+        text: What the query says.
+        number: The number that `text` spells, or None.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == number:
+        return True
+    return text_of(value) == text

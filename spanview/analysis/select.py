@@ -1,0 +1,85 @@
+"""Which traces a command speaks of: by id, by query, by time."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.since import ended_after
+from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
+from spanview.model.problems import TraceNotFoundError
+
+if TYPE_CHECKING:
+    from spanview.analysis.query import Query
+    from spanview.index.store import Store
+
+_PREFIX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,32})")
+_LISTED: Final = 10
+
+
+def find_trace(store: Store, prefix: str) -> int:
+    """Return the trace whose id begins so.
+
+    Args:
+        store: Where to look.
+        prefix: The first of the 32 hex digits, in either case, with or without `0x`.
+
+    Raises:
+        TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
+    """
+    match = _PREFIX.fullmatch(prefix.strip())
+    if match is None:
+        raise TraceNotFoundError(f"{prefix!r} is no trace id: give the first of its {TRACE_ID_DIGITS} hex digits")
+    missing = 4 * (TRACE_ID_DIGITS - len(match[1]))
+    wanted = int(match[1], 16)
+    table = store.trace_table
+    found = [
+        trace for trace in range(len(table)) if (trace_id := table.trace_id(trace)) and trace_id >> missing == wanted
+    ]
+    if not found:
+        raise TraceNotFoundError(f"no trace's id begins with {match[1].lower()}: `spanview tree` shows those there are")
+    if len(found) > 1:
+        ids = sorted(format_trace_id(table.trace_id(trace)) for trace in found)
+        more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
+        raise TraceNotFoundError(
+            f"{len(ids):,} traces' ids begin with {match[1].lower()}, give more digits: "
+            f"{', '.join(ids[:_LISTED])}{more}"
+        )
+    return found[0]
+
+
+def selected_traces(
+    store: Store, *, query: Query | None = None, since_cutoff: int | None = None, trace: int | None = None
+) -> list[int]:
+    """Return the traces that are asked for, in the order of the exports: by start, then id.
+
+    Args:
+        store: Where to look.
+        query: Keep traces in which a span matches; None keeps all.
+        since_cutoff: Keep traces that ended after it, nanoseconds since 1970; None keeps all.
+        trace: Keep this one only; None keeps all.
+    """
+    return [
+        number
+        for number in (store.traces_in_order() if trace is None else [trace])
+        if (since_cutoff is None or ended_after(store, number, since_cutoff))
+        and (query is None or query.is_empty or query.matches_trace(store, number))
+    ]
+
+
+def selected_rows(
+    store: Store, *, query: Query | None = None, since_cutoff: int | None = None, trace: int | None = None
+) -> list[int]:
+    """Return the rows of the spans that are asked for, in the order of the flat exports: by path and offset.
+
+    Args:
+        store: Where to look.
+        query: Keep spans that match, of traces for which its `trace.` terms hold; None keeps all.
+        since_cutoff: Keep spans of traces that ended after it, nanoseconds since 1970; None keeps all.
+        trace: Keep the spans of this trace only; None keeps all.
+    """
+    rows = store.rows_in_order()
+    if trace is not None or since_cutoff is not None:
+        traces = {*selected_traces(store, since_cutoff=since_cutoff, trace=trace)}
+        rows = [row for row in rows if store.spans.trace[row] in traces]
+    return rows if query is None or query.is_empty else [row for row in rows if query.keeps(store, row)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.query_parse import parse_terms
 from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_terms import Term, compile_term
+from spanview.analysis.query_terms import Cost, Term, compile_term
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -38,6 +38,11 @@ class Query:
     def is_empty(self) -> bool:
         """Whether it has no terms, so that everything matches."""
         return not self._span_terms and not self._trace_terms
+
+    @property
+    def needs_tree(self) -> bool:
+        """Whether it asks for what a span alone doesn't tell: its depth, or anything about its trace."""
+        return bool(self._trace_terms) or any(term.cost == Cost.TREE for term in self._span_terms)
 
     def matches(self, store: Store, row: int) -> bool:
         """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,13 @@ _NO_SELF_TIME: Final = 2**64 - 1
 """More than any two times are apart."""
 _LINES: Final = 256
 """So many lines are handed on at once."""
+
+_ACTED_ON: Final = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but for the line feed between two lines, DEL, C1
+    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # unseen, line ends, directions
+    "\U000e0000-\U000e0fff]"  # tags
+)
+_HARMLESS: Final = re.compile(rb"[\n\x20-\x7e]*")
 
 
 def span_line(store: Store, row: int, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int | None = None) -> bytes:
@@ -73,3 +81,23 @@ def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], arra
             if tree.parents[node] >= 0 or tree.cut:
                 warnings[row] = tree.warnings(node).value
     return own, warnings
+
+
+def escape_for_terminal(data: bytes) -> bytes:
+    r"""Return the same JSON with `\u` escapes for what a terminal acts on or doesn't show.
+
+    That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
+    writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
+    else can only stand inside a string, where the escape is the same string.
+
+    Args:
+        data: Whole JSON documents in UTF-8.
+    """
+    if _HARMLESS.fullmatch(data):
+        return data
+    return _ACTED_ON.sub(_escape, data.decode("utf-8", "replace")).encode()
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,31 +90,3 @@ def _scope(scope: Scope) -> dict[str, Any]:
 def _warning_names(bits: int) -> list[str]:
     """Return the names of a combination of warnings; the lists are shared and not to be changed."""
     return Warnings(bits).names()
-
-
-_ACTED_ON: Final = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but for the line feed between two lines, DEL, C1
-    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # unseen, line ends, directions
-    "\U000e0000-\U000e0fff]"  # tags
-)
-_HARMLESS: Final = re.compile(rb"[\n\x20-\x7e]*")
-
-
-def escape_for_terminal(data: bytes) -> bytes:
-    r"""Return the same JSON with `\u` escapes for what a terminal acts on or doesn't show.
-
-    That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
-    writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
-    else can only stand inside a string, where the escape is the same string.
-
-    Args:
-        data: Whole JSON documents in UTF-8.
-    """
-    if _HARMLESS.fullmatch(data):
-        return data
-    return _ACTED_ON.sub(_escape, data.decode("utf-8", "replace")).encode()
-
-
-def _escape(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))

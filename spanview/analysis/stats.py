@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.selftime import self_times
+from spanview.analysis.selftime import self_times_of
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR, KIND_NAMES
 
@@ -62,7 +62,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
         column, texts = store.spans.kind, (*KIND_NAMES, "")
     else:
         raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
-    rows, own = _stitched(store, range(len(store.trace_table)) if traces is None else traces)
+    rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else [*traces])
     keys = [*map(column.__getitem__, rows)]
     starts, ends = [*map(store.spans.start_ns.__getitem__, rows)], [*map(store.spans.end_ns.__getitem__, rows)]
     statuses = map(store.spans.status.__getitem__, rows)
@@ -85,18 +85,6 @@ def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
 def nearest_rank(values: Sequence[int], percent: int) -> int | None:
     """Return a percentile of sorted values: the one at rank ceil(p·n), counted from 1; None where there are none."""
     return values[-(-percent * len(values) // 100) - 1] if values else None
-
-
-def _stitched(store: Store, traces: Iterable[int]) -> tuple[list[int], list[int | None]]:
-    """Return the rows of some traces, and the self time of each."""
-    rows: list[int] = []
-    own: list[int | None] = []
-    for trace in traces:
-        tree = store.tree(trace)
-        rows += tree.rows
-        # Placeholders come last among the nodes, and are nobody's row.
-        own += self_times(tree, store.spans)[: len(tree.rows)]
-    return rows, own
 
 
 def _group(key: str, count: int, errors: int, durations: list[int], self_ns: int) -> Group:

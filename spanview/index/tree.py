@@ -5,10 +5,13 @@ Nodes are small integers: first the spans, in the order of their starts, then th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from itertools import compress, islice
+from operator import eq, le
+from typing import TYPE_CHECKING, Final, cast
 
-from spanview.model.problems import Warnings
+from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ SKEW_NS: Final = 2_000
 """The console exporter rounds times to microseconds through a float: a child may seem this much too early."""
 _LAST: Final = 2**63
 _NO_CHILDREN: Final[list[int]] = []
+_NO_NODES: Final[frozenset[int]] = frozenset()
 
 
 class TraceTree:
@@ -33,54 +37,82 @@ class TraceTree:
         order: Returns by what two rows with the same ids are ordered: path, generation and offset.
     """
 
-    __slots__ = ("_children", "_spans", "cut", "missing", "parents", "roots", "rows")
+    __slots__ = ("_children", "_roots", "_spans", "cut", "missing", "parents", "rows")
 
     def __init__(self, spans: SpanTable, rows: Sequence[int], order: Callable[[int], tuple[str, int, int]]) -> None:
         self._spans = spans
-        starts, ids = spans.start_ns, spans.span_id
-        self.rows = sorted(rows, key=lambda row: (_LAST if starts[row] == NO_TIME else starts[row], ids[row]))
+        self.rows = self._sorted(rows)
         """The row of each node that is a span, by start, then span id."""
         self.missing: list[int] = []
         """The span id of each node that is a placeholder; the first of them is node `len(rows)`."""
-        self.cut: frozenset[int] = frozenset()
+        self.cut = _NO_NODES
         """The nodes above which a circle of parents was cut."""
         self.parents = self._find_parents(order)
         """The parent of each node, or `ROOT`."""
-        self._cut_cycles()
-        self._children: defaultdict[int, list[int]] = defaultdict(list)
-        self.roots: list[int] = []
-        """The nodes without a parent, by start, then span id."""
-        self._hang()
+        # The usual trace has every parent before its children, and no circle can be in it.
+        if True in map(le, range(len(self.parents)), self.parents):
+            self._cut_cycles()
+        self._children: defaultdict[int, list[int]] | None = None
+        self._roots = _NO_CHILDREN
+
+    def _sorted(self, rows: Sequence[int]) -> list[int]:
+        starts, ids = self._spans.start_ns, self._spans.span_id
+        in_order = sorted(rows, key=starts.__getitem__)
+        times = [*map(starts.__getitem__, in_order)]
+        # A second key for all would cost more than setting right the few that start together.
+        first = 0
+        for tied in compress(range(1, len(times)), map(eq, times, islice(times, 1, None))):
+            if tied >= first:
+                first, last = tied - 1, bisect_right(times, times[tied], tied)
+                in_order[first:last] = sorted(in_order[first:last], key=ids.__getitem__)
+                first = last
+        if times and times[0] == NO_TIME:
+            # It is the least of all integers, but what never started comes last.
+            unstarted = bisect_right(times, NO_TIME)
+            return in_order[unstarted:] + in_order[:unstarted]
+        return in_order
 
     def _find_parents(self, order: Callable[[int], tuple[str, int, int]]) -> list[int]:
         """Now each node has a parent or is a root; circles are still in it."""
-        ids, parent_ids, rows = self._spans.span_id, self._spans.parent_id, self.rows
+        ids, rows = self._spans.span_id, self.rows
+        by_id = dict(zip(map(ids.__getitem__, rows), range(len(rows)), strict=True))
+        if len(by_id) < len(rows):
+            by_id = self._first_by_id(order)
+        by_id[0] = ROOT
+        parent_ids = [*map(self._spans.parent_id.__getitem__, rows)]
+        parents = [*map(by_id.get, parent_ids)]
+        if None in parents:
+            return self._add_missing(parents, parent_ids)
+        return cast(list[int], parents)
+
+    def _first_by_id(self, order: Callable[[int], tuple[str, int, int]]) -> dict[int, int]:
+        """Now each id is a node's, of several the first by path and place; and several with one start come so too."""
+        ids, rows = self._spans.span_id, self.rows
+        starts = self._spans.start_ns
+        rows.sort(key=lambda row: (_LAST if starts[row] == NO_TIME else starts[row], ids[row], order(row)))
         by_id: dict[int, int] = {}
         for node, row in enumerate(rows):
             first = by_id.setdefault(ids[row], node)
             if first != node and order(row) < order(rows[first]):
                 by_id[ids[row]] = node
-        by_id[0] = ROOT
-        parents, missing = [], self.missing
-        count = len(rows)
-        for row in rows:
-            parent_id = parent_ids[row]
-            parent = by_id.get(parent_id)
-            if parent is None:
-                parent = by_id[parent_id] = count + len(missing)
-                missing.append(parent_id)
-            parents.append(parent)
-        parents.extend([ROOT] * len(missing))
-        return parents
+        return by_id
+
+    def _add_missing(self, parents: list[int | None], parent_ids: list[int]) -> list[int]:
+        """Now each parent that no file holds is a node too, behind all spans."""
+        count = len(parents)
+        by_id: dict[int, int] = {}
+        for node in [node for node, parent in enumerate(parents) if parent is None]:
+            parents[node] = by_id.setdefault(parent_ids[node], count + len(by_id))
+        self.missing.extend(by_id)
+        return [*cast(list[int], parents), *[ROOT] * len(by_id)]
 
     def _cut_cycles(self) -> None:
         """Now every chain of parents ends at a root: each circle is cut above its earliest span."""
-        parents = self.parents
-        if all(parent < node for node, parent in enumerate(parents)):
-            return
+        parents, count = self.parents, len(self.rows)
         seen = [0] * len(parents)
         cut = []
-        for start in range(len(parents)):
+        # In every circle there is a span that comes before its parent: the earliest does.
+        for start in [node for node, parent in enumerate(parents) if node <= parent < count]:
             node, mark = start, start + 1
             while node != ROOT and not seen[node]:
                 seen[node] = mark
@@ -95,9 +127,15 @@ class TraceTree:
             parents[node] = ROOT
         self.cut = frozenset(cut)
 
-    def _hang(self) -> None:
-        """Now the children are in order: nodes come by start, and a placeholder starts with its earliest child."""
-        children, roots, parents = self._children, self.roots, self.parents
+    def _hang(self) -> defaultdict[int, list[int]]:
+        """Now the children are in order: nodes come by start, and a placeholder starts with its earliest child.
+
+        That waits until somebody asks for them, because counting and self time need the parents only.
+        """
+        if self._children is not None:
+            return self._children
+        children: defaultdict[int, list[int]] = defaultdict(list)
+        roots, parents = [], self.parents
         for node in range(len(self.rows)):
             parent = parents[node]
             if parent == ROOT:
@@ -106,11 +144,20 @@ class TraceTree:
                 children[parent].append(node)
         if self.missing:
             roots.extend(range(len(self.rows), len(parents)))
-            roots.sort(key=self._place)
+            firsts = {node: children[node][0] if self.is_missing(node) else node for node in roots}
+            roots.sort(key=lambda node: (self._place(firsts[node]), self.span_id(node)))
+        self._roots, self._children = roots, children
+        return children
 
-    def _place(self, node: int) -> tuple[int, int]:
-        start = self.start_ns(node)
-        return _LAST if start == NO_TIME else start, self.span_id(node)
+    def _place(self, node: int) -> int:
+        start = self._spans.start_ns[self.rows[node]]
+        return _LAST if start == NO_TIME else start
+
+    @property
+    def roots(self) -> list[int]:
+        """The nodes without a parent, by start, then span id; not to be changed."""
+        self._hang()
+        return self._roots
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -118,7 +165,8 @@ class TraceTree:
     @property
     def complete(self) -> bool:
         """Whether there is a span without a parent, and neither a missing parent nor a circle."""
-        return not self.missing and not self.cut and bool(self.roots)
+        # Then every chain of parents ends at a span without one.
+        return not self.missing and not self.cut and bool(self.rows)
 
     def is_missing(self, node: int) -> bool:
         """Tell whether a node is the placeholder of a parent that no file holds."""
@@ -132,16 +180,16 @@ class TraceTree:
     def start_ns(self, node: int) -> int:
         """Return when a node starts; a placeholder starts with its earliest child."""
         if node >= len(self.rows):
-            return self.start_ns(self._children[node][0])
+            return self.start_ns(self._hang()[node][0])
         return self._spans.start_ns[self.rows[node]]
 
     def children(self, node: int) -> list[int]:
         """Return the children of a node by start, then span id; not to be changed."""
-        return self._children.get(node, _NO_CHILDREN)
+        return self._hang().get(node, _NO_CHILDREN)
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield every node and its depth, parents before their children."""
-        children = self._children
+        children = self._hang()
         pending = [(root, 0) for root in reversed(self.roots)]
         while pending:
             node, depth = pending.pop()
@@ -151,7 +199,7 @@ class TraceTree:
 
     def warnings(self, node: int) -> Warnings:
         """Return what only the tree tells about a node: cycles and clock skew."""
-        warnings = Warnings.CYCLE if node in self.cut else Warnings(0)
+        warnings = Warnings.CYCLE if node in self.cut else NO_WARNINGS
         parent = self.parents[node]
         if parent == ROOT or self.is_missing(parent):
             return warnings

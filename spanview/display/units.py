@@ -58,7 +58,7 @@ def moment(ns: int, *, with_date: bool = True, zone: timezone | None = None, dig
 
 def count(number: int, noun: str) -> str:
     """Return `1 span` or `60,319 spans`."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith("s") else "s")
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch")) else "s")
     return f"{number:,} {noun if number == 1 else plural}"
 
 

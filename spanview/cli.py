@@ -1,0 +1,188 @@
+"""The command line: words to options, options to a command. The only reader of the environment and of options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from spanview.commands.options import Options
+
+BUILT: Final = {
+    "view": "the viewer (also without a command)",
+    "tree": "traces as trees of text",
+    "spans": "spans as JSON, one a line",
+    "export": "trace trees and other formats",
+    "stats": "counts, errors, percentiles and self time",
+    "check": "is the evidence whole?",
+}
+NOT_BUILT: Final = ("diff", "push", "receive", "collect")
+FORMATS: Final = ("trace-tree", "jsonl")
+_FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
+_TAKES_VALUE: Final = frozenset(
+    ("-q", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on", "--max-span-size")
+)
+USAGE_ERROR: Final = 2
+_INTERRUPTED: Final = 130
+
+_OVERVIEW: Final = """\
+usage: spanview [COMMAND] [PATH]... [OPTION]...
+
+The less of distributed traces: shows the span files that Ray and OpenTelemetry programs leave on a disk.
+
+PATH is a file, a folder, a glob, or - for standard input. Without one: /tmp/spans, and the spans of Ray Serve's
+latest session. A PATH spelled like a command is given as ./tree.
+
+commands:
+{commands}
+
+options:
+  -f, --follow           keep watching: new spans, new files, new folders
+  -q, --query QUERY      only what matches, as in: -q 'name~leaf duration>10ms -status=ERROR'
+      --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
+      --trace ID         this trace; a unique prefix is enough
+      --max-span-size N  bytes of the longest record that is kept, as in 16MiB (the default)
+      --no-cache         neither read nor write a kept index
+      --version          print the version
+  -h, --help             this, or what a command takes: spanview COMMAND --help
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run spanview and return its exit status: 0 all well, 1 `check` found something, 2 it can't be carried out.
+
+    Args:
+        arguments: The words after the program's name; those of the process where none are given.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command, rest = _split(words)
+    if command is None and rest[:1] in (["-h"], ["--help"]):
+        commands = "\n".join(f"  {name:<7} {text}" for name, text in BUILT.items())
+        return _print(_OVERVIEW.format(commands=commands))
+    if "--version" in rest[:1]:
+        from spanview import __version__
+
+        return _print(f"spanview {__version__}\n")
+    if command in NOT_BUILT:
+        return _complain(f"{command} isn't built yet; spanview --help lists what is")
+    try:
+        return _run(_options(command or "view", rest))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has had enough; the interpreter's own flush at the end must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(options: Options) -> int:
+    from spanview.commands import run
+    from spanview.model.problems import SpanviewError
+
+    try:
+        return run(options)
+    except SpanviewError as error:
+        return _complain(str(error))
+
+
+def _print(text: str) -> int:
+    sys.stdout.write(text)
+    return 0
+
+
+def _complain(message: str) -> int:
+    first, *more = message.split("\n")
+    sys.stderr.write("\n".join([f"spanview: {first}", *more]) + "\n")
+    return USAGE_ERROR
+
+
+def _split(words: list[str]) -> tuple[str | None, list[str]]:
+    """Take the command from the words: the first that is neither an option nor an option's value."""
+    skip = False
+    for at, word in enumerate(words):
+        if skip:
+            skip = False
+        elif word == "--":
+            break
+        elif word in _TAKES_VALUE:
+            skip = True
+        elif not word.startswith("-") or word == "-":
+            return (word, words[:at] + words[at + 1 :]) if word in BUILT or word in NOT_BUILT else (None, words)
+    return None, words
+
+
+def _options(command: str, words: list[str]) -> Options:
+    from spanview.commands.options import Options, parse_size
+
+    parser = _parser(command)
+    given = parser.parse_intermixed_args(words)
+    try:
+        cap = parse_size(given.max_span_size)
+    except ValueError:
+        parser.error(f"--max-span-size {given.max_span_size}: expected a size such as 16MiB or 500000")
+    return Options(
+        command=command,
+        paths=tuple(given.paths),
+        follow=getattr(given, "follow", False),
+        query=getattr(given, "query", "") or "",
+        since=getattr(given, "since", None),
+        trace=getattr(given, "trace", None),
+        cap=cap,
+        use_cache=not given.no_cache,
+        output=getattr(given, "output", None),
+        force=getattr(given, "force", False),
+        format=getattr(given, "format", FORMATS[0]),
+        by=getattr(given, "by", "name"),
+        json=getattr(given, "json", False),
+        fail_on=getattr(given, "fail_on", None),
+        environment=dict(os.environ),
+    )
+
+
+def _parser(command: str) -> argparse.ArgumentParser:
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> None:  # type: ignore[override]
+            sys.exit(_complain(f"{message}; {self.prog} --help says what it takes"))
+
+    def output_format(name: str) -> str:
+        if name in _FORMATS_NOT_BUILT:
+            raise argparse.ArgumentTypeError(f"{name} isn't built yet; there are {' and '.join(FORMATS)}")
+        if name not in FORMATS:
+            raise argparse.ArgumentTypeError(f"{name}: no such format; there are {' and '.join(FORMATS)}")
+        return name
+
+    parser = Parser(
+        prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}.", allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
+    if command in ("view", "tree", "spans"):
+        add("-f", "--follow", action="store_true", help="keep watching: new spans, new files, new folders")
+    if command != "check":
+        add("-q", "--query", metavar="QUERY", help="only what matches")
+        add("--since", metavar="WHEN", help="only traces that ended after it: 10m, 2h, an ISO time, or last")
+    if command in ("view", "tree", "spans", "export"):
+        add("--trace", metavar="ID", help="this trace; a unique prefix is enough")
+    if command == "export":
+        add("--format", type=output_format, default=FORMATS[0], metavar="FORMAT", help=" or ".join(FORMATS))
+        add("-o", "--output", metavar="FILE", help="write to a file, whole or not at all; standard output without it")
+        add("--force", action="store_true", help="overwrite the file")
+    if command == "stats":
+        add("--by", default="name", metavar="KEY", help="what to group by: name, service or kind")
+    if command in ("stats", "check"):
+        add("--json", action="store_true", help="as JSON")
+    if command == "check":
+        add("--fail-on", metavar="QUERY", help="end with status 1 if a span matches")
+    add("--max-span-size", metavar="N", default="16MiB", help="bytes of the longest record that is kept")
+    add("--no-cache", action="store_true", help="neither read nor write a kept index")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

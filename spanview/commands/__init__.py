@@ -1,0 +1,25 @@
+"""One module a command; each takes the options, reads, asks the core, and prints."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.commands.options import Options
+
+
+def run(options: Options) -> int:
+    """Carry out a command and return the exit status.
+
+    Raises:
+        SpanviewError: It can't be carried out; the text says what is wrong and how to mend it.
+    """
+    command = options.command
+    if command == "view" and not sys.stdout.isatty():
+        command = "tree"
+    module = import_module(f"spanview.commands.{command}")
+    return cast("Callable[[Options], int]", module.run)(options)

@@ -1,0 +1,70 @@
+"""`spanview check`: is the evidence whole?"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from spanview.analysis.query import parse_query
+from spanview.commands.reading import notice, read_all
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, size
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.problems import Severity, Warnings
+
+if TYPE_CHECKING:
+    from spanview.commands.options import Options
+    from spanview.index.store import Store
+    from spanview.model.problems import Problem, Summary
+
+_MOST_LINES = 200
+
+
+def run(options: Options) -> int:
+    """Print the counts and the problems; every record was decoded whole to find them."""
+    fail_on = None if options.fail_on is None else parse_query(options.fail_on)
+    store, session = read_all(options)
+    session.close()
+    summary, problems = store.summary(), store.problems()
+    if options.json:
+        report = {"summary": asdict(summary), "problems": [problem.to_json() for problem in problems], "findings": []}
+        sys.stdout.buffer.write(dumps_strict(report) + b"\n")
+    else:
+        _print_report(store, summary, problems)
+    if not summary.spans:
+        notice(store, options.paths)
+    is_bad = any(problem.severity is not Severity.INFO for problem in problems)
+    has_match = fail_on is not None and any(fail_on.keeps(store, row) for row in range(len(store.spans)))
+    return 1 if is_bad or has_match else 0
+
+
+def _print_report(store: Store, summary: Summary, problems: list[Problem]) -> None:
+    lines = [
+        f"files            {summary.files:>12,}   {size(summary.bytes)}",
+        f"spans            {summary.spans:>12,}   {count(summary.duplicates, 'double')} left out",
+        f"traces           {summary.traces:>12,}",
+        f"roots            {summary.roots:>12,}",
+        f"missing parents  {summary.missing_parents:>12,}   not ended when the files were written, or lost",
+        f"torn records     {summary.torn:>12,}",
+        f"other documents  {summary.skipped:>12,}   JSON that is no span",
+    ]
+    for flag, text in (
+        (Warnings.NO_END, "spans without an end"),
+        (Warnings.BAD_ID, "spans with an unusable id"),
+        (Warnings.DUPLICATE_ID, "spans that share their ids with another"),
+        (Warnings.NEGATIVE_DURATION, "spans that end before they start"),
+        (Warnings.ODD_VALUE, "spans with a field of the wrong type"),
+    ):
+        number = sum(1 for warnings in store.spans.warnings if warnings & flag)
+        if number:
+            lines.append(f"                 {number:>12,}   {text}")
+    lines += [_line(problem) for problem in problems[:_MOST_LINES]]
+    if len(problems) > _MOST_LINES:
+        lines.append(f"and {len(problems) - _MOST_LINES:,} more; --json prints them all")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _line(problem: Problem) -> str:
+    where = f"{sanitise(problem.file)} @ {problem.offset:,}"
+    return f"{problem.severity}: {problem.kind}: {where}: {sanitise(problem.detail)}"

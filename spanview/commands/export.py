@@ -1,0 +1,58 @@
+"""`spanview export`: trace trees and other formats."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from spanview.commands.reading import Selection, notice, read_all
+from spanview.exports.files import write_atomically
+from spanview.exports.jsonl import escape_for_terminal, jsonl_chunks
+from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.telemetry import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spanview.commands.options import Options
+    from spanview.index.store import Store
+
+
+def run(options: Options) -> int:
+    """Write the chosen traces to a file, whole or not at all, or to standard output."""
+    selection = Selection(options, time.time_ns())
+    store, session = read_all(options)
+    session.close()
+    notice(store, options.paths)
+    with stage("export"):
+        chunks = _chunks(store, options, selection)
+        if options.output is not None:
+            write_atomically(options.output, chunks, force=options.force)
+        else:
+            write_to_standard_output(chunks)
+    return 0
+
+
+def _chunks(store: Store, options: Options, selection: Selection) -> Iterator[bytes]:
+    traces = selection.traces(store)
+    if options.format == "jsonl":
+        return jsonl_chunks(store, selected_rows(store, selection, traces))
+    return trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())
+
+
+def selected_rows(store: Store, selection: Selection, traces: list[int]) -> list[int]:
+    """Return the rows of the spans that match, by path and offset."""
+    rows = store.rows_in_order()
+    if selection.is_everything:
+        return rows
+    chosen, trace_of = frozenset(traces), store.spans.trace
+    return [row for row in rows if trace_of[row] in chosen and selection.query.keeps(store, row)]
+
+
+def write_to_standard_output(chunks: Iterable[bytes]) -> None:
+    """Write bytes out; on a terminal, what it would act on is escaped."""
+    output, is_terminal = sys.stdout.buffer, sys.stdout.isatty()
+    for chunk in chunks:
+        output.write(escape_for_terminal(chunk) if is_terminal else chunk)
+    output.flush()

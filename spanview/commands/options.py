@@ -1,0 +1,49 @@
+"""The options of a call, as one frozen object; nobody below reads the command line or the environment."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    command: str
+    paths: tuple[str, ...] = ()
+    """As given; empty for the default places."""
+    follow: bool = False
+    query: str = ""
+    since: str | None = None
+    trace: str | None = None
+    cap: int = 16 * 1024 * 1024
+    """Bytes of the longest record that is kept."""
+    use_cache: bool = True
+    """Whether a kept index may be used; none is kept yet."""
+    output: str | None = None
+    force: bool = False
+    format: str = "trace-tree"
+    by: str = "name"
+    json: bool = False
+    fail_on: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_size(text: str) -> int:
+    """Return `16MiB`, `16m` or `16777216` as bytes.
+
+    Raises:
+        ValueError: It is no size, or zero.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    bytes_ = int(match[1]) * 1024 ** " kmg".index(match[2].lower() or " ") if match else 0
+    if not bytes_:
+        raise ValueError(text)
+    return bytes_

@@ -1,0 +1,159 @@
+"""What all commands share: from options to a store that is read, and a word on what could not be."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Final
+
+from spanview.analysis.query import parse_query
+from spanview.analysis.select import find_trace, selected_traces
+from spanview.analysis.since import parse_since
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count
+from spanview.index.store import Store
+from spanview.model.problems import NoSuchPathError, ProblemKind
+from spanview.sources.details import Details
+from spanview.sources.discover import STANDARD_INPUT
+from spanview.sources.places import default_places, how_to_turn_tracing_on
+from spanview.sources.session import ReadOptions, Session
+from spanview.telemetry import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spanview.analysis.query import Query
+    from spanview.commands.options import Options
+    from spanview.model.problems import Problem
+    from spanview.sources.session import Progress
+
+_SHOW_PROGRESS_FROM: Final = 32 * 1024 * 1024
+_NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.TOO_LARGE, ProblemKind.WATCHER))
+_MOST_NOTICES: Final = 20
+
+
+def places(options: Options) -> tuple[str, ...]:
+    """Return the PATHs to read: those given, or the default places.
+
+    Raises:
+        NoSuchPathError: None is given, nobody follows, and none of the default places is there.
+    """
+    if options.paths:
+        return options.paths
+    looked_at = default_places(options.environment)
+    there = tuple(place for place in looked_at if os.path.exists(place))
+    if options.follow:
+        return tuple(looked_at)
+    if not there:
+        raise NoSuchPathError("no spans: " + "\n".join(how_to_turn_tracing_on(looked_at)))
+    return there
+
+
+def read_options(options: Options, *, keep_details: bool = True, newest_first: bool = False) -> ReadOptions:
+    """Return how a session is to read."""
+    return ReadOptions(
+        places(options), cap=options.cap, follow=options.follow, keep_details=keep_details, newest_first=newest_first
+    )
+
+
+def standard_input(paths: Iterable[str]) -> IO[bytes] | None:
+    """Return standard input where a PATH is `-`."""
+    return sys.stdin.buffer if STANDARD_INPUT in paths else None
+
+
+def read_all(options: Options) -> tuple[Store, Session]:
+    """Read everything that is there, with a progress bar on a terminal's standard error.
+
+    Raises:
+        SpanviewError: A PATH doesn't exist.
+    """
+    details = Details()
+    store = Store(details)
+    how = read_options(options)
+    session = Session(how, store, details, standard_input(how.paths))
+    with stage("load"), ExitStack() as stack:
+        show: Callable[[Progress], None] | None = None
+        for progress in session.load():
+            if show is None and progress.bytes_total >= _SHOW_PROGRESS_FROM and sys.stderr.isatty():
+                show = _progress_bar(stack)
+            if show is not None:
+                show(progress)
+    return store, session
+
+
+def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    bar = stack.enter_context(
+        Bar(
+            TextColumn("reading"),
+            BarColumn(),
+            DownloadColumn(binary_units=True),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+    )
+    task = bar.add_task("reading")
+    return lambda progress: bar.update(task, completed=progress.bytes_read, total=progress.bytes_total)
+
+
+def notice(store: Store, paths: Iterable[str] = ()) -> None:
+    """Say on standard error what could not be read, and where there was nothing."""
+    problems = store.problems()
+    noticed = [problem for problem in problems if problem.kind in _NOTICED]
+    for problem in noticed[:_MOST_NOTICES]:
+        _say(f"{problem.file}: {problem.detail}" if problem.file else problem.detail)
+    if len(noticed) > _MOST_NOTICES:
+        _say(f"and {len(noticed) - _MOST_NOTICES:,} more such notices; spanview check lists them all")
+    if not len(store.spans):
+        _say(_nothing(store, problems, list(paths)))
+    elif store.tallies.torn:
+        _say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
+
+
+def _nothing(store: Store, problems: list[Problem], paths: list[str]) -> str:
+    where = ", ".join(paths)
+    foreign = sum(1 for problem in problems if problem.kind is ProblemKind.NO_SPANS)
+    if foreign:
+        return (
+            f"{where}: no spans; {count(foreign, 'file')} with something else; spanview check says what was looked for"
+        )
+    empty = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
+    return f"{where}: no spans; {empty}"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"spanview: {sanitise(text)}\n")
+
+
+class Selection:
+    """Which traces and spans the options ask for.
+
+    Raises:
+        QueryError: The query or the time can't be understood.
+    """
+
+    def __init__(self, options: Options, now_ns: int) -> None:
+        self._trace = options.trace
+        self.query: Query = parse_query(options.query)
+        self._since = None if options.since is None else parse_since(options.since, now_ns)
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self._trace is None and self.query.is_empty and self._since is None
+
+    def traces(self, store: Store) -> list[int]:
+        """Return the traces to show, by start, then id.
+
+        Raises:
+            TraceNotFoundError: The id that was given fits no trace, or several.
+        """
+        trace = None if self._trace is None else find_trace(store, self._trace)
+        since = None if self._since is None else self._since.cutoff_ns(store)
+        with stage("query"):
+            return selected_traces(store, query=self.query, since_cutoff=since, trace=trace)

@@ -1,0 +1,114 @@
+"""`spanview spans`: spans as JSON, one a line; with --follow each as soon as it is written."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from spanview.commands.export import selected_rows, write_to_standard_output
+from spanview.commands.following import until_interrupted, updates
+from spanview.commands.reading import Selection, notice, read_all, read_options, standard_input
+from spanview.exports.jsonl import jsonl_chunks, span_line
+from spanview.formats.decoder import digest_of
+from spanview.index.store import Store
+from spanview.index.tallies import Tallies
+from spanview.model.problems import NO_WARNINGS, QueryError, Warnings
+from spanview.sources.details import Details
+from spanview.sources.session import Session
+
+if TYPE_CHECKING:
+    from spanview.commands.options import Options
+    from spanview.formats.rows import Batch
+
+
+def run(options: Options) -> int:
+    """Print the spans that match: all at once by path and offset, or as they come."""
+    selection = Selection(options, time.time_ns())
+    if options.follow:
+        return _follow(options, selection)
+    store, session = read_all(options)
+    session.close()
+    notice(store, options.paths)
+    traces = selection.traces(store)
+    write_to_standard_output(jsonl_chunks(store, selected_rows(store, selection, traces)))
+    return 0
+
+
+def _follow(options: Options, selection: Selection) -> int:
+    if selection.query.needs_tree:
+        raise QueryError("with --follow a span is printed before its trace is whole: leave out depth and trace.… terms")
+    details = Details()
+    printer = SpanPrinter(details, selection)
+    how = read_options(options, keep_details=False)
+    session = Session(how, printer, details, standard_input(how.paths))
+    with until_interrupted() as stop:
+        for _ in session.load():
+            if stop.is_set():
+                break
+        for _ in updates(session, printer.tallies, stop):
+            pass
+    session.close()
+    return 0
+
+
+class SpanPrinter:
+    """A sink that prints each batch and forgets it, but for ids and digests, by which doubles are told.
+
+    Args:
+        details: Gives records back.
+        selection: Which spans are printed.
+    """
+
+    def __init__(self, details: Details, selection: Selection) -> None:
+        self.tallies = Tallies()
+        self._details = details
+        self._selection = selection
+        self._sources: list[tuple[str, int]] = []
+        self._seen: dict[tuple[int, int], bytes] = {}
+
+    def add_source(self, path: str, generation: int = 0) -> int:
+        """Take note of a file, or of its next generation, and return its number."""
+        self.tallies.file(path)
+        self._sources.append((path, generation))
+        return len(self._sources) - 1
+
+    def add(self, source: int, batch: Batch) -> None:
+        """Print the spans of a batch that are new and match."""
+        self.tallies.take(self._sources[source][0], batch)
+        if not batch.offsets:
+            return
+        store = Store(_OneSource(self._details, source))
+        store.add(store.add_source(*self._sources[source]), batch)
+        chosen = set(self._selection.traces(store)) if not self._selection.is_everything else None
+        lines = []
+        for row in range(len(store.spans)):
+            warnings = self._warnings_if_new(store, row)
+            if warnings is None or (chosen is not None and store.spans.trace[row] not in chosen):
+                continue
+            if self._selection.query.keeps(store, row):
+                lines.append(span_line(store, row, warnings))
+        write_to_standard_output(lines)
+
+    def _warnings_if_new(self, store: Store, row: int) -> Warnings | None:
+        """Return None for a double, else what other spans of the same ids say of this one."""
+        record = store.record(row)
+        digest = b"" if record is None else digest_of(record, store.span(row))
+        key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
+        digests = self._seen.get(key, b"")
+        if any(digests[at : at + len(digest)] == digest for at in range(0, len(digests), len(digest) or 1)):
+            self.tallies.duplicates += 1
+            return None
+        self._seen[key] = digests + digest
+        return Warnings.DUPLICATE_ID if digests and 0 not in key else NO_WARNINGS
+
+
+class _OneSource:
+    """A reader for a store that knows only one source, by another number."""
+
+    def __init__(self, details: Details, source: int) -> None:
+        self._details = details
+        self._source = source
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:  # noqa: ARG002 - the store's only one
+        """Return the bytes at a place of the source, or None where they are gone."""
+        return self._details.read(self._source, offset, length)

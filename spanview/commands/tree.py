@@ -1,0 +1,92 @@
+"""`spanview tree`: traces as trees of text; with --follow each when it is complete and quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+from spanview.commands.following import until_interrupted, updates
+from spanview.commands.reading import Selection, notice, read_all
+from spanview.display.tree_text import trace_title, tree_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spanview.commands.options import Options
+    from spanview.index.store import Store
+
+_QUIET_S: Final = 2.0
+"""A complete trace is printed when it has been quiet for so long."""
+_INCOMPLETE_QUIET_S: Final = 10.0
+
+
+def run(options: Options) -> int:
+    """Print the trees of the chosen traces."""
+    selection = Selection(options, time.time_ns())
+    store, session = read_all(options)
+    if not options.follow:
+        session.close()
+        notice(store, options.paths)
+        _print(store, selection.traces(store))
+        return 0
+    printer = _FollowingPrinter(store, selection)
+    with until_interrupted() as stop:
+        for _ in updates(session, store.tallies, stop):
+            printer.look(time.monotonic())
+    session.close()
+    printer.finish()
+    return 0
+
+
+def _print(store: Store, traces: Iterable[int], mark: str = "") -> None:
+    write = sys.stdout.write
+    for trace in traces:
+        tree = store.tree(trace)
+        write(f"{trace_title(store, trace, tree)}{mark}\n")
+        for line in tree_lines(store, trace, tree):
+            write(line + "\n")
+        write("\n")
+    sys.stdout.flush()
+
+
+class _FollowingPrinter:
+    """Prints a trace once it is complete and quiet, an incomplete one later, and again if it grows."""
+
+    def __init__(self, store: Store, selection: Selection) -> None:
+        self._store = store
+        self._selection = selection
+        self._changed_at: dict[int, float] = {}
+        self._printed: set[int] = set()
+
+    def look(self, now: float) -> None:
+        """Print what has become ready.
+
+        Args:
+            now: Monotonic seconds.
+        """
+        for trace in self._store.take_changed():
+            self._changed_at[trace] = now
+        ready = []
+        for trace, changed_at in self._changed_at.items():
+            quiet = now - changed_at
+            if quiet >= _INCOMPLETE_QUIET_S or (quiet >= _QUIET_S and self._store.tree(trace).complete):
+                ready.append(trace)
+        self._print(ready)
+
+    def finish(self) -> None:
+        """Print what is left, complete or not."""
+        for trace in self._store.take_changed():
+            self._changed_at[trace] = 0.0
+        self._print(list(self._changed_at))
+
+    def _print(self, ready: list[int]) -> None:
+        if not ready:
+            return
+        for trace in ready:
+            del self._changed_at[trace]
+        chosen = set(ready)
+        for trace in self._selection.traces(self._store):
+            if trace in chosen:
+                _print(self._store, [trace], " · grown since it was printed" if trace in self._printed else "")
+                self._printed.add(trace)

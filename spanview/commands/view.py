@@ -1,0 +1,95 @@
+"""`spanview view`: the viewer."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import IO, TYPE_CHECKING
+
+from spanview.index.store import Store
+from spanview.model.problems import SpanviewError
+from spanview.sources.details import Details
+from spanview.sources.discover import STANDARD_INPUT
+from spanview.sources.places import how_to_turn_tracing_on
+from spanview.tui.app import Opening, SpanviewApp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.commands.options import Options
+    from spanview.sources.session import Session
+
+
+def run(options: Options) -> int:
+    """Show the viewer until it is left."""
+    from spanview.commands.reading import places
+
+    paths = places(options)
+    if not options.follow:
+        _refuse_missing(paths)
+    choose = _choice(options)
+    stream = _free_standard_input() if STANDARD_INPUT in paths else None
+    details = Details()
+    store = Store(details)
+    opening = Opening(
+        paths,
+        options.query,
+        options.trace,
+        options.follow,
+        nothing=how_to_turn_tracing_on(paths),
+        choose=choose,
+    )
+
+    def open_session() -> Session:
+        from spanview.commands.reading import read_options
+        from spanview.sources.session import Session
+
+        return Session(read_options(options, newest_first=True), store, details, stream)
+
+    app = SpanviewApp(store, opening, open_session)
+    app.run()
+    if app.return_code:
+        return app.return_code
+    return 0
+
+
+def _refuse_missing(paths: tuple[str, ...]) -> None:
+    import glob
+
+    for path in paths:
+        if path != STANDARD_INPUT and not os.path.lexists(path) and not glob.glob(path, recursive=True):
+            raise SpanviewError(f"{path}: no such file or folder; to wait for it, add --follow")
+
+
+def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
+    """Return what limits the traces by time; mistakes in the options are told before the screen is taken."""
+    if options.query:
+        from spanview.analysis.query import parse_query
+
+        parse_query(options.query)
+    if options.since is None:
+        return None
+    from spanview.analysis.query import parse_query
+    from spanview.analysis.select import selected_traces
+    from spanview.analysis.since import parse_since
+
+    since = parse_since(options.since, time.time_ns())
+
+    def choose(store: Store) -> set[int]:
+        return set(selected_traces(store, query=parse_query(""), since_cutoff=since.cutoff_ns(store), trace=None))
+
+    return choose
+
+
+def _free_standard_input() -> IO[bytes]:
+    """Return what is piped in, on another descriptor; the keys come from the terminal, which takes its place."""
+    stream = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY)
+    except OSError as error:
+        raise SpanviewError(f"no terminal to take keys from ({error.strerror}); use spanview tree -") from None
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    sys.stdin = os.fdopen(0, "r")
+    return stream

@@ -1,0 +1,91 @@
+"""A trace as lines of text, for pipes and logs: figures in columns on the left, the tree behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.waits import wait_of
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration, moment
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.problems import Warnings
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+_DEEPEST: Final = 40
+"""Levels that are drawn with lines; deeper ones are written as a number, or lines would grow without end."""
+_LONGEST_MESSAGE: Final = 200
+_WORTH_A_WORD: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGATIVE_DURATION | Warnings.BAD_ID
+
+
+def trace_title(store: Store, trace: int, tree: TraceTree) -> str:
+    """Return the line that stands above a trace's tree."""
+    table = store.trace_table
+    trace_id, start, end = table.trace_id(trace), table.start_ns[trace], table.end_ns[trace]
+    parts = [
+        f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id",
+        moment(start),
+        duration(None if NO_TIME in (start, end) else end - start),
+        count(table.span_count[trace], "span"),
+    ]
+    if table.error_count[trace]:
+        parts.append(f"✖ {count(table.error_count[trace], 'error')}")
+    parts.append("complete" if tree.complete else "incomplete")
+    return " · ".join(parts)
+
+
+def tree_lines(store: Store, trace: int, tree: TraceTree) -> Iterator[str]:
+    """Yield the lines of a trace: start after the trace's, duration, and the span in its place."""
+    origin = store.trace_table.start_ns[trace]
+    open_levels: list[bool] = []
+    for node, depth in tree.walk():
+        del open_levels[depth:]
+        siblings = tree.roots if not depth else tree.children(tree.parents[node])
+        is_last = siblings[-1] == node
+        place = _branches(open_levels, is_last=is_last) if depth else ""
+        open_levels.append(not is_last)
+        yield f"{_figures(store, tree, node, origin)}  {place}{_label(store, tree, node)}".rstrip()
+
+
+def _branches(open_levels: list[bool], *, is_last: bool) -> str:
+    levels = open_levels[1:]
+    lead = f"({len(levels) - _DEEPEST} levels more) " if len(levels) > _DEEPEST else ""
+    lines = "".join("│  " if is_open else "   " for is_open in levels[-_DEEPEST:])
+    return f"{lead}{lines}{'└─ ' if is_last else '├─ '}"
+
+
+def _figures(store: Store, tree: TraceTree, node: int, origin: int) -> str:
+    start = tree.start_ns(node)
+    after = "" if NO_TIME in (start, origin) else f"+{duration(start - origin)}"
+    if tree.is_missing(node):
+        return f"{'':>10} {'':>9}"
+    end = store.spans.end_ns[tree.rows[node]]
+    lasted = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
+    return f"{after:>10} {lasted:>9}"
+
+
+def _label(store: Store, tree: TraceTree, node: int) -> str:
+    if tree.is_missing(node):
+        return f"? parent not seen ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
+    row = tree.rows[node]
+    parts = [sanitise(store.names.texts[store.spans.name[row]]) or "(no name)"]
+    wait = wait_of(tree, store.spans, node)
+    if wait:
+        parts.append(f"(waited {duration(wait)})")
+    if store.spans.status[row] == ERROR:
+        parts.append(f"✖ {error_text(store, row)}")
+    warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _WORTH_A_WORD
+    parts.extend(f"[{name}]" for name in warnings.names())
+    return "  ".join(parts)
+
+
+def error_text(store: Store, row: int) -> str:
+    """Return what a failed span says of its failure, in one line."""
+    description = store.span(row).status.description
+    return sanitise(description.strip().split("\n")[0], _LONGEST_MESSAGE) if description else "ERROR"

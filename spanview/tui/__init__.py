@@ -1,0 +1,1 @@
+"""The viewer: screens, widgets, messages and one table of keys."""

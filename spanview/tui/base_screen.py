@@ -1,0 +1,89 @@
+"""What the screens have in common: header, footer, keys from the one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.binding import Binding
+from textual.screen import Screen
+
+from spanview.tui.header import TwoSided, state_text
+from spanview.tui.keys import On, footer_text, keys_on
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+    from spanview.tui.app import SpanviewApp
+    from spanview.tui.linelist import LineList
+
+
+def bindings_of(screen: On) -> list[BindingType]:
+    """Return the bindings of a screen, from the table of keys."""
+    return [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(screen)]
+
+
+class BaseScreen(Screen[None]):
+    """A screen of the viewer."""
+
+    ON: ClassVar[On] = On.EVERYWHERE
+
+    @property
+    def viewer(self) -> SpanviewApp:
+        """The application."""
+        return cast("SpanviewApp", self.app)
+
+    @property
+    def rows(self) -> LineList:
+        """The list that the moving keys move in."""
+        raise NotImplementedError
+
+    def title_text(self) -> str:
+        """Return what the header says on the left."""
+        raise NotImplementedError
+
+    def footer(self) -> TwoSided:
+        """Make the footer."""
+        return TwoSided(classes="footer")
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Bring header and footer up to date."""
+        state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
+        self.query_one(".header", TwoSided).say(self.title_text(), state)
+        self.query_one(".footer", TwoSided).say(footer_text(self.ON), self.viewer.said)
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Take in that the store has grown.
+
+        Args:
+            changed: The traces that have grown.
+        """
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.rows.action_move(by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.rows.action_page(by)
+
+    def action_edge(self, last: int) -> None:
+        """Move the cursor to the first row, or to the last."""
+        self.rows.action_edge(last)
+
+    def action_back(self) -> None:
+        """Go back to the screen before."""
+        self.app.pop_screen()
+
+    def action_leave(self) -> None:
+        """Go back to the screen before; the first one quits."""
+        self.app.pop_screen()
+
+    def action_pause(self) -> None:
+        """Hold what is shown still, or go on."""
+        self.viewer.toggle_pause()
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        from spanview.tui.help_screen import HelpScreen
+
+        self.app.push_screen(HelpScreen(self.ON))

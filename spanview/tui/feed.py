@@ -1,0 +1,108 @@
+"""The reading thread behind the viewer: it fills the store and says now and then how far it is."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.index.store import Store
+    from spanview.sources.session import Session
+
+_EVERY_S: Final = 0.1
+_SWITCH_S: Final = 0.001
+"""How long the reading thread may keep the interpreter to itself: keys stay quick while a gigabyte loads."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """How the reading stands; one immutable snapshot a message."""
+
+    loading: bool = True
+    bytes_read: int = 0
+    bytes_total: int = 0
+    following: bool = False
+    polling: bool = False
+    waiting_for: tuple[str, ...] = ()
+    spans_per_second: float = 0.0
+    failure: str = ""
+    """What ended the reading before its time; empty where nothing did."""
+
+
+class Feed:
+    """Reads a session in a thread of its own.
+
+    Args:
+        store: What the session fills.
+        open_session: Makes the session, in the thread: its imports and its first look at the disk belong there.
+        follow: Whether to go on after everything was read.
+        tell: Called from the thread with each new state.
+    """
+
+    def __init__(
+        self, store: Store, open_session: Callable[[], Session], *, follow: bool, tell: Callable[[FeedState], None]
+    ) -> None:
+        self.store = store
+        self._open_session = open_session
+        self._follow = follow
+        self._tell = tell
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="spanview-feed", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        sys.setswitchinterval(_SWITCH_S)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the reading."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as error:  # noqa: BLE001 - the top of a thread: it says what it caught
+            self._tell(FeedState(loading=False, failure=str(error) or type(error).__name__))
+
+    def _read(self) -> None:
+        session = self._open_session()
+        told_at = 0.0
+        for progress in session.load():
+            if self._stop.is_set():
+                return
+            now = time.monotonic()
+            if now - told_at >= _EVERY_S:
+                told_at = now
+                self._tell(FeedState(True, progress.bytes_read, progress.bytes_total, self._follow))
+        if not self._follow:
+            session.close()
+        self._tell(FeedState(loading=False, following=self._follow))
+        if self._follow:
+            self._keep_reading(session)
+
+    def _keep_reading(self, session: Session) -> None:
+        from spanview.sources.follow import Watcher, follow
+
+        watcher = Watcher(self.store.tallies.add_problem)
+        rate, counted, since = 0.0, 0, time.monotonic()
+        missing: tuple[str, ...] = ()
+        told: FeedState | None = None
+        try:
+            for update in follow(session, watcher, self._stop, time.monotonic):
+                counted += update.changes.spans
+                now = time.monotonic()
+                if now - since >= 1.0:
+                    rate, counted, since = counted / (now - since), 0, now
+                if update.changes.directories or update.changes.missing:
+                    missing = tuple(update.changes.missing)
+                state = FeedState(False, 0, 0, True, update.is_polling, missing, rate)
+                if update.changes.spans or state != told:
+                    told = state
+                    self._tell(state)
+        finally:
+            watcher.close()

@@ -1,0 +1,77 @@
+"""The lines at the top and the bottom of every screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, size
+from spanview.tui.paint import fixed
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.tui.feed import FeedState
+
+_BAR = 12
+
+
+def totals_text(store: Store, places: str) -> str:
+    """Return what was read, in one line."""
+    table, tallies = store.trace_table, store.tallies
+    parts = [
+        count(tallies.files, "file"),
+        count(len(store.spans), "span"),
+        count(len(table), "trace"),
+    ]
+    errors = sum(table.error_count)
+    if errors:
+        parts.append(count(errors, "error"))
+    if tallies.torn:
+        parts.append(f"{tallies.torn:,} torn")
+    return f"spanview  {sanitise(places, 60)}   {' · '.join(parts)}"
+
+
+def state_text(state: FeedState, *, paused: bool) -> str:
+    """Return what is going on, in words."""
+    if state.failure:
+        return f"✖ reading ended: {sanitise(state.failure, 80)}"
+    if state.loading:
+        if not state.bytes_total:
+            return f"reading {size(state.bytes_read)}" if state.bytes_read else "reading"
+        done = min(1.0, state.bytes_read / state.bytes_total)
+        filled = round(done * _BAR)
+        return f"reading {'━' * filled}{'─' * (_BAR - filled)} {done:4.0%}"
+    if paused:
+        return "‖ paused"
+    if state.waiting_for:
+        more = f" and {len(state.waiting_for) - 1} more" if len(state.waiting_for) > 1 else ""
+        return f"○ waiting for {sanitise(state.waiting_for[0], 40)}{more}"
+    if state.following:
+        word = "● following, by searching" if state.polling else "● following"
+        return f"{word}   {state.spans_per_second:,.0f} spans/s" if state.spans_per_second >= 0.5 else word  # noqa: PLR2004
+    return ""
+
+
+class TwoSided(Widget):
+    """One line with a text at each end; the right one is whole, the left one gives way."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._left = self._right = ""
+
+    def say(self, left: str, right: str) -> None:
+        """Show other texts; both are safe to print already."""
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self.refresh()
+
+    def render(self) -> Content:
+        """Return the line."""
+        width = self.size.width - 2
+        room = width - cell_len(self._right) - 2
+        text = f" {fixed(self._left, max(room, 10))}  {self._right}" if self._right else f" {fixed(self._left, width)}"
+        return Content(fixed(text, width + 2))

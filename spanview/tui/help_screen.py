@@ -1,0 +1,89 @@
+"""The keys, from the one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+
+from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import KEYS, Key, On
+from spanview.tui.linelist import LineList
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class KeyLines(LineList):
+    """A line a key."""
+
+    def __init__(self, keys: list[Key | str], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._keys = keys
+
+    def on_mount(self) -> None:
+        """Show the keys."""
+        self.rows_have_changed(len(self._keys), 0)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - a line of any width
+        """Return one line."""
+        key = self._keys[row]
+        if isinstance(key, str):
+            return [Segment(f" {key}", self.paint_style("dim"))]
+        padding = " " * max(1, 12 - cell_len(key.shown))
+        return [Segment(f"   {key.shown}{padding}", self.paint_style("accent")), Segment(key.text)]
+
+
+class HelpScreen(BaseScreen):
+    """What the keys do; those of the screen it was called from come first.
+
+    Args:
+        screen: The screen it was called from.
+    """
+
+    ON: ClassVar[On] = On.SPAN
+    BINDINGS = bindings_of(On.SPAN)
+
+    def __init__(self, screen: On) -> None:
+        super().__init__()
+        here = [key for key in KEYS if key.on & screen]
+        others = [key for key in KEYS if not key.on & screen]
+        self._lines: list[Key | str] = ["on this screen", *here]
+        if others:
+            self._lines += ["", "on the other screens", *others]
+        self._lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield KeyLines(self._lines)
+        yield self.footer()
+
+    @property
+    def rows(self) -> LineList:
+        """The lines."""
+        return self.query_one(KeyLines)
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.rows.focus()
+        self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return the header."""
+        return "‹ keys"
+
+    def action_help(self) -> None:
+        """Go back."""
+        self.app.pop_screen()
+
+    def action_next_pane(self) -> None:
+        """There is one pane only."""
+
+    def action_raw(self) -> None:
+        """There is nothing raw."""
+
+    def action_copy(self) -> None:
+        """There is nothing to copy."""

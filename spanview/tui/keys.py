@@ -1,0 +1,79 @@
+"""The one table of keys: handlers, footer, help and README are made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Final
+
+
+class On(Flag):
+    """The screens on which a key means something."""
+
+    TRACES = auto()
+    TRACE = auto()
+    SPAN = auto()
+    EVERYWHERE = TRACES | TRACE | SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One action and its keys."""
+
+    keys: str
+    """As Textual names them, joined by commas."""
+    action: str
+    shown: str
+    """As a person reads them."""
+    text: str
+    """What it does, for the help."""
+    on: On
+    hint: str = ""
+    """What it does, for the footer; empty where the footer leaves it out."""
+
+
+KEYS: Final = (
+    Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
+    Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE, "move"),
+    Key("pageup", "page(-1)", "PgUp", "one page up", On.EVERYWHERE),
+    Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
+    Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
+    Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
+    Key("enter", "open", "⏎", "open what is selected", On.TRACES | On.TRACE, "open"),
+    Key("escape", "back", "Esc", "back; drops the filter first", On.EVERYWHERE, "back"),
+    Key("q", "leave", "q", "back; on the first screen: quit", On.EVERYWHERE),
+    Key("left,h", "collapse", "← h", "collapse, or to the parent", On.TRACE),
+    Key("right,l", "expand", "→ l", "expand, or to the first child", On.TRACE, "fold"),
+    Key("left_square_bracket", "collapse_all", "[", "collapse all", On.TRACE),
+    Key("right_square_bracket", "expand_all", "]", "expand all", On.TRACE),
+    Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "filter"),
+    Key("n", "match(1)", "n", "next match", On.TRACE),
+    Key("N", "match(-1)", "N", "previous match", On.TRACE),
+    Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE, "error"),
+    Key("E", "error(-1)", "E", "previous error", On.TRACE),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE, "zoom"),
+    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE),
+    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE),
+    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE),
+    Key("f", "fit", "f", "fit the selected span into view", On.TRACE),
+    Key("0", "whole", "0", "the whole trace", On.TRACE),
+    Key("s", "sort", "s", "sort by the next column", On.TRACES, "sort"),
+    Key("S", "turn", "S", "turn the order round", On.TRACES),
+    Key("r", "group", "r", "group by root name, and back", On.TRACES, "group"),
+    Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
+    Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
+    Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),
+    Key("space", "pause", "␣", "pause following, and go on", On.EVERYWHERE, "pause"),
+    Key("colon,ctrl+p", "app.command_palette", ":", "palette of all actions", On.EVERYWHERE),
+    Key("question_mark", "help", "?", "this help", On.EVERYWHERE, "help"),
+)
+
+
+def keys_on(screen: On) -> list[Key]:
+    """Return the keys of a screen, in the order of the help."""
+    return [key for key in KEYS if screen & key.on]
+
+
+def footer_text(screen: On) -> str:
+    """Return the hints that stand at the bottom of a screen."""
+    return "  ".join(f"{key.shown.split()[0]} {key.hint}" for key in keys_on(screen) if key.hint)

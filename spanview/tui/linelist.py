@@ -1,0 +1,176 @@
+"""A list of any length that paints only the rows in sight, by Textual's line API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
+    from textual import events
+
+
+class LineList(ScrollView, can_focus=True, inherit_bindings=False):
+    """Rows with a cursor; what a row looks like is the subclass's business.
+
+    Moving the cursor repaints two rows, whatever the length of the list.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "linelist--cursor",
+        "linelist--dim",
+        "linelist--error",
+        "linelist--accent",
+        "linelist--warning",
+    }
+
+    class Moved(Message, bubble=True):
+        """The cursor stands on another row."""
+
+        def __init__(self, sender: LineList) -> None:
+            super().__init__()
+            self.sender = sender
+
+        def can_replace(self, message: Message) -> bool:
+            """Only where the cursor is now counts."""
+            return isinstance(message, LineList.Moved) and message.sender is self.sender
+
+    class Chosen(Message, bubble=True):
+        """A row was double-clicked, or clicked while it was selected."""
+
+        def __init__(self, sender: LineList) -> None:
+            super().__init__()
+            self.sender = sender
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.cursor = 0
+        self._count = 0
+        self._paint_styles: dict[str, Style] = {}
+
+    # -- what subclasses say -----------------------------------------------------------------------------------------
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return what a row looks like when the cursor isn't on it."""
+        raise NotImplementedError
+
+    def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
+        """Take note that there are other rows now.
+
+        Args:
+            count: How many.
+            cursor: Where the cursor belongs now; where it was without one.
+        """
+        self._count = count
+        self.cursor = max(0, min(self.cursor if cursor is None else cursor, count - 1))
+        self.virtual_size = Size(self.scrollable_content_region.width, count)
+        self.refresh()
+
+    # -- painting ----------------------------------------------------------------------------------------------------
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return self._count
+
+    def paint_style(self, name: str) -> Style:
+        """Return the style of a component class, without a background, so that the cursor's shows through."""
+        style = self._paint_styles.get(name)
+        if style is None:
+            full = self.get_component_rich_style(f"linelist--{name}")
+            style = Style(color=full.color, bold=full.bold, dim=full.dim)
+            self._paint_styles[name] = style
+        return style
+
+    def notify_style_update(self) -> None:
+        """Forget the styles of another theme."""
+        super().notify_style_update()
+        self._paint_styles.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one line of what is in sight."""
+        width = self.scrollable_content_region.width
+        row = self.scroll_offset.y + y
+        if row >= self._count:
+            return Strip.blank(width, self.rich_style)
+        strip = Strip(self.segments_of(row, width)).adjust_cell_length(width)
+        if row == self.cursor:
+            name = "linelist--cursor"
+            cursor = self.get_component_rich_style(name)
+            return strip.apply_style(Style(bgcolor=cursor.bgcolor, bold=cursor.bold))
+        return strip.apply_style(Style(bgcolor=self.rich_style.bgcolor))
+
+    def refresh_row(self, row: int) -> None:
+        """Paint one row anew, if it is in sight."""
+        y = row - self.scroll_offset.y
+        if 0 <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Keep the cursor in sight, and the bars as long as the screen is wide."""
+        self.virtual_size = Size(self.scrollable_content_region.width, self._count)
+        self.reveal()
+        self.refresh()
+
+    # -- moving ------------------------------------------------------------------------------------------------------
+
+    def move_to(self, row: int) -> None:
+        """Put the cursor on a row and bring it into sight."""
+        row = max(0, min(row, self._count - 1))
+        if row != self.cursor:
+            before, self.cursor = self.cursor, row
+            self.refresh_row(before)
+            self.refresh_row(row)
+            self.reveal()
+            self.post_message(self.Moved(self))
+
+    def reveal(self) -> None:
+        """Scroll as little as brings the cursor into sight."""
+        height, top = self.scrollable_content_region.height, self.scroll_offset.y
+        if self.cursor < top:
+            self._scroll_to_row(self.cursor)
+        elif height and self.cursor >= top + height:
+            self._scroll_to_row(self.cursor - height + 1)
+
+    def _scroll_to_row(self, row: int) -> None:
+        self.scroll_to(y=row, animate=False, immediate=True)
+
+    def keep_in_place(self, rows_before: int) -> None:
+        """Scroll so that what is looked at stays where it is on the screen, though rows were put above it."""
+        if rows_before and self.scroll_offset.y:
+            self._scroll_to_row(self.scroll_offset.y + rows_before)
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.move_to(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.move_to(self.cursor + by * max(1, self.scrollable_content_region.height - 1))
+
+    def action_edge(self, last: int) -> None:
+        """Move the cursor to the first row, or to the last."""
+        self.move_to(self._count - 1 if last else 0)
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the row that was clicked; open it when it was selected or at the second click."""
+        row = self.scroll_offset.y + event.y
+        if not 0 <= row < self._count:
+            return
+        event.stop()
+        self.focus()
+        if self.clicked(row, event.x):
+            return
+        was_selected = row == self.cursor
+        self.move_to(row)
+        if event.chain > 1 or was_selected:
+            self.post_message(self.Chosen(self))
+
+    def clicked(self, row: int, x: int) -> bool:  # noqa: ARG002 - for subclasses
+        """Take a click on a part of a row that means something by itself; return whether it did."""
+        return False

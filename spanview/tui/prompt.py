@@ -1,0 +1,76 @@
+"""The line in which a filter or a search is typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Label
+
+from spanview.display.sanitise import sanitise
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class Prompt(Horizontal):
+    """A filter or search: typed, kept in sight while it holds, gone when it is emptied."""
+
+    class Typed(Message):
+        """The text has changed."""
+
+        def __init__(self, text: str, *, done: bool) -> None:
+            super().__init__()
+            self.text = text
+            self.done = done
+            """Whether Enter was pressed."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Only what is typed now counts."""
+            return isinstance(message, Prompt.Typed) and not message.done
+
+    def __init__(self, hint: str, text: str = "", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._hint = hint
+        self._first_text = text
+        self.display = bool(text)
+
+    def compose(self) -> ComposeResult:
+        """Make the line."""
+        yield Label(Content(" ╱ "))
+        yield Input(self._first_text, placeholder=self._hint, select_on_focus=False)
+        yield Label(Content(""), classes="result")
+
+    @property
+    def text(self) -> str:
+        """What is typed."""
+        return self.query_one(Input).value
+
+    def open(self) -> None:
+        """Let it be typed."""
+        self.display = True
+        self.query_one(Input).focus()
+
+    def clear(self) -> None:
+        """Drop the text and hide."""
+        with self.prevent(Input.Changed):
+            self.query_one(Input).value = ""
+        self.display = False
+
+    def say(self, result: str, *, is_mistake: bool = False) -> None:
+        """Show what came of it, or what is wrong with it."""
+        label = self.query_one(".result", Label)
+        label.set_class(is_mistake, "mistake")
+        label.update(Content(sanitise(result, 160) + " "))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell what is typed so far."""
+        event.stop()
+        self.post_message(self.Typed(event.value, done=False))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Tell that Enter was pressed."""
+        event.stop()
+        self.post_message(self.Typed(event.value, done=True))

@@ -1,0 +1,74 @@
+"""One span on a screen of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from spanview.display.sanitise import sanitise
+from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.details import Details
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from spanview.display.span_text import SpanInTree
+    from spanview.tui.linelist import LineList
+
+
+class SpanScreen(BaseScreen):
+    """All details of one span.
+
+    Args:
+        subject: The span.
+        section: The section to begin with.
+    """
+
+    ON: ClassVar[On] = On.SPAN
+    BINDINGS = bindings_of(On.SPAN)
+
+    def __init__(self, subject: SpanInTree, section: str) -> None:
+        super().__init__()
+        self._subject = subject
+        self._section = section
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Details()
+        yield self.footer()
+
+    @property
+    def rows(self) -> LineList:
+        """The lines of the open section."""
+        return self.query_one(Details).lines
+
+    def on_mount(self) -> None:
+        """Show the span."""
+        details = self.query_one(Details)
+        details.section = self._section
+        self.call_after_refresh(details.show, self._subject)
+        self.rows.focus()
+        self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return the way to the span."""
+        span = self._subject.span
+        root = self.viewer.root_name(self._subject.trace)
+        return f"‹ {root} › {sanitise(span.name, 80)}   {span.span_id}"
+
+    def action_next_pane(self) -> None:
+        """Show the next section."""
+        self.query_one(Details).next_section()
+
+    def action_raw(self) -> None:
+        """Show the record as the file has it, and back."""
+        self.query_one(Details).toggle_raw()
+
+    def action_copy(self) -> None:
+        """Copy the value that the line under the cursor belongs to."""
+        details = self.query_one(Details)
+        if details.lines.lines:
+            line = details.lines.lines[details.lines.cursor]
+            self.viewer.copy(line.value, "value")

@@ -1,0 +1,197 @@
+"""One trace as rows: which nodes are in sight, how deep, and what hangs below them. Pure, a function of the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spanview.index.tree import ROOT
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of a trace's time that the waterfall shows, in nanoseconds since 1970."""
+
+    start_ns: int
+    end_ns: int
+
+    @property
+    def length_ns(self) -> int:
+        """Nanoseconds, at least 1."""
+        return max(1, self.end_ns - self.start_ns)
+
+    def place(self, ns: int, width: int) -> float:
+        """Return where a time lies, in cells from the left edge of `width` cells."""
+        return (ns - self.start_ns) / self.length_ns * width
+
+
+class TraceModel:
+    """A trace that is looked at.
+
+    Nodes get other numbers when the trace grows, so what a person did is kept by key: a span's row, or a placeholder's
+    span id.
+
+    Args:
+        store: The store.
+        trace: The trace's row in the trace table.
+    """
+
+    def __init__(self, store: Store, trace: int) -> None:
+        self._store = store
+        self.trace = trace
+        self.collapsed: set[int] = set()
+        """Keys of the nodes whose children are hidden."""
+        self.window: Window | None = None
+        """What was zoomed to; None for the whole trace."""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Stitch the trace as it is now."""
+        self.tree = self._store.tree(self.trace)
+        self._count_below()
+        services = {self._store.spans.service[row] for row in self.tree.rows}
+        self.has_services = len(services) > 1
+        """Whether the spans come from more than one service."""
+        self._covered: dict[int, list[tuple[int, int]]] = {}
+        self._lay_out()
+
+    def _count_below(self) -> None:
+        tree, status = self.tree, self._store.spans.status
+        order = [node for node, _ in tree.walk()]
+        self.below = [0] * len(tree)
+        """How many nodes hang below each node."""
+        self.errors_below = [0] * len(tree)
+        """How many spans below each node have the status ERROR."""
+        for node in reversed(order):
+            parent = tree.parents[node]
+            if parent != ROOT:
+                is_error = not tree.is_missing(node) and status[tree.rows[node]] == ERROR
+                self.below[parent] += self.below[node] + 1
+                self.errors_below[parent] += self.errors_below[node] + is_error
+
+    def _lay_out(self) -> None:
+        self.rows: list[tuple[int, int]] = []
+        """Node and depth of each row, from the top."""
+        for root in self.tree.roots:
+            self.rows.extend(self._subtree(root, 0))
+
+    def _subtree(self, node: int, depth: int) -> list[tuple[int, int]]:
+        """Return a node and what is in sight below it."""
+        tree, collapsed = self.tree, self.collapsed
+        rows, pending = [], [(node, depth)]
+        while pending:
+            node, depth = pending.pop()
+            rows.append((node, depth))
+            children = tree.children(node)
+            if children and (not collapsed or self.key(node) not in collapsed):
+                pending.extend([(child, depth + 1) for child in reversed(children)])
+        return rows
+
+    def key(self, node: int) -> int:
+        """Return what a node is known by when the tree is stitched anew."""
+        return -1 - self.tree.span_id(node) if self.tree.is_missing(node) else self.tree.rows[node]
+
+    def row_of_key(self, key: int | None, otherwise: int) -> int:
+        """Return the row of a node that was known by a key."""
+        return next((at for at, (node, _) in enumerate(self.rows) if self.key(node) == key), otherwise)
+
+    def is_collapsed(self, node: int) -> bool:
+        """Whether a node's children are hidden."""
+        return self.key(node) in self.collapsed
+
+    # -- folding -----------------------------------------------------------------------------------------------------
+
+    def collapse(self, row: int) -> bool:
+        """Hide what is below a row; return False where there is nothing to hide."""
+        node, depth = self.rows[row]
+        if not self.tree.children(node) or self.is_collapsed(node):
+            return False
+        self.collapsed.add(self.key(node))
+        end = row + 1
+        while end < len(self.rows) and self.rows[end][1] > depth:
+            end += 1
+        del self.rows[row + 1 : end]
+        return True
+
+    def expand(self, row: int) -> bool:
+        """Show what is below a row; return False where nothing was hidden."""
+        node, depth = self.rows[row]
+        if not self.is_collapsed(node):
+            return False
+        self.collapsed.discard(self.key(node))
+        self.rows[row : row + 1] = self._subtree(node, depth)
+        return True
+
+    def collapse_all(self) -> None:
+        """Hide everything but the roots."""
+        self.collapsed = {self.key(node) for node in range(len(self.tree)) if self.tree.children(node)}
+        self._lay_out()
+
+    def expand_all(self) -> None:
+        """Show everything."""
+        self.collapsed.clear()
+        self._lay_out()
+
+    def parent_row(self, row: int) -> int | None:
+        """Return the row of a row's parent."""
+        depth = self.rows[row][1]
+        return next((at for at in range(row - 1, -1, -1) if self.rows[at][1] < depth), None)
+
+    def reveal(self, node: int) -> int:
+        """Expand what hides a node and return its row."""
+        parent, was_hidden = self.tree.parents[node], False
+        while parent != ROOT:
+            if self.is_collapsed(parent):
+                self.collapsed.discard(self.key(parent))
+                was_hidden = True
+            parent = self.tree.parents[parent]
+        if was_hidden:
+            self._lay_out()
+        return next(at for at, (other, _) in enumerate(self.rows) if other == node)
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> Window:
+        """The time of the whole trace."""
+        table = self._store.trace_table
+        start, end = table.start_ns[self.trace], table.end_ns[self.trace]
+        if start == NO_TIME:
+            start = end if end != NO_TIME else 0
+        return Window(start, max(start + 1, end))
+
+    @property
+    def shown(self) -> Window:
+        """The time that the waterfall shows."""
+        return self.window or self.whole
+
+    def interval(self, node: int) -> tuple[int, int] | None:
+        """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
+        tree, spans = self.tree, self._store.spans
+        start = tree.start_ns(node)
+        if tree.is_missing(node):
+            end = max((spans.end_ns[tree.rows[child]] for child in tree.children(node)), default=NO_TIME)
+        else:
+            end = spans.end_ns[tree.rows[node]]
+        return None if NO_TIME in (start, end) else (start, max(start, end))
+
+    def covered(self, node: int) -> list[tuple[int, int]]:
+        """Return when children of a node run: intervals that don't overlap, in order."""
+        known = self._covered.get(node)
+        if known is None:
+            known = []
+            for child in self.tree.children(node):
+                interval = self.interval(child)
+                if interval is None:
+                    continue
+                if known and interval[0] <= known[-1][1]:
+                    known[-1] = known[-1][0], max(known[-1][1], interval[1])
+                else:
+                    known.append(interval)
+            self._covered[node] = known
+        return known

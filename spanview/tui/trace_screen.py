@@ -1,0 +1,331 @@
+"""One trace: tree and waterfall, and the details of the selected span below where there is room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from spanview.display.span_text import SpanInTree
+from spanview.display.units import count, duration
+from spanview.model.ids import format_trace_id
+from spanview.model.problems import QueryError
+from spanview.model.span import ERROR
+from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.details import Details
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+from spanview.tui.prompt import Prompt
+from spanview.tui.trace_model import TraceModel, Window
+from spanview.tui.waterfall import RulerLine, Waterfall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from spanview.analysis.query import Query
+    from spanview.index.store import Store
+
+_ROOM_FOR_DETAILS: Final = 30
+"""Lines from which on the details stand below the waterfall."""
+_ZOOM: Final = 0.6
+_PAN: Final = 0.25
+_LOOK_S: Final = 0.03
+"""The details follow the cursor when it rests for so long."""
+
+
+class TraceScreen(BaseScreen):
+    """Tree and waterfall of one trace.
+
+    Args:
+        store: The store.
+        trace: The trace's row in the trace table.
+        at_error: Whether to begin at the first error.
+    """
+
+    ON: ClassVar[On] = On.TRACE
+    BINDINGS = bindings_of(On.TRACE)
+
+    def __init__(self, store: Store, trace: int, *, at_error: bool = False) -> None:
+        super().__init__()
+        self._store = store
+        self._model = TraceModel(store, trace)
+        self._at_error = at_error
+        self._has_grown = False
+
+    @property
+    def trace(self) -> int:
+        """The trace's row in the trace table."""
+        return self._model.trace
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …")
+        yield RulerLine(self._store, self._model)
+        yield Waterfall(self._store, self._model)
+        yield Details(classes="below")
+        yield self.footer()
+
+    @property
+    def rows(self) -> Waterfall:
+        """The tree and the waterfall."""
+        return self.query_one(Waterfall)
+
+    @property
+    def details(self) -> Details:
+        """The pane below."""
+        return self.query_one(Details)
+
+    def on_mount(self) -> None:
+        """Begin at the root, or at the first error."""
+        self.rows.focus()
+        self.rows.rows_have_changed(len(self._model.rows), 0)
+        self.refresh_frame()
+        self._look_timer = self.set_timer(_LOOK_S, self._show_details)
+        if self._at_error:
+            self.call_after_refresh(self.action_error, 1)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the details where there is room for them."""
+        self.details.display = event.size.height >= _ROOM_FOR_DETAILS
+
+    def title_text(self) -> str:
+        """Return the trace in one line."""
+        table, tree, trace = self._store.trace_table, self._model.tree, self.trace
+        spans = self._store.spans
+        name = self.viewer.root_name(trace)
+        parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(table.span_count[trace], "span")]
+        parts.append(count(len({spans.source[row] for row in tree.rows}), "process"))
+        if table.error_count[trace]:
+            parts.append(f"✖ {count(table.error_count[trace], 'error')}")
+        if self.viewer.feed_state.loading and not tree.complete:
+            parts.append("loading")
+        else:
+            parts.append("complete" if tree.complete else "incomplete")
+        trace_id = table.trace_id(trace)
+        parts.append(format_trace_id(trace_id) if trace_id else "no trace id")
+        return "   ".join(parts)
+
+    # -- growing -----------------------------------------------------------------------------------------------------
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Stitch the trace anew when it has grown."""
+        if self.trace in changed:
+            node = self.rows.node
+            key = None if node is None else self._model.key(node)
+            self._model.refresh()
+            self.rows.refresh_rows(key)
+            self.query_one(RulerLine).refresh()
+            self._look_later()
+        self.refresh_frame()
+
+    # -- details -----------------------------------------------------------------------------------------------------
+
+    def on_line_list_moved(self) -> None:
+        """Let the details follow."""
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self._look_timer.stop()
+        self._look_timer = self.set_timer(_LOOK_S, self._show_details)
+
+    def _show_details(self) -> None:
+        node = self.rows.node
+        if node is None or not self.details.display:
+            return
+        if self._model.tree.is_missing(node):
+            self.details.show(None, self._model.tree.span_id(node))
+        else:
+            self.details.show(self._subject(node))
+
+    def _subject(self, node: int) -> SpanInTree:
+        tree = self._model.tree
+        return SpanInTree(self._store.span(tree.rows[node]), self._store, self.trace, tree, node)
+
+    def action_open(self) -> None:
+        """Show the span on a screen of its own."""
+        from spanview.tui.span_screen import SpanScreen
+
+        node = self.rows.node
+        if node is not None and not self._model.tree.is_missing(node):
+            self.app.push_screen(SpanScreen(self._subject(node), self.details.section))
+        else:
+            self.viewer.say("this parent was not seen: there is nothing to open")
+
+    def on_line_list_chosen(self, event: Waterfall.Chosen) -> None:
+        """Open what was double-clicked."""
+        if event.sender is self.rows:
+            self.action_open()
+
+    def action_next_pane(self) -> None:
+        """Show the next section of the details."""
+        self.details.next_section()
+
+    def action_raw(self) -> None:
+        """Show the record as the file has it."""
+        self.details.toggle_raw()
+        if not self.details.display:
+            self.action_open()
+
+    def action_copy(self) -> None:
+        """Copy the span id."""
+        node = self.rows.node
+        if node is not None:
+            self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
+
+    # -- folding -----------------------------------------------------------------------------------------------------
+
+    def action_collapse(self) -> None:
+        """Hide what is below, or go to the parent."""
+        if self._model.rows and not self._model.collapse(self.rows.cursor):
+            parent = self._model.parent_row(self.rows.cursor)
+            if parent is not None:
+                self.rows.move_to(parent)
+        self.rows.refresh_rows()
+
+    def action_expand(self) -> None:
+        """Show what is below, or go to the first child."""
+        model, rows = self._model, self.rows
+        if model.rows and not model.expand(rows.cursor) and rows.node is not None and model.tree.children(rows.node):
+            rows.move_to(rows.cursor + 1)
+        rows.refresh_rows()
+
+    def action_collapse_all(self) -> None:
+        """Hide everything but the roots."""
+        node = self.rows.node
+        while node is not None and self._model.tree.parents[node] >= 0:
+            node = self._model.tree.parents[node]
+        self._model.collapse_all()
+        self._refold(node)
+
+    def action_expand_all(self) -> None:
+        """Show everything."""
+        node = self.rows.node
+        self._model.expand_all()
+        self._refold(node)
+
+    def _refold(self, node: int | None) -> None:
+        cursor = 0 if node is None else self._model.row_of_key(self._model.key(node), 0)
+        self.rows.rows_have_changed(len(self._model.rows), cursor)
+        self.rows.reveal()
+
+    # -- searching ---------------------------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Let a search be typed."""
+        self.query_one(Prompt).open()
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Mark what matches; Enter goes to the next match."""
+        from spanview.analysis.query import parse_query
+
+        prompt = self.query_one(Prompt)
+        try:
+            query = parse_query(event.text)
+        except QueryError as error:
+            prompt.say(str(error), is_mistake=True)
+            return
+        if event.done:
+            self.rows.focus()
+        if query.is_empty:
+            self.rows.matched = set()
+            if event.done:
+                prompt.clear()
+            self.rows.refresh()
+            return
+        self.run_worker(lambda: self._search(query, go=event.done), thread=True, exclusive=True, group="search")
+
+    def _search(self, query: Query, *, go: bool) -> None:
+        """Called in a thread: a query may have to read every record of the trace again."""
+        tree = self._model.tree
+        found = {row for row in tree.rows if query.keeps(self._store, row)}
+        self.app.call_from_thread(self._take_matches, found, go=go)
+
+    def _take_matches(self, found: set[int], *, go: bool) -> None:
+        self.rows.matched = found
+        self.query_one(Prompt).say(f"{count(len(found), 'match')}, n N")
+        self.rows.refresh()
+        if go:
+            self.action_match(1, stay=True)
+
+    def action_match(self, by: int, *, stay: bool = False) -> None:
+        """Go to the next match, or to the one before."""
+        self._go_to(lambda row: row in self.rows.matched, by, "match", stay=stay)
+
+    def action_error(self, by: int) -> None:
+        """Go to the next error, or to the one before."""
+        status = self._store.spans.status
+        self._go_to(lambda row: status[row] == ERROR, by, "error")
+
+    def _go_to(self, is_wanted: Callable[[int], bool], by: int, noun: str, *, stay: bool = False) -> None:
+        """Go to the next node, in the order of the whole tree, whose span is wanted; round the end if need be."""
+        tree, current = self._model.tree, self.rows.node
+        order = [node for node, _ in tree.walk()]
+        wanted = [at for at, node in enumerate(order) if not tree.is_missing(node) and is_wanted(tree.rows[node])]
+        if not wanted or current is None:
+            self.viewer.say(f"no {noun} in this trace")
+            return
+        here = order.index(current)
+        if by > 0:
+            target = next((at for at in wanted if at > here or (stay and at == here)), wanted[0])
+        else:
+            target = next((at for at in reversed(wanted) if at < here), wanted[-1])
+        row = self._model.reveal(order[target])
+        self.rows.rows_have_changed(len(self._model.rows))
+        self.rows.move_to(row)
+        self.rows.reveal()
+        self.viewer.say(f"{noun} {wanted.index(target) + 1} of {len(wanted)}")
+
+    def action_back(self) -> None:
+        """Drop the search, then go back to the traces."""
+        prompt = self.query_one(Prompt)
+        if prompt.display:
+            prompt.clear()
+            self.rows.matched = set()
+            self.rows.refresh()
+            self.rows.focus()
+        else:
+            self.app.pop_screen()
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def _look_at(self, start_ns: float, end_ns: float) -> None:
+        whole = self._model.whole
+        start, end = max(whole.start_ns, round(start_ns)), min(whole.end_ns, round(end_ns))
+        is_whole = (start, end) == (whole.start_ns, whole.end_ns)
+        self._model.window = None if is_whole or end <= start else Window(start, end)
+        self.rows.refresh()
+        self.query_one(RulerLine).refresh()
+
+    def action_zoom(self, by: int) -> None:
+        """Show less time, or more, around the middle of the selected span."""
+        shown, node = self._model.shown, self.rows.node
+        interval = None if node is None else self._model.interval(node)
+        middle = shown.start_ns + shown.length_ns / 2
+        if interval is not None and interval[1] > shown.start_ns and interval[0] < shown.end_ns:
+            middle = (max(interval[0], shown.start_ns) + min(interval[1], shown.end_ns)) / 2
+        factor = _ZOOM if by > 0 else 1 / _ZOOM
+        share = (middle - shown.start_ns) / shown.length_ns
+        length = max(1_000.0, shown.length_ns * factor)
+        self._look_at(middle - length * share, middle + length * (1 - share))
+
+    def action_pan(self, by: int) -> None:
+        """Show earlier or later time."""
+        shown, whole = self._model.shown, self._model.whole
+        step = by * shown.length_ns * _PAN
+        step = max(whole.start_ns - shown.start_ns, min(whole.end_ns - shown.end_ns, step))
+        self._look_at(shown.start_ns + step, shown.end_ns + step)
+
+    def action_fit(self) -> None:
+        """Show just the time of the selected span."""
+        node = self.rows.node
+        interval = None if node is None else self._model.interval(node)
+        if interval is not None:
+            margin = max(1_000, (interval[1] - interval[0]) // 20)
+            self._look_at(interval[0] - margin, interval[1] + margin)
+
+    def action_whole(self) -> None:
+        """Show the time of the whole trace."""
+        self._model.window = None
+        self._look_at(self._model.whole.start_ns, self._model.whole.end_ns)

@@ -1,0 +1,196 @@
+"""Which traces are listed, in what order, and what a line says of each: pure, a function of the store."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.index.table import NO_ROW
+from spanview.model.ids import format_span_id
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spanview.index.store import Store
+
+_KEPT_FACTS: Final = 4096
+HUGE: Final = 5_000
+"""A trace of more spans isn't stitched while its line is painted."""
+_DAY_NS: Final = 86_400 * 1_000_000_000
+
+
+class Column(Enum):
+    """What the list can be sorted by."""
+
+    START = "START"
+    DURATION = "DURATION"
+    SPANS = "SPANS"
+    ERRORS = "ERR"
+    ROOT = "ROOT"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a trace only once it is stitched."""
+
+    processes: int
+    """Distinct files and services that its spans come from."""
+    complete: bool
+    missing: str
+    """The span id of the first parent that is missing, or an empty string."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Traces of one root name."""
+
+    name: str | None
+    """None for traces whose root is missing."""
+    traces: int
+    errors: int
+    """Traces with an error."""
+    p50_ns: int
+    p95_ns: int
+    max_ns: int
+    newest_ns: int
+    """The latest start."""
+
+
+class TracesModel:
+    """The list of traces.
+
+    Args:
+        store: The store, which may grow while it is shown.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.order: list[int] = []
+        """The listed traces, from the top."""
+        self.sort = Column.START
+        self.descending = True
+        self.only_root: str | None = None
+        """Only traces with this root name, when `is_drilled`."""
+        self.is_drilled = False
+        self.matching: set[int] | None = None
+        """Only these traces; None for all."""
+        self.limit: set[int] | None = None
+        """Only these of the traces that are there already; newer ones are listed too."""
+        self._limit_end = 0
+        self.longest_ns = 1
+        self.spans_days = False
+        """Whether the starts are more than a day apart."""
+        self._seen = 0
+        self._facts: OrderedDict[int, tuple[int, Facts]] = OrderedDict()
+
+    # -- the list ----------------------------------------------------------------------------------------------------
+
+    def refresh(self, *, anew: bool = False) -> None:
+        """Take in what is new and put everything in order.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+        """
+        table = self._store.trace_table
+        count = len(table)
+        new: Iterable[int] = range(0 if anew else self._seen, count)
+        chosen = [trace for trace in new if self._is_listed(trace)]
+        self.order = chosen if anew else [*self.order, *chosen]
+        self._seen = count
+        self.order.sort(key=self._key(), reverse=self.descending)
+        starts, ends = table.start_ns, table.end_ns
+        self.longest_ns = max(
+            (ends[trace] - starts[trace] for trace in self.order if starts[trace] != NO_TIME), default=1
+        )
+        timed = [starts[trace] for trace in self.order if starts[trace] != NO_TIME]
+        self.spans_days = bool(timed) and max(timed) - min(timed) > _DAY_NS
+
+    def limit_to(self, traces: set[int] | None) -> None:
+        """List only these of the traces that are there now."""
+        self.limit, self._limit_end = traces, len(self._store.trace_table)
+
+    def add_matching(self, traces: Iterable[int]) -> None:
+        """Let traces that have come to match into the list."""
+        if self.matching is not None:
+            fresh = [trace for trace in traces if trace not in self.matching]
+            self.matching.update(fresh)
+            self.order.extend(trace for trace in fresh if trace < self._seen and self._is_listed(trace))
+
+    def _is_listed(self, trace: int) -> bool:
+        if self.matching is not None and trace not in self.matching:
+            return False
+        if self.limit is not None and trace < self._limit_end and trace not in self.limit:
+            return False
+        return not self.is_drilled or self.root_name(trace) == self.only_root
+
+    def _key(self) -> Callable[[int], Any]:
+        table = self._store.trace_table
+        if self.sort is Column.DURATION:
+            return self.duration_ns
+        if self.sort is Column.SPANS:
+            return table.span_count.__getitem__
+        if self.sort is Column.ERRORS:
+            return table.error_count.__getitem__
+        if self.sort is Column.ROOT:
+            return lambda trace: self.root_name(trace) or ""
+        return table.start_ns.__getitem__
+
+    def groups(self) -> list[GroupRow]:
+        """Return the listed traces by root name, the most frequent first."""
+        members: dict[str | None, list[int]] = {}
+        for trace in self.order:
+            members.setdefault(self.root_name(trace), []).append(trace)
+        rows = [self._group(name, traces) for name, traces in members.items()]
+        return sorted(rows, key=lambda row: (-row.traces, row.name or ""))
+
+    def _group(self, name: str | None, traces: list[int]) -> GroupRow:
+        table = self._store.trace_table
+        durations = sorted(self.duration_ns(trace) for trace in traces)
+        return GroupRow(
+            name,
+            len(traces),
+            sum(1 for trace in traces if table.error_count[trace]),
+            durations[ceil(len(durations) * 0.5) - 1],
+            durations[ceil(len(durations) * 0.95) - 1],
+            durations[-1],
+            max(table.start_ns[trace] for trace in traces),
+        )
+
+    # -- one trace ---------------------------------------------------------------------------------------------------
+
+    def duration_ns(self, trace: int) -> int:
+        """Return nanoseconds from the least start to the greatest end; -1 where one is missing."""
+        table = self._store.trace_table
+        start, end = table.start_ns[trace], table.end_ns[trace]
+        return -1 if NO_TIME in (start, end) else end - start
+
+    def root_name(self, trace: int) -> str | None:
+        """Return the name of the earliest span without a parent; None where there is none."""
+        row = self._store.trace_table.root_row[trace]
+        return None if row == NO_ROW else self._store.names.texts[self._store.spans.name[row]]
+
+    def facts(self, trace: int, *, whatever_it_takes: bool = False) -> Facts | None:
+        """Return what stitching tells; None where that would take too long to do while painting.
+
+        Args:
+            trace: The trace.
+            whatever_it_takes: Whether to stitch it however large it is; for other threads.
+        """
+        count = self._store.trace_table.span_count[trace]
+        known = self._facts.get(trace)
+        if known is not None and known[0] == count:
+            return known[1]
+        if count > HUGE and not whatever_it_takes:
+            return known[1] if known is not None else None
+        tree, spans = self._store.tree(trace), self._store.spans
+        processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
+        missing = format_span_id(tree.missing[0]) if tree.missing else ""
+        facts = Facts(len(processes), tree.complete, missing)
+        self._facts[trace] = count, facts
+        if len(self._facts) > _KEPT_FACTS:
+            self._facts.popitem(last=False)
+        return facts

@@ -1,0 +1,271 @@
+"""The first screen: all traces, newest first, sorted, grouped and filtered as one likes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.model.ids import format_trace_id
+from spanview.model.problems import QueryError
+from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.header import TwoSided, totals_text
+from spanview.tui.keys import On
+from spanview.tui.prompt import Prompt
+from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
+from spanview.tui.traces_model import Column, TracesModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+
+    from spanview.index.store import Store
+    from spanview.tui.linelist import LineList
+    from spanview.tui.matching import TraceMatcher
+
+_GROWING_S: Final = 2.0
+_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
+
+
+class TracesScreen(BaseScreen):
+    """A line a trace, or a line a root name.
+
+    Args:
+        store: The store.
+        query: The filter to begin with.
+        nothing: What to say while there is nothing to show.
+    """
+
+    ON: ClassVar[On] = On.TRACES
+    BINDINGS = bindings_of(On.TRACES)
+
+    def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
+        super().__init__()
+        self._store = store
+        self._model = TracesModel(store)
+        self._query = query
+        self._nothing = nothing
+        self._matcher: TraceMatcher | None = None
+        self._grown_at: dict[int, float] = {}
+        self.grouped = False
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Prompt(_HINT, self._query)
+        yield ColumnHeads(self._model)
+        yield TraceList(self._store, self._model)
+        yield GroupList()
+        yield Static(Content(""), id="nothing")
+        yield self.footer()
+
+    @property
+    def traces(self) -> TraceList:
+        """The list of traces."""
+        return self.query_one(TraceList)
+
+    @property
+    def rows(self) -> LineList:
+        """The list that is shown."""
+        return self.query_one(GroupList) if self.grouped else self.traces
+
+    def on_mount(self) -> None:
+        """Begin with the list of traces."""
+        self.query_one(GroupList).display = False
+        self.traces.focus()
+        if self._query:
+            self._filter(self._query)
+        self.set_interval(1.0, self._calm_down)
+        self._show()
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def title_text(self) -> str:
+        """Return what was read, in one line."""
+        return totals_text(self._store, self.viewer.places)
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Take in new and grown traces."""
+        if self._matcher is not None and changed:
+            self._matcher.look_at(changed)
+        if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
+            now = time.monotonic()
+            for trace in changed:
+                self._grown_at[trace] = now
+        self._show()
+
+    def _show(self, *, anew: bool = False) -> None:
+        traces = self.traces
+        traces.is_loading = self.viewer.feed_state.loading
+        traces.growing = set(self._grown_at)
+        traces.refresh_rows(anew=anew)
+        if self.grouped:
+            self.query_one(GroupList).show(self._model.groups())
+        self._say_if_nothing()
+        self._count_matches()
+        self.query_one(ColumnHeads).refresh()
+        self.refresh_frame()
+
+    def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
+        """List only the traces that are chosen, and those that are yet to come."""
+        self._model.limit_to(choose(self._store))
+        self._show(anew=True)
+
+    def _say_if_nothing(self) -> None:
+        is_empty = not self._model.order
+        nothing = self.query_one("#nothing", Static)
+        nothing.display = is_empty
+        self.rows.display = not is_empty
+        if is_empty:
+            state = self.viewer.feed_state
+            if state.loading:
+                lines = ["reading …"]
+            elif len(self._store.spans):
+                lines = ["no trace matches"]
+            else:
+                lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
+            nothing.update(Content("\n".join(lines)))
+
+    def _calm_down(self) -> None:
+        """Drop the marks of traces that don't grow any more."""
+        limit = time.monotonic() - _GROWING_S
+        calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
+        for trace in calm:
+            del self._grown_at[trace]
+        if calm:
+            self.traces.growing = set(self._grown_at)
+            self.traces.refresh()
+
+    # -- filtering ---------------------------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Let a filter be typed."""
+        self.query_one(Prompt).open()
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Filter as it is typed."""
+        self._filter(event.text)
+        if event.done:
+            self.rows.focus()
+            if not event.text.strip():
+                self.query_one(Prompt).clear()
+
+    def _filter(self, text: str) -> None:
+        from spanview.analysis.query import parse_query
+        from spanview.tui.matching import TraceMatcher
+
+        prompt = self.query_one(Prompt)
+        try:
+            query = parse_query(text)
+        except QueryError as error:
+            prompt.say(str(error), is_mistake=True)
+            return
+        if self._matcher is not None:
+            self._matcher.cancel()
+            self._matcher = None
+        self._model.matching = None if query.is_empty else set()
+        if not query.is_empty:
+            self._matcher = TraceMatcher(self._store, query, self._matched)
+            self._matcher.look_at(range(len(self._store.trace_table)))
+        self._show(anew=True)
+
+    def _matched(self, matcher: TraceMatcher, found: set[int], waiting: int) -> None:
+        """Called from the matcher's thread."""
+        self.app.call_from_thread(self._take_matches, matcher, found, waiting)
+
+    def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: int) -> None:
+        if matcher is self._matcher:
+            self._model.add_matching(found)
+            if not waiting or found:
+                self._show()
+
+    def _count_matches(self) -> None:
+        if self._matcher is not None:
+            self.query_one(Prompt).say(f"{len(self._model.order):,} of {len(self._store.trace_table):,} traces")
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Open the trace, or show the traces of the group."""
+        group = self.query_one(GroupList).selected
+        if self.grouped and group is not None:
+            self._model.only_root, self._model.is_drilled = group.name, True
+            self._show_groups(on=False)
+        elif not self.grouped and self.traces.selected is not None:
+            self.viewer.open_trace(self.traces.selected)
+
+    def on_line_list_chosen(self) -> None:
+        """Open what was double-clicked."""
+        self.action_open()
+
+    def action_back(self) -> None:
+        """Drop the group that was opened, then the filter."""
+        if self._model.is_drilled:
+            self._model.is_drilled = False
+            self._show_groups(on=True)
+        elif self.query_one(Prompt).display:
+            self.query_one(Prompt).clear()
+            self._filter("")
+            self.rows.focus()
+        elif self.grouped:
+            self._show_groups(on=False)
+
+    def action_leave(self) -> None:
+        """Go back; where there is nothing to go back to, quit."""
+        if self._model.is_drilled or self.grouped:
+            self.action_back()
+        else:
+            self.app.exit()
+
+    def action_group(self) -> None:
+        """Group by root name, or show the traces again."""
+        self._model.is_drilled = False
+        self._show_groups(on=not self.grouped)
+
+    def _show_groups(self, *, on: bool) -> None:
+        self.grouped = on
+        self.traces.display = not on
+        self.query_one(GroupList).display = on
+        self.query_one(ColumnHeads).grouped = on
+        self._show(anew=True)
+        self.rows.focus()
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        columns = list(Column)
+        self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
+
+    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
+        """Sort by the column that was clicked; once more turns the order round."""
+        if event.column is self._model.sort:
+            self.action_turn()
+        else:
+            self._sort_by(event.column)
+
+    def _sort_by(self, column: Column) -> None:
+        self._model.sort, self._model.descending = column, column is not Column.ROOT
+        self.viewer.say(f"sorted by {column.value.lower()}")
+        self._show(anew=True)
+
+    def action_turn(self) -> None:
+        """Turn the order round."""
+        self._model.descending = not self._model.descending
+        self._show(anew=True)
+
+    def action_error(self, _by: int) -> None:
+        """Open the newest trace with an error, at the error."""
+        table = self._store.trace_table
+        failed = [trace for trace in self._model.order if table.error_count[trace]]
+        if failed:
+            self.viewer.open_trace(max(failed, key=table.start_ns.__getitem__), at_error=True)
+        else:
+            self.viewer.say("no trace with an error")
+
+    def action_copy(self) -> None:
+        """Copy the trace id."""
+        trace = self.traces.selected
+        if trace is not None and not self.grouped:
+            self.viewer.copy(format_trace_id(self._store.trace_table.trace_id(trace)), "trace id")

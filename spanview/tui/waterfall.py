@@ -1,0 +1,240 @@
+"""Tree and waterfall: a line a span, its place in the tree on the left, its time on the right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.widget import Widget
+
+from spanview.analysis.waits import wait_of
+from spanview.display.bars import span_cells
+from spanview.display.units import duration
+from spanview.model.ids import format_span_id
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+from spanview.tui.linelist import LineList
+from spanview.tui.paint import PALETTE, data_text, fixed, right
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.tui.trace_model import TraceModel, Window
+
+_DURATION: Final = 10
+_LIGHT: Final = Style(dim=True)
+_WAIT, _UNSEEN = "┈", "╌"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How a line's width is shared out."""
+
+    name: int
+    time: int
+
+    @classmethod
+    def of(cls, width: int) -> Split:
+        """Return the shares for a screen `width` cells wide."""
+        name = max(24, min(72, round(width * 0.42)))
+        return cls(name, max(8, width - name - _DURATION - 2))
+
+
+def ruler(window: Window, origin_ns: int, width: int) -> str:
+    """Return a time ruler: the start, the end, and round times between them, counted from the trace's start."""
+    first, last = window.start_ns - origin_ns, window.end_ns - origin_ns
+    step = _round_step(window.length_ns / max(1, width // 14))
+    end_text = duration(last)
+    line = duration(first)
+    at = (first // step + 1) * step
+    while at < last:
+        place = round((at - first) / window.length_ns * width)
+        text = duration(at)
+        if place > len(line) + 1 and place + len(text) + 1 < width - len(end_text):
+            line = line.ljust(place) + text
+        at += step
+    return (line.ljust(width - len(end_text)) + end_text)[:width] if width > len(end_text) else ""
+
+
+def _round_step(ns: float) -> int:
+    step = 1
+    while step * 10 <= ns:
+        step *= 10
+    return next((step * factor for factor in (1, 2, 5) if step * factor >= ns), step * 10)
+
+
+class RulerLine(Widget):
+    """The line above the waterfall."""
+
+    def __init__(self, store: Store, model: TraceModel, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._store = store
+        self._model = model
+
+    def render(self) -> Content:
+        """Return heads and ruler."""
+        split = Split.of(self.size.width - 1)
+        scale = ruler(self._model.shown, self._model.whole.start_ns, split.time)
+        return Content(f"{fixed('SPAN', split.name)}{right('DURATION', _DURATION)}  {scale}")
+
+
+class Waterfall(LineList):
+    """The rows of one trace."""
+
+    def __init__(self, store: Store, model: TraceModel, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._store = store
+        self.model = model
+        self.matched: set[int] = set()
+        """Keys of the nodes that a search has found."""
+
+    @property
+    def node(self) -> int | None:
+        """The node under the cursor."""
+        rows = self.model.rows
+        return rows[self.cursor][0] if self.cursor < len(rows) else None
+
+    def refresh_rows(self, key: int | None = None) -> None:
+        """Take in what has changed; the cursor stays on its node, and on its place on the screen.
+
+        Args:
+            key: Of the node the cursor was on, where the tree has been stitched anew.
+        """
+        before = self.cursor
+        cursor = before if key is None else self.model.row_of_key(key, before)
+        self.rows_have_changed(len(self.model.rows), cursor)
+        self.keep_in_place(cursor - before)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one node's line."""
+        node, depth = self.model.rows[row]
+        split = Split.of(width)
+        return [
+            *self._label(node, depth, split.name),
+            *self._lasted(node),
+            *self._bar(node, split.time),
+        ]
+
+    # -- the left side -----------------------------------------------------------------------------------------------
+
+    def _label(self, node: int, depth: int, width: int) -> list[Segment]:
+        model, tree = self.model, self.model.tree
+        dim, error = self.paint_style("dim"), self.paint_style("error")
+        indent = "│ " * depth
+        deepest = max(2, width // 2 - 4)
+        if len(indent) > deepest:
+            indent = f"{depth}│".ljust(8, " ") + "│ " * ((deepest - 8) // 2)
+        arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if tree.children(node) else "  "
+        marks = self._marks(node)
+        room = width - len(indent) - 2 - len(marks) - (1 if marks else 0)
+        if tree.is_missing(node):
+            name = Segment(fixed(f"? parent not seen {format_span_id(tree.span_id(node))[:8]}", room), dim)
+        else:
+            store, at = self._store, tree.rows[node]
+            text = store.names.texts[store.spans.name[at]] or "(no name)"
+            style = self.paint_style("accent") if model.key(node) in self.matched else None
+            name = Segment(data_text(text, room), style)
+        segments = [Segment(indent + arrow, dim), name]
+        if marks:
+            segments.append(Segment(" " + marks, error if "✖" in marks else dim))
+        return segments
+
+    def _marks(self, node: int) -> str:
+        model, tree = self.model, self.model.tree
+        parts = []
+        if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
+            parts.append("✖")
+        if model.is_collapsed(node):
+            hidden = f"+{model.below[node]:,}"
+            errors = model.errors_below[node]
+            parts.append(f"{hidden} ✖{errors:,}" if errors else hidden)
+        if node in tree.cut:
+            parts.append("↻ cycle")
+        return " ".join(parts)
+
+    def _lasted(self, node: int) -> list[Segment]:
+        tree, spans = self.model.tree, self._store.spans
+        if tree.is_missing(node):
+            return [Segment(" " * (_DURATION + 2))]
+        row = tree.rows[node]
+        start, end = spans.start_ns[row], spans.end_ns[row]
+        text = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
+        return [Segment(right(text, _DURATION) + "  ", self.paint_style("warning") if end == NO_TIME else None)]
+
+    # -- the right side ----------------------------------------------------------------------------------------------
+
+    def color_of(self, node: int) -> Style:
+        """Return the colour of a node: of its service where the trace has several, of its process else."""
+        row = self.model.tree.rows[node]
+        spans = self._store.spans
+        number = spans.service[row] if self.model.has_services else spans.source[row]
+        return PALETTE[number % len(PALETTE)]
+
+    def _bar(self, node: int, width: int) -> list[Segment]:
+        """Return the waiting, the bar, and the marks behind it, each cell with its style."""
+        model, tree = self.model, self.model.tree
+        window, dim = model.shown, self.paint_style("dim")
+        cells: list[tuple[str, Style | None]] = [(" ", None)] * width
+        interval = model.interval(node)
+        if interval is None:
+            self._draw_unended(node, cells, window)
+            return _joined(cells)
+        left, right_ = window.place(interval[0], width), window.place(interval[1], width)
+        if right_ < 0 or left > width:
+            edge = 0 if right_ < 0 else width - 1
+            cells[edge] = ("‹" if right_ < 0 else "›", dim)
+            return _joined(cells)
+        if tree.is_missing(node):
+            for at in range(max(0, int(left)), min(width, int(right_) + 1)):
+                cells[at] = (_UNSEEN, dim)
+            return _joined(cells)
+        self._draw_wait(node, left, cells, window)
+        end = self._draw_span(node, left, right_, cells, window)
+        if self._store.spans.status[tree.rows[node]] == ERROR:
+            cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
+        return _joined(cells)
+
+    def _draw_unended(self, node: int, cells: list[tuple[str, Style | None]], window: Window) -> None:
+        start = self.model.tree.start_ns(node)
+        if start != NO_TIME:
+            for at in range(max(0, int(window.place(start, len(cells)))), len(cells)):
+                cells[at] = (_UNSEEN, self.paint_style("warning"))
+
+    def _draw_wait(self, node: int, left: float, cells: list[tuple[str, Style | None]], window: Window) -> None:
+        wait = wait_of(self.model.tree, self._store.spans, node)
+        if wait:
+            submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
+            for at in range(max(0, round(submitted)), min(len(cells), int(left))):
+                cells[at] = (_WAIT, self.paint_style("dim"))
+
+    def _draw_span(
+        self, node: int, left: float, right_: float, cells: list[tuple[str, Style | None]], window: Window
+    ) -> int:
+        """Draw the bar, light where children run; return the cell behind it."""
+        width, color = len(cells), self.color_of(node)
+        first, drawn = span_cells(left, right_, width)
+        light = [(window.place(start, width), window.place(end, width)) for start, end in self.model.covered(node)]
+        run = 0
+        for at, cell in enumerate(drawn, first):
+            while run < len(light) and light[run][1] < at + 1:
+                run += 1
+            is_light = run < len(light) and light[run][0] <= at
+            style = color + _LIGHT if is_light else color
+            cells[at] = (cell.character, style + Style(reverse=True) if cell.reverse else style)
+        return first + len(drawn)
+
+
+def _joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:
+    """Return cells as segments, neighbours of one style in one."""
+    segments: list[Segment] = []
+    run, style = "", cells[0][1] if cells else None
+    for character, cell_style in cells:
+        if cell_style is style or cell_style == style:
+            run += character
+        else:
+            segments.append(Segment(run, style))
+            run, style = character, cell_style
+    segments.append(Segment(run, style))
+    return segments

@@ -44,11 +44,6 @@ class Query:
         """Whether it asks for what a span alone doesn't tell: its depth, or anything about its trace."""
         return bool(self._trace_terms) or any(term.cost == Cost.TREE for term in self._span_terms)
 
-    @property
-    def needs_tree(self) -> bool:
-        """Whether it can be answered only where the whole trace is there: it has `trace.` terms, or asks for `depth`."""
-        return bool(self._trace_terms) or any(term.cost is Cost.TREE for term in self._span_terms)
-
     def matches(self, store: Store, row: int) -> bool:
         """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""
         subject = Subject(store, self._facts, store.spans.trace[row], row)

@@ -21,7 +21,7 @@ from spanview.model.ids import (
     format_trace_id,
     parse_id,
 )
-from spanview.model.problems import Warnings
+from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import (
     KIND_NAMES,
     KIND_UNSPECIFIED,
@@ -217,12 +217,12 @@ def span_of(document: dict[str, Any], source: Source) -> Span:
         end_ns=end,
         status=Status(status_code, None if description is None else as_text(description)),
         attributes=_attributes(document),
-        events=tuple(_event(event) for event in _list(document, "events")),
-        links=tuple(_link(link) for link in _list(document, "links")),
+        events=tuple(map(_event, _list(document, "events"))),
+        links=tuple(map(_link, _list(document, "links"))),
         trace_state=parse_trace_state(context.get("trace_state")),
         resource=Resource(_resource_attributes(resource), as_text(schema_url)),
         source=source,
-        warnings=Warnings(warnings),
+        warnings=Warnings(warnings) if warnings else NO_WARNINGS,
     )
 
 
@@ -231,9 +231,9 @@ def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:
     return attributes if isinstance(attributes, dict) else {}
 
 
-def _list(holder: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _list(holder: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     items = holder.get(key)
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return [item for item in items if isinstance(item, dict)] if items and isinstance(items, list) else ()
 
 
 def _event(event: Mapping[str, Any]) -> Event:
@@ -255,4 +255,4 @@ def _link(link: Mapping[str, Any]) -> Link:
 
 def parse_trace_state(value: object) -> dict[str, str]:
     """Return the entries of a trace state that the SDK wrote as `"['{key=a, value=1}', …]"`; {} where it is none."""
-    return dict(_TRACE_STATE_ENTRY.findall(value)) if isinstance(value, str) else {}
+    return dict(_TRACE_STATE_ENTRY.findall(value)) if isinstance(value, str) and value != "[]" else {}

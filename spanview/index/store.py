@@ -103,11 +103,11 @@ class Store:
         source = Source(self.sources[spans.source[row]].path, spans.offset[row], spans.length[row])
         record = self.record(row)
         span = None if record is None else decode_span(record, source)
-        warnings = Warnings(spans.warnings[row])
+        bits = spans.warnings[row]
         if span is None or not self._is_row(span, row):
             span = self._span_without_details(row, source)
-            warnings |= Warnings.DETAIL_LOST
-        return span.with_warnings(span.warnings | warnings)
+            bits |= Warnings.DETAIL_LOST.value
+        return span if bits == span.warnings.value else span.with_warnings(span.warnings | Warnings(bits))
 
     def record(self, row: int) -> bytes | None:
         """Return the bytes of a span's record as the file has them, or None where they are gone."""

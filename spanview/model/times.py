@@ -22,6 +22,7 @@ _ISO: Final = re.compile(
     re.ASCII,
 )
 _seconds: dict[str, int] = {}
+_texts: dict[int, str] = {}
 
 
 def parse_time(value: object) -> int:
@@ -96,7 +97,10 @@ def format_time(ns: int) -> str | None:
     if ns == NO_TIME:
         return None
     seconds, fraction = divmod(ns, NS_PER_SECOND)
-    moment = datetime.fromtimestamp(seconds, UTC)
-    digits = f"{fraction:09d}" if fraction % 1000 else f"{fraction // 1000:06d}"
-    # strftime leaves out the leading zeros of early years on some platforms; isoformat doesn't.
-    return f"{moment.replace(tzinfo=None).isoformat()}.{digits}Z"
+    text = _texts.get(seconds)
+    if text is None:
+        if len(_texts) >= _CACHED_SECONDS:
+            _texts.clear()
+        # strftime leaves out the leading zeros of early years on some platforms; isoformat doesn't.
+        text = _texts[seconds] = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
+    return f"{text}.{fraction:09d}Z" if fraction % 1000 else f"{text}.{fraction // 1000:06d}Z"

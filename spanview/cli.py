@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
@@ -150,38 +150,53 @@ def _parser(command: str) -> argparse.ArgumentParser:
         def error(self, message: str) -> None:  # type: ignore[override]
             sys.exit(_complain(f"{message}; {self.prog} --help says what it takes"))
 
-    def output_format(name: str) -> str:
-        if name in _FORMATS_NOT_BUILT:
-            raise argparse.ArgumentTypeError(f"{name} isn't built yet; there are {' and '.join(FORMATS)}")
-        if name not in FORMATS:
-            raise argparse.ArgumentTypeError(f"{name}: no such format; there are {' and '.join(FORMATS)}")
-        return name
-
     parser = Parser(
         prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}.", allow_abbrev=False
     )
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
-    if command in ("view", "tree", "spans"):
-        add("-f", "--follow", action="store_true", help="keep watching: new spans, new files, new folders")
-    if command != "check":
-        add("-q", "--query", metavar="QUERY", help="only what matches")
-        add("--since", metavar="WHEN", help="only traces that ended after it: 10m, 2h, an ISO time, or last")
-    if command in ("view", "tree", "spans", "export"):
-        add("--trace", metavar="ID", help="this trace; a unique prefix is enough")
-    if command == "export":
-        add("--format", type=output_format, default=FORMATS[0], metavar="FORMAT", help=" or ".join(FORMATS))
-        add("-o", "--output", metavar="FILE", help="write to a file, whole or not at all; standard output without it")
-        add("--force", action="store_true", help="overwrite the file")
-    if command == "stats":
-        add("--by", default="name", metavar="KEY", help="what to group by: name, service or kind")
-    if command in ("stats", "check"):
-        add("--json", action="store_true", help="as JSON")
-    if command == "check":
-        add("--fail-on", metavar="QUERY", help="end with status 1 if a span matches")
+    for commands, flags, how in _OPTIONS:
+        if command in commands.split():
+            add(*flags, **how)
     add("--max-span-size", metavar="N", default="16MiB", help="bytes of the longest record that is kept")
     add("--no-cache", action="store_true", help="neither read nor write a kept index")
     return parser
+
+
+def _output_format(name: str) -> str:
+    import argparse
+
+    if name not in FORMATS:
+        what = "isn't built yet" if name in _FORMATS_NOT_BUILT else "is no format"
+        raise argparse.ArgumentTypeError(f"{name} {what}; there are {' and '.join(FORMATS)}")
+    return name
+
+
+_OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
+    (
+        "view tree spans",
+        ("-f", "--follow"),
+        {"action": "store_true", "help": "keep watching: new spans, new files, new folders"},
+    ),
+    ("view tree spans export stats", ("-q", "--query"), {"metavar": "QUERY", "help": "only what matches"}),
+    (
+        "view tree spans export stats",
+        ("--since",),
+        {"metavar": "WHEN", "help": "only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run"},
+    ),
+    ("view tree spans export", ("--trace",), {"metavar": "ID", "help": "this trace; a unique prefix is enough"}),
+    (
+        "export",
+        ("--format",),
+        {"type": _output_format, "default": FORMATS[0], "metavar": "FORMAT", "help": " or ".join(FORMATS)},
+    ),
+    ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, whole or not at all"}),
+    ("export", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
+    ("stats", ("--by",), {"default": "name", "metavar": "KEY", "help": "group by name, service or kind"}),
+    ("stats check", ("--json",), {"action": "store_true", "help": "as JSON"}),
+    ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
+)
+"""Which commands take which options, besides those that all take."""
 
 
 if __name__ == "__main__":

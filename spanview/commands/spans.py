@@ -72,6 +72,9 @@ class SpanPrinter:
         self._sources.append((path, generation))
         return len(self._sources) - 1
 
+    def expect(self, spans: int) -> None:
+        """Nothing is kept that would need room."""
+
     def add(self, source: int, batch: Batch) -> None:
         """Print the spans of a batch that are new and match."""
         self.tallies.take(self._sources[source][0], batch)

@@ -49,7 +49,7 @@ class Intake:
         self.details = details
         spans, traces = self.spans, self.traces
         self._span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
-        self._trace_slots = Slots(lambda row: hash((traces.id_high[row], traces.id_low[row])))
+        self._trace_slots = Slots(lambda row: hash(traces.id_high[row] << 64 | traces.id_low[row]))
         self._recent: dict[int, int] = {}
         self._unplaced = NO_ROW
         """The trace that stands for the spans without a usable trace id."""
@@ -89,26 +89,28 @@ class Intake:
         recent = self._recent
         if len(recent) > _KEPT_TRACE_NUMBERS:
             recent.clear()
-        for trace_id in {*trace_ids} - recent.keys():
-            recent[trace_id] = self._trace_number(trace_id)
+        traces, slots = self.traces, self._trace_slots
+        highs, lows = traces.id_high, traces.id_low
+        for trace_id in dict.fromkeys(trace_ids).keys() - recent.keys():
+            high, low = trace_id >> 64, trace_id & _SIXTY_FOUR_BITS
+            table, mask = slots.table, slots.mask
+            slot = hash(trace_id) & mask
+            while entry := table[slot]:
+                if lows[entry - 1] == low and highs[entry - 1] == high:
+                    recent[trace_id] = entry - 1
+                    break
+                slot = (slot + 1) & mask
+            else:
+                recent[trace_id] = number = traces.append(high, low)
+                slots.insert(number)
+                if not trace_id:
+                    self._unplaced = number
         return [recent[trace_id] for trace_id in trace_ids]
 
-    def _trace_number(self, trace_id: int) -> int:
-        high, low = trace_id >> 64, trace_id & _SIXTY_FOUR_BITS
-        traces, slots = self.traces, self._trace_slots
-        table, mask = slots.table, slots.mask
-        slot = hash((high, low)) & mask
-        while entry := table[slot]:
-            if traces.id_low[entry - 1] == low and traces.id_high[entry - 1] == high:
-                number = entry - 1
-                break
-            slot = (slot + 1) & mask
-        else:
-            number = traces.append(high, low)
-            if not trace_id:
-                self._unplaced = number
-            slots.insert(number)
-        return number
+    def expect(self, spans: int) -> None:
+        """Make room for about so many spans; tables that grow bit by bit are filled several times over."""
+        self._span_slots.reserve(spans)
+        self._trace_slots.reserve(spans // 4)
 
     def _place(self, numbers: list[int], columns: Columns) -> dict[int, None]:
         """Append the ids of all spans that are new; return the places in the batch of those that may not be."""

@@ -30,8 +30,11 @@ class Slots:
 
     def reserve(self, count: int) -> None:
         """Grow until so many more rows fit in; a caller that then fills slots on its own adds them to `used`."""
-        while (self.used + count) * 3 > self.mask * 2:
-            self._grow()
+        size = self.mask + 1
+        while (self.used + count) * 3 > size * 2:
+            size *= 2
+        if size > self.mask + 1:
+            self._grow(size)
 
     def insert(self, row: int) -> None:
         """Put a row into the first free slot of its hash."""
@@ -45,10 +48,10 @@ class Slots:
             slot = (slot + 1) & mask
         table[slot] = row + 1
 
-    def _grow(self) -> None:
-        size = (self.mask + 1) * 2
+    def _grow(self, size: int) -> None:
         table, mask = array("I", bytes(4 * size)), size - 1
-        for entry in self.table:
-            if entry != _FREE:
-                self._put(table, mask, entry - 1)
+        if self.used:
+            for entry in self.table:
+                if entry != _FREE:
+                    self._put(table, mask, entry - 1)
         self.table, self.mask = table, mask

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spanview.index.tallies import Tallies
     from spanview.sources.details import Details
 
+_USUAL_SIZE: Final = 1024
+"""Bytes of a usual span's record."""
 _HELD_OPEN: Final = 64
 """So many files are held open, so that their inodes aren't used again; others are opened when they have news."""
 
@@ -39,6 +41,9 @@ class Sink(Protocol):
 
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has."""
+
+    def expect(self, spans: int) -> None:
+        """Make room for about so many spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ class Session:
         if self.options.newest_first:
             files = sorted(files, key=lambda found: -found.modified_ns)
         total = sum(found.size for found in files)
+        self._sink.expect(total // _USUAL_SIZE)
         done = 0
         with _without_collector():
             for found in files:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _FULL: Final = 8
+_RIGHT_EIGHTH: Final = "▕"
+_OPENINGS: Final = "██▐▐▐▐▕▕"
+"""What a bar begins with, by the eighths of its first cell that come before it."""
 
 
 def bar(fraction: float, width: int) -> str:
@@ -16,19 +18,11 @@ def bar(fraction: float, width: int) -> str:
     return (EIGHTHS[_FULL] * whole + (EIGHTHS[rest] if rest else "")).ljust(width)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a bar that begins and ends anywhere."""
+def span_cells(start: float, end: float, width: int) -> tuple[int, str]:
+    """Return a bar between two places as its first cell and its characters.
 
-    character: str
-    reverse: bool = False
-    """Whether colour and background change places: block characters grow from the left only."""
-
-
-def span_cells(start: float, end: float, width: int) -> tuple[int, list[Cell]]:
-    """Return a bar between two places, given in cells, as its first cell and its cells.
-
-    A bar is at least an eighth of a cell long, so that every span in sight leaves a mark.
+    Its end is right to an eighth of a cell; blocks grow from the left only, so its start is right to about a third.
+    A bar leaves at least a thin mark, however short the span.
 
     Args:
         start: Cells from the left edge.
@@ -38,15 +32,9 @@ def span_cells(start: float, end: float, width: int) -> tuple[int, list[Cell]]:
     first, last = round(max(0.0, start) * _FULL), round(min(float(width), end) * _FULL)
     first = min(first, width * _FULL - 1)
     last = max(last, first + 1)
-    cells = []
-    cell = first // _FULL
-    for at in range(cell, (last - 1) // _FULL + 1):
-        left, right = max(first - at * _FULL, 0), min(last - at * _FULL, _FULL)
-        if left == 0:
-            cells.append(Cell(EIGHTHS[right]))
-        elif right == _FULL:
-            cells.append(Cell(EIGHTHS[left], reverse=True))
-        else:
-            # Within one cell neither end is at its edge: the block is drawn from the left, as long as the span.
-            cells.append(Cell(EIGHTHS[right - left]))
-    return cell, cells
+    cell, left = divmod(first, _FULL)
+    whole, rest = divmod(last, _FULL)
+    if cell == whole:
+        # Both ends are in one cell: a mark as thick as the span, at the side where it lies.
+        return cell, EIGHTHS[rest - left] if left + rest <= _FULL else _RIGHT_EIGHTH
+    return cell, _OPENINGS[left] + EIGHTHS[_FULL] * (whole - cell - 1) + (EIGHTHS[rest] if rest else "")

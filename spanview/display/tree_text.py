@@ -54,9 +54,9 @@ def tree_lines(store: Store, trace: int, tree: TraceTree) -> Iterator[str]:
 
 
 def _branches(open_levels: list[bool], *, is_last: bool) -> str:
-    levels = open_levels[1:]
-    lead = f"({len(levels) - _DEEPEST} levels more) " if len(levels) > _DEEPEST else ""
-    lines = "".join("│  " if is_open else "   " for is_open in levels[-_DEEPEST:])
+    hidden = len(open_levels) - 1 - _DEEPEST
+    lead = f"({hidden} levels more) " if hidden > 0 else ""
+    lines = "".join("│  " if is_open else "   " for is_open in open_levels[max(1, hidden + 1) :])
     return f"{lead}{lines}{'└─ ' if is_last else '├─ '}"
 
 

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 _BAR = 12
 
 
-def totals_text(store: Store, places: str) -> str:
-    """Return what was read, in one line."""
+def totals_text(store: Store, places: str, room: int) -> str:
+    """Return what was read, in one line.
+
+    Args:
+        store: The store.
+        places: The PATHs; what doesn't fit of them is left out at their beginning.
+        room: Cells.
+    """
     table, tallies = store.trace_table, store.tallies
     parts = [
         count(tallies.files, "file"),
@@ -32,7 +38,10 @@ def totals_text(store: Store, places: str) -> str:
         parts.append(count(errors, "error"))
     if tallies.torn:
         parts.append(f"{tallies.torn:,} torn")
-    return f"spanview  {sanitise(places, 60)}   {' · '.join(parts)}"
+    totals = " · ".join(parts)
+    place = sanitise(places, 1000)
+    most = max(12, room - len(totals) - 16)
+    return f"spanview  {place if len(place) <= most else '…' + place[1 - most :]}   {totals}"
 
 
 def state_text(state: FeedState, *, paused: bool) -> str:

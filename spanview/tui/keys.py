@@ -33,8 +33,9 @@ class Key:
 
 
 KEYS: Final = (
+    Key("question_mark", "help", "?", "this help", On.EVERYWHERE, "help"),
     Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
-    Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE, "move"),
+    Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE),
     Key("pageup", "page(-1)", "PgUp", "one page up", On.EVERYWHERE),
     Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
     Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
@@ -46,7 +47,7 @@ KEYS: Final = (
     Key("right,l", "expand", "→ l", "expand, or to the first child", On.TRACE, "fold"),
     Key("left_square_bracket", "collapse_all", "[", "collapse all", On.TRACE),
     Key("right_square_bracket", "expand_all", "]", "expand all", On.TRACE),
-    Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "filter"),
+    Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "find"),
     Key("n", "match(1)", "n", "next match", On.TRACE),
     Key("N", "match(-1)", "N", "previous match", On.TRACE),
     Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE, "error"),
@@ -63,9 +64,8 @@ KEYS: Final = (
     Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),
-    Key("space", "pause", "␣", "pause following, and go on", On.EVERYWHERE, "pause"),
+    Key("space", "pause", "␣", "pause following, and go on", On.TRACES | On.TRACE, "pause"),
     Key("colon,ctrl+p", "app.command_palette", ":", "palette of all actions", On.EVERYWHERE),
-    Key("question_mark", "help", "?", "this help", On.EVERYWHERE, "help"),
 )
 
 

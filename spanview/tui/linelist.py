@@ -142,8 +142,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def keep_in_place(self, rows_before: int) -> None:
         """Scroll so that what is looked at stays where it is on the screen, though rows were put above it."""
-        if rows_before and self.scroll_offset.y:
-            self._scroll_to_row(self.scroll_offset.y + rows_before)
+        if rows_before:
+            self._scroll_to_row(max(0, self.scroll_offset.y + rows_before))
 
     def action_move(self, by: int) -> None:
         """Move the cursor by rows."""

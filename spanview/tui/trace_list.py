@@ -136,9 +136,9 @@ class GroupList(LineList):
 
     def show(self, groups: list[GroupRow]) -> None:
         """Take in other groups; the cursor stays on its name."""
-        name = self.selected.name if self.selected else None
+        before = self.selected
         self.groups = groups
-        cursor = next((at for at, group in enumerate(groups) if group.name == name), 0)
+        cursor = next((at for at, group in enumerate(groups) if before and group.name == before.name), 0)
         self.rows_have_changed(len(groups), cursor)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:

@@ -85,7 +85,7 @@ class TracesScreen(BaseScreen):
 
     def title_text(self) -> str:
         """Return what was read, in one line."""
-        return totals_text(self._store, self.viewer.places)
+        return totals_text(self._store, self.viewer.places, self.size.width)
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""

@@ -217,12 +217,11 @@ class Waterfall(LineList):
         first, drawn = span_cells(left, right_, width)
         light = [(window.place(start, width), window.place(end, width)) for start, end in self.model.covered(node)]
         run = 0
-        for at, cell in enumerate(drawn, first):
+        for at, character in enumerate(drawn, first):
             while run < len(light) and light[run][1] < at + 1:
                 run += 1
             is_light = run < len(light) and light[run][0] <= at
-            style = color + _LIGHT if is_light else color
-            cells[at] = (cell.character, style + Style(reverse=True) if cell.reverse else style)
+            cells[at] = (character, color + _LIGHT if is_light else color)
         return first + len(drawn)
 
 

@@ -182,3 +182,8 @@ def store_of_files(files: Mapping[str, bytes], *, reader: MemoryReader | None = 
         store.add(source, decoder.feed(data))
         store.add(source, decoder.close())
     return store
+
+
+def trace_row(store: Store, number: int) -> int:
+    """Return the row of the trace with this number as its id; rows don't come in the order of the numbers."""
+    return next(row for row in range(len(store.trace_table)) if store.trace_table.trace_id(row) == number)

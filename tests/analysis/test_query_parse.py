@@ -1,0 +1,112 @@
+"""Mistakes in queries, each with its place and what was expected there; and what the quotes mean.
+
+duration>5
+         ^ character 10: expected a duration such as 7ns, …
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanview.analysis.query import parse_query
+from spanview.analysis.query_parse import parse_terms
+from spanview.model.problems import QueryError
+
+MISTAKES = [
+    ("a OR b", 3, "OR isn't built yet: ask once for each side"),
+    ("(a)", 1, "parentheses aren't built yet: leave ( out"),
+    ("a )", 3, "parentheses aren't built yet: leave ) out"),
+    ("name=f(x)", 7, "put what has it in quotes"),
+    ("-(a)", 2, "parentheses aren't built yet"),
+    ('"never ends', 1, 'expected a second "'),
+    ('name="never ends', 6, 'expected a second "'),
+    ('"a"b', 4, "expected a space before b"),
+    ('a"b"', 2, 'expected a space before "'),
+    ("=3", 1, "expected a key before =, as in name=x"),
+    ("a <lambda>", 3, "expected a key before <"),
+    ("name=", 6, "expected a value behind ="),
+    ("name= x", 6, "expected a value behind ="),
+    ("name==x", 6, "expected a value behind =, not ="),
+    ("name=~x", 6, "expected a value behind =, not ~"),
+    ("-", 2, "expected a term right behind the -"),
+    ("- a", 2, "expected a term right behind the -"),
+    ("kind=FOO", 6, "expected one of INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER, UNSPECIFIED, not 'FOO'"),
+    ("status=FAILED", 8, "expected one of UNSET, OK, ERROR, not 'FAILED'"),
+    ("kind>SERVER", 5, "expected =, != or ~ behind kind"),
+    ("name<b", 5, "expected =, != or ~ behind name"),
+    ("duration>5", 10, "expected a duration such as 7ns, 5us, 3ms"),
+    ("duration~5ms", 9, "expected =, !=, <, >, <= or >= behind duration"),
+    ("start>yesterday", 7, "expected a time such as 2024-05-28T18:05:04"),
+    ("start>2024-13-01", 7, "expected a time such as"),
+    ("pid=worker", 5, "expected a number"),
+    ("depth>deep", 7, "expected a number"),
+    ("trace=xyz", 7, "expected the first of the 32 hex digits of an id"),
+    ("span=00000000000000001", 6, "expected the first of the 16 hex digits of an id"),
+    ("name~[", 6, "expected a regular expression: unterminated character set"),
+    ("x.y~(", 5, "parentheses aren't built yet"),
+    ('x.y~"("', 5, "expected a regular expression"),
+    ("http.status_code>=5xx", 19, "expected a number behind http.status_code>="),
+    ("trace.error>0", 1, "expected one of trace.duration, trace.spans, trace.errors, trace.root, trace.complete"),
+    ("trace.complete=maybe", 16, "expected true or false"),
+    ("trace.complete>true", 15, "expected = or != behind trace.complete"),
+    ("trace.spans>many", 13, "expected a number"),
+    ("trace.duration>1 x", 16, "expected a duration"),
+    ("  ok   kind=FOO", 13, "expected one of INTERNAL"),
+]
+"""A query, the character of the mistake counted from 1, and what the message says."""
+
+
+@pytest.mark.parametrize(("text", "place", "message"), MISTAKES)
+def test_mistakes(text: str, place: int, message: str) -> None:
+    """A mistake is answered with its place and what was expected there, in one line."""
+    with pytest.raises(QueryError) as caught:
+        parse_query(text)
+    assert str(caught.value).startswith(f"query, character {place}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a", [(False, "", "", "a")]),
+        ("-a", [(True, "", "", "a")]),
+        ("a-b Hello!", [(False, "", "", "a-b"), (False, "", "", "Hello!")]),
+        ("or AND", [(False, "", "", "or"), (False, "", "", "AND")]),
+        ('"OR" "(a)"', [(False, "", "", "OR"), (False, "", "", "(a)")]),
+        ("a=1\tb!=2\nc~3", [(False, "a", "=", "1"), (False, "b", "!=", "2"), (False, "c", "~", "3")]),
+        ("a<1 b<=2", [(False, "a", "<", "1"), (False, "b", "<=", "2")]),
+        ("c>3 -d>=-4", [(False, "c", ">", "3"), (True, "d", ">=", "-4")]),
+        ("url=http://x/?a=1&b=2", [(False, "url", "=", "http://x/?a=1&b=2")]),
+        ('a="x \\" y \\\\ \\d"', [(False, "a", "=", 'x " y \\ \\d')]),
+        ('"a b"=""', [(False, "a b", "=", "")]),
+        ("b64=abc==", [(False, "b64", "=", "abc==")]),
+    ],
+)
+def test_terms(text: str, expected: list[tuple[bool, str, str, str]]) -> None:
+    """A query falls into terms at its blanks; quotes hold together what belongs together."""
+    assert [(term.negated, term.key, term.operator, term.value) for term in parse_terms(text)] == expected
+
+
+@given(st.text())
+def test_any_text(text: str) -> None:
+    """Whatever is typed is a query, or a mistake that is answered with a place in it."""
+    assert 1 <= _place_of_mistake(text) <= len(text) + 1
+
+
+@given(st.lists(st.sampled_from([*'ab=<>~!-"() .', "name", "kind", "duration", "trace.", "OR", "5ms"])).map("".join))
+def test_any_pieces(text: str) -> None:
+    """Whatever is put together from the language's own pieces is a query, or a mistake with a place in it."""
+    assert 1 <= _place_of_mistake(text) <= len(text) + 1
+
+
+def _place_of_mistake(text: str) -> int:
+    """Return the character of a query's mistake, or 1 where it has none."""
+    try:
+        parse_query(text)
+    except QueryError as error:
+        message = str(error)
+        return int(message.removeprefix("query, character ").partition(":")[0])
+    return 1

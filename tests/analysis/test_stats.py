@@ -1,0 +1,155 @@
+"""Statistics, against a table and against the same thing counted slowly from the documents.
+
+name  µs          count  total  min  p50  p95  p99  max
+a     1 … 100       100   5050    1   50   95   99  100
+b     without end     1      0    –    –    –    –    –
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+
+from builders import Builder, store_of, trace_row
+from span_graphs import forests
+from spanview.analysis.stats import Group, nearest_rank, statistics, to_json
+from spanview.model.problems import QueryError
+from spanview.model.times import parse_time
+
+if TYPE_CHECKING:
+    from builders import Document
+
+
+def test_a_table() -> None:
+    """The figures of spans of 1 to 100 µs are what a table of them says."""
+    builder = Builder()
+    documents = [builder.span("a", duration=us, status="ERROR" if us > 97 else "OK") for us in range(1, 101)]
+    store = store_of(*documents, builder.span("b", duration=None))
+    us = 1000
+    assert statistics(store) == [
+        Group("a", 100, 3, 5050 * us, 5050 * us, us, 50 * us, 95 * us, 99 * us, 100 * us),
+        Group("b", 1, 0, 0, 0, None, None, None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "percent", "rank"),
+    [(1, 50, 1), (2, 50, 1), (3, 50, 2), (4, 50, 2), (100, 95, 95), (100, 99, 99), (101, 99, 100), (20, 95, 19)],
+)
+def test_nearest_rank(count: int, percent: int, rank: int) -> None:
+    """Of n sorted values it is the one at rank ceil(p·n), counted from 1."""
+    assert nearest_rank([*range(1, count + 1)], percent) == rank
+
+
+def test_nearest_rank_of_nothing() -> None:
+    """Without values there is no percentile."""
+    assert nearest_rank([], 50) is None
+
+
+def test_order() -> None:
+    """The greatest total comes first, and equal ones come by key."""
+    builder = Builder()
+    store = store_of(*[builder.span(name, duration=us) for name, us in (("c", 5), ("b", 5), ("a", 1), ("d", 9))])
+    assert [group.key for group in statistics(store)] == ["d", "b", "c", "a"]
+
+
+def test_placeholders_are_nobody() -> None:
+    """A parent that no file holds is in no group."""
+    assert [group.count for group in statistics(store_of(Builder().span(parent=9)))] == [1]
+
+
+def test_only_some_traces() -> None:
+    """Where traces are given, only their spans count."""
+    builder = Builder()
+    store = store_of(builder.span("a", trace=1), builder.span("b", trace=2))
+    assert [group.key for group in statistics(store, traces=[trace_row(store, 2)])] == ["b"]
+
+
+def test_an_empty_store() -> None:
+    """Without spans there are no groups."""
+    assert statistics(store_of()) == []
+
+
+def test_by_service_and_kind() -> None:
+    """Spans without a service, or without a kind, have an empty key."""
+    builder = Builder()
+    store = store_of(builder.span(service="cart"), builder.span(kind="SERVER"), builder.span() | {"kind": "odd"})
+    assert {group.key: group.count for group in statistics(store, "service")} == {"": 2, "cart": 1}
+    assert {group.key: group.count for group in statistics(store, "kind")} == {"": 1, "INTERNAL": 1, "SERVER": 1}
+
+
+def test_no_such_grouping() -> None:
+    """What spans can't be grouped by is answered with what they can be."""
+    with pytest.raises(QueryError, match="'colour': expected one of name, service, kind"):
+        statistics(store_of(), "colour")
+
+
+def test_json() -> None:
+    """The object has the keys of the format, in its order."""
+    value = to_json(statistics(store_of(Builder().span("a"))), "name")
+    assert list(value) == ["by", "groups"]
+    assert " ".join(value["groups"][0]) == "key count errors total_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns"
+    assert value["groups"][0]["key"] == "a"
+
+
+@given(forests())
+def test_is_what_counting_slowly_comes_to(documents: list[Document]) -> None:
+    """Every figure of every group is that of an implementation that reads the documents themselves."""
+    groups = to_json(statistics(store_of(*documents)), "name")["groups"]
+    assert groups == _slowly(documents)
+
+
+def _slowly(documents: list[Document]) -> list[dict[str, Any]]:
+    by_name: defaultdict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        by_name[document["name"]].append(document)
+    groups = []
+    for name, spans in by_name.items():
+        values = sorted(len(_moments(span)) if _length(span) > 0 else _length(span) for span in spans if _ended(span))
+        own = sum(
+            len(_moments(span).difference(*[_moments(child) for child in documents if _is_child(child, span)]))
+            for span in spans
+        )
+        at = {p: values[ceil(Fraction(p, 100) * len(values)) - 1] * 1000 if values else None for p in (50, 95, 99)}
+        groups.append(
+            {
+                "key": name,
+                "count": len(spans),
+                "errors": sum(span["status"]["status_code"] == "ERROR" for span in spans),
+                "total_ns": sum(values) * 1000,
+                "self_ns": own * 1000,
+                "min_ns": values[0] * 1000 if values else None,
+                "p50_ns": at[50],
+                "p95_ns": at[95],
+                "p99_ns": at[99],
+                "max_ns": values[-1] * 1000 if values else None,
+            }
+        )
+    return sorted(groups, key=lambda group: (-group["total_ns"], group["key"]))
+
+
+def _ended(span: Document) -> bool:
+    return span["end_time"] is not None
+
+
+def _length(span: Document) -> int:
+    return (parse_time(span["end_time"]) - parse_time(span["start_time"])) // 1000
+
+
+def _moments(span: Document) -> set[int]:
+    """Return the microseconds in which a span runs."""
+    if not _ended(span):
+        return set()
+    return {*range(parse_time(span["start_time"]) // 1000, parse_time(span["end_time"]) // 1000)}
+
+
+def _is_child(span: Document, parent: Document) -> bool:
+    return (span["context"]["trace_id"], span["parent_id"]) == (
+        parent["context"]["trace_id"],
+        parent["context"]["span_id"],
+    )

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query import parse_query
+from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
@@ -29,7 +30,7 @@ def run(options: Options) -> int:
     summary, problems = store.summary(), store.problems()
     if options.json:
         report = {"summary": asdict(summary), "problems": [problem.to_json() for problem in problems], "findings": []}
-        sys.stdout.buffer.write(dumps_strict(report) + b"\n")
+        write_to_standard_output([dumps_strict(report) + b"\n"])
     else:
         _print_report(store, summary, problems)
     if not summary.spans:

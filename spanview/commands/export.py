@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
+from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import Selection, notice, read_all
 from spanview.exports.files import write_atomically
-from spanview.exports.jsonl import escape_for_terminal, jsonl_chunks
+from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from spanview.commands.options import Options
     from spanview.index.store import Store
@@ -48,11 +48,3 @@ def selected_rows(store: Store, selection: Selection, traces: list[int]) -> list
         return rows
     chosen, trace_of = frozenset(traces), store.spans.trace
     return [row for row in rows if trace_of[row] in chosen and selection.query.keeps(store, row)]
-
-
-def write_to_standard_output(chunks: Iterable[bytes]) -> None:
-    """Write bytes out; on a terminal, what it would act on is escaped."""
-    output, is_terminal = sys.stdout.buffer, sys.stdout.isatty()
-    for chunk in chunks:
-        output.write(escape_for_terminal(chunk) if is_terminal else chunk)
-    output.flush()

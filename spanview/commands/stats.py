@@ -6,12 +6,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import orjson
-
 from spanview.analysis.stats import statistics, to_json
+from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import Selection, notice, read_all
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
+from spanview.formats.jsontext import dumps_strict
 
 if TYPE_CHECKING:
     from spanview.analysis.stats import Group
@@ -26,7 +26,7 @@ def run(options: Options) -> int:
     notice(store, options.paths)
     groups = statistics(store, options.by, None if selection.is_everything else selection.traces(store))
     if options.json:
-        sys.stdout.buffer.write(orjson.dumps(to_json(groups, options.by)) + b"\n")
+        write_to_standard_output([dumps_strict(to_json(groups, options.by)) + b"\n"])
     else:
         _print_table(groups, options.by)
     return 0

@@ -29,7 +29,9 @@ def run(options: Options) -> int:
     if not options.follow:
         _refuse_missing(paths)
     choose = _choice(options)
-    stream = _free_standard_input() if STANDARD_INPUT in paths else None
+    if STANDARD_INPUT in paths and sys.stdin.isatty():
+        raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
+    stream = None if sys.stdin.isatty() else _free_standard_input()
     details = Details()
     store = Store(details)
     opening = Opening(
@@ -49,9 +51,9 @@ def run(options: Options) -> int:
 
     app = SpanviewApp(store, opening, open_session)
     app.run()
-    if app.return_code:
-        return app.return_code
-    return 0
+    if app.failure is not None:
+        raise app.failure
+    return app.return_code or 0
 
 
 def _refuse_missing(paths: tuple[str, ...]) -> None:

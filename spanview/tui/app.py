@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from spanview.index.store import Store
+    from spanview.model.problems import SpanviewError
     from spanview.sources.session import Session
 
 _SAID_S = 4.0
@@ -78,6 +79,8 @@ class SpanviewApp(App[None]):
         self._is_opened = opening.trace is None
         self.feed_state = FeedState(following=opening.follow)
         self.paused = False
+        self.failure: SpanviewError | None = None
+        """Why the viewer ended by itself."""
         self.said = ""
         """What the last key did, for the footer."""
 
@@ -137,7 +140,8 @@ class SpanviewApp(App[None]):
         try:
             self.open_trace(find_trace(self._store, prefix))
         except TraceNotFoundError as error:
-            self.exit(return_code=2, message=f"spanview: {error}")
+            self.failure = error
+            self.exit(return_code=2)
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, safe to print."""

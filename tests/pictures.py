@@ -30,7 +30,7 @@ SHOTS = (
 def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> SpanviewApp:
     """Return a viewer of a folder, as the command makes it."""
     details = Details()
-    store = Store(details)
+    store = Store(details, notes_changes=True)
     options = ReadOptions((folder,), follow=follow, newest_first=True)
     return SpanviewApp(store, Opening((folder,), query, None, follow), lambda: Session(options, store, details))
 

@@ -69,7 +69,7 @@ def read_all(options: Options) -> tuple[Store, Session]:
         SpanviewError: A PATH doesn't exist.
     """
     details = Details()
-    store = Store(details)
+    store = Store(details, notes_changes=options.follow)
     how = read_options(options)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:

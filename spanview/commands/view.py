@@ -33,7 +33,7 @@ def run(options: Options) -> int:
         raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
     stream = None if sys.stdin.isatty() else _free_standard_input()
     details = Details()
-    store = Store(details)
+    store = Store(details, notes_changes=True)
     opening = Opening(
         paths,
         options.query,

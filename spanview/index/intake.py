@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from spanview.formats.decoder import decode_span, digest_of
@@ -44,8 +45,8 @@ class Intake:
         self.services = Interned()
         self.sources: list[FileSource] = []
         self.tallies = Tallies()
-        self.changed: set[int] = set()
-        """Traces that have grown since a reader last emptied the set."""
+        self.changed: deque[list[int]] | None = None
+        """The traces of each batch, for a reader that takes them out; None where there is none."""
         self.details = details
         spans, traces = self.spans, self.traces
         self._span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
@@ -82,7 +83,8 @@ class Intake:
         else:
             self._extend(source, batch, None)
             self._link(first)
-        self.changed.update(numbers)
+        if self.changed is not None:
+            self.changed.append(numbers)
 
     def _trace_numbers(self, trace_ids: Sequence[int]) -> list[int]:
         """Return the row of each trace, a new one where it is new."""

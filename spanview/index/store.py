@@ -5,6 +5,7 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from spanview.formats.decoder import decode_span
@@ -29,10 +30,13 @@ class Store:
 
     Args:
         details: Reads records again; a source's number is its place in `sources`.
+        notes_changes: Whether somebody calls `take_changed` now and then.
     """
 
-    def __init__(self, details: DetailReader) -> None:
+    def __init__(self, details: DetailReader, *, notes_changes: bool = False) -> None:
         self._intake = Intake(details)
+        if notes_changes:
+            self._intake.changed = deque()
         self.spans = self._intake.spans
         self.trace_table = self._intake.traces
         self.names = self._intake.names
@@ -56,8 +60,11 @@ class Store:
         self._intake.add(source, batch)
 
     def take_changed(self) -> set[int]:
-        """Return the traces that have grown since the last call."""
-        changed, self._intake.changed = self._intake.changed, set()
+        """Return the traces that have grown since the last call; of a store that notes changes."""
+        changed: set[int] = set()
+        batches = self._intake.changed
+        while batches:
+            changed.update(batches.popleft())
         return changed
 
     def rows_in_order(self) -> list[int]:

@@ -7,7 +7,7 @@ duration>5
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanview.analysis.query import parse_query
@@ -90,12 +90,14 @@ def test_terms(text: str, expected: list[tuple[bool, str, str, str]]) -> None:
     assert [(term.negated, term.key, term.operator, term.value) for term in parse_terms(text)] == expected
 
 
+@settings(max_examples=1000, deadline=None)
 @given(st.text())
 def test_any_text(text: str) -> None:
     """Whatever is typed is a query, or a mistake that is answered with a place in it."""
     assert 1 <= _place_of_mistake(text) <= len(text) + 1
 
 
+@settings(max_examples=1000, deadline=None)
 @given(st.lists(st.sampled_from([*'ab=<>~!-"() .', "name", "kind", "duration", "trace.", "OR", "5ms"])).map("".join))
 def test_any_pieces(text: str) -> None:
     """Whatever is put together from the language's own pieces is a query, or a mistake with a place in it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from builders import Builder, store_of
 from span_graphs import forests, graphs
@@ -60,6 +60,7 @@ def test_without_a_start_there_is_none() -> None:
     assert self_times(store.tree(0), store.spans) == [10_000, 10_000, None]
 
 
+@settings(max_examples=1000, deadline=None)
 @given(graphs())
 def test_is_the_count_of_uncovered_microseconds(documents: list[Document]) -> None:
     """Whatever the graph, self time is the number of microseconds in which no child runs."""
@@ -69,6 +70,7 @@ def test_is_the_count_of_uncovered_microseconds(documents: list[Document]) -> No
         assert self_times(tree, store.spans) == [_slowly(store, trace, node) for node in range(len(tree))]
 
 
+@settings(max_examples=200, deadline=None)
 @given(forests(traces=8, most=30))
 def test_many_traces_at_once_are_as_one_by_one(documents: list[Document]) -> None:
     """Traces that are stitched together have the self times that each has alone."""
@@ -84,6 +86,7 @@ def test_many_traces_at_once_are_as_one_by_one(documents: list[Document]) -> Non
     assert sorted(rows) == [*range(len(store.spans))]
 
 
+@settings(max_examples=200, deadline=None)
 @given(graphs())
 def test_many_traces_at_once_with_any_ids(documents: list[Document]) -> None:
     """Ids that are there twice, or in two traces, don't mix traces up."""

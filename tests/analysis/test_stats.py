@@ -13,7 +13,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from builders import Builder, store_of, trace_row
 from span_graphs import forests
@@ -97,6 +97,7 @@ def test_json() -> None:
     assert value["groups"][0]["key"] == "a"
 
 
+@settings(max_examples=1000, deadline=None)
 @given(forests())
 def test_is_what_counting_slowly_comes_to(documents: list[Document]) -> None:
     """Every figure of every group is that of an implementation that reads the documents themselves."""

@@ -1,0 +1,267 @@
+"""Files are written whole or not at all.
+
+before     an error at the Nth write     after
+------     -------------------------     -----
+"old"      disk full                     "old"
+nothing    Ctrl+C                        nothing
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spanview.exports.files import write_atomically
+from spanview.model.problems import ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CHUNKS = [b"one\n", b"two\n", b"three\n"]
+WHOLE = b"one\ntwo\nthree\n"
+
+posix = pytest.mark.skipif(os.name != "posix", reason="files have no such permissions or links here")
+not_root = pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_new_file(tmp_path: Path, *, force: bool) -> None:
+    """A path that is free takes the content, and nothing else is left in the folder."""
+    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=force)
+    assert contents(tmp_path) == {"out.json": WHOLE}
+
+
+def test_a_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name without a folder is a file in the current one."""
+    monkeypatch.chdir(tmp_path)
+    write_atomically("out.json", CHUNKS, force=False)
+    write_atomically("out.json", [b"new"], force=True)
+    assert contents(tmp_path) == {"out.json": b"new"}
+
+
+def test_an_old_file_is_refused(tmp_path: Path) -> None:
+    """Without force a file that is there stays, and the chunks aren't even asked for."""
+    (tmp_path / "out.json").write_bytes(b"old")
+    chunks = iter(CHUNKS)
+    with pytest.raises(ExportError, match=r"out\.json exists already: give --force to replace it, or another -o$"):
+        write_atomically(str(tmp_path / "out.json"), chunks, force=False)
+    assert contents(tmp_path) == {"out.json": b"old"}
+    assert [*chunks] == CHUNKS
+
+
+def test_an_old_file_is_replaced_with_force(tmp_path: Path) -> None:
+    """With force the old content gives way to the new, also where that is shorter."""
+    (tmp_path / "out.json").write_bytes(b"x" * 100)
+    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=True)
+    assert contents(tmp_path) == {"out.json": WHOLE}
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool) -> None:
+    """A file that somebody else writes while the export runs isn't replaced, with hard links or without."""
+    if not links:
+        monkeypatch.setattr(os, "link", raising(OSError(errno.EPERM, "no links here")))
+
+    def chunks() -> Iterator[bytes]:
+        yield b"ours"
+        (tmp_path / "out.json").write_bytes(b"theirs")
+
+    with pytest.raises(ExportError, match="exists already"):
+        write_atomically(str(tmp_path / "out.json"), chunks(), force=False)
+    assert contents(tmp_path) == {"out.json": b"theirs"}
+
+
+@posix
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no hard links the file is written all the same, and an error on the way leaves nothing."""
+    monkeypatch.setattr(os, "link", raising(OSError(errno.EOPNOTSUPP, "no links here")))
+    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
+    assert contents(tmp_path) == {"out.json": WHOLE}
+    monkeypatch.setattr(os, "replace", raising(OSError(errno.EIO, "Input/output error")))
+    with pytest.raises(ExportError, match="Input/output error"):
+        write_atomically(str(tmp_path / "other.json"), CHUNKS, force=False)
+    assert contents(tmp_path) == {"out.json": WHOLE}
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a bug")])
+def test_an_error_of_the_chunks(tmp_path: Path, error: BaseException, *, force: bool) -> None:
+    """Whatever ends the export early is passed on, and the folder is as it was."""
+    if force:
+        (tmp_path / "out.json").write_bytes(b"old")
+    before = contents(tmp_path)
+
+    def chunks() -> Iterator[bytes]:
+        yield b"half"
+        raise error
+
+    with pytest.raises(type(error)):
+        write_atomically(str(tmp_path / "out.json"), chunks(), force=force)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("failing", range(1, 11))
+@pytest.mark.parametrize("step", ["write", "fsync"])
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, step: str) -> None:
+    """At whichever write the disk is full, the old file is whole, and the message says what to do."""
+    (tmp_path / "out.json").write_bytes(b"old")
+    real, calls = getattr(os, step), iter(range(1, 100))
+    failing = failing if step == "write" else 1
+
+    def fail(descriptor: int, *rest: bytes) -> object:
+        if next(calls) == failing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, *rest)
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(ExportError, match=r"can't write .*out\.json: the disk is full: free some space"):
+        write_atomically(str(tmp_path / "out.json"), [b"x"] * 10, force=True)
+    assert contents(tmp_path) == {"out.json": b"old"}
+
+
+def test_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that takes a byte at a time gets them all."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, bytes(data[:1])))
+    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
+    assert contents(tmp_path) == {"out.json": WHOLE}
+
+
+@posix
+@pytest.mark.parametrize("written", [0, 1, 7])
+def test_killed_midway(tmp_path: Path, written: int) -> None:
+    """A process that is killed between two writes leaves the old file whole."""
+    target = tmp_path / "out.json"
+    target.write_bytes(b"old")
+    program = f"""
+import os, signal
+from spanview.exports.files import write_atomically
+def chunks():
+    for number in range(10):
+        if number == {written}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield b"x" * 100_000
+write_atomically({str(target)!r}, chunks(), force=True)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
+    assert target.read_bytes() == b"old"
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    """A target in a folder that doesn't exist says so."""
+    with pytest.raises(ExportError, match="its folder doesn't exist: create it first, or give another -o"):
+        write_atomically(str(tmp_path / "missing" / "out.json"), CHUNKS, force=False)
+
+
+def test_a_file_as_folder(tmp_path: Path) -> None:
+    """A target below a file says so."""
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ExportError, match="can't write"):
+        write_atomically(str(tmp_path / "file" / "out.json"), CHUNKS, force=False)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("name", ["", "folder"])
+def test_a_folder(tmp_path: Path, name: str, *, force: bool) -> None:
+    """A target that is a folder is refused."""
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ExportError, match="it is a folder; give -o a file's name in it"):
+        write_atomically(str(tmp_path / name), CHUNKS, force=force)
+
+
+def test_an_impossible_name(tmp_path: Path) -> None:
+    """A name that no file can have is answered in a line."""
+    with pytest.raises(ExportError, match="null byte"):
+        write_atomically(str(tmp_path / "a\x00b"), CHUNKS, force=False)
+    with pytest.raises(ExportError, match="the name is too long: give a shorter -o"):
+        write_atomically(str(tmp_path / ("x" * 300)), CHUNKS, force=False)
+
+
+@posix
+@not_root
+def test_no_permission(tmp_path: Path) -> None:
+    """A folder that mustn't be written to says so."""
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(ExportError, match="no permission: give an -o in a folder that you may write to"):
+            write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@posix
+def test_permissions(tmp_path: Path) -> None:
+    """A new file has the permissions that new files have; a replaced one keeps its own."""
+    before = os.umask(0o027)
+    try:
+        write_atomically(str(tmp_path / "new"), CHUNKS, force=False)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "new").chmod(0o604)
+    write_atomically(str(tmp_path / "new"), CHUNKS, force=True)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o604
+
+
+@posix
+def test_a_link(tmp_path: Path) -> None:
+    """A link is refused like a file; with force what it points to is replaced, and the link stays."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"old")
+    link.symlink_to("real")
+    with pytest.raises(ExportError, match="exists already"):
+        write_atomically(str(link), CHUNKS, force=False)
+    write_atomically(str(link), CHUNKS, force=True)
+    assert link.is_symlink()
+    assert real.read_bytes() == WHOLE
+
+
+@posix
+def test_a_link_to_nothing(tmp_path: Path) -> None:
+    """A link to nothing is refused too; with force the file that it points to is made."""
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    with pytest.raises(ExportError, match="exists already"):
+        write_atomically(str(link), CHUNKS, force=False)
+    write_atomically(str(link), CHUNKS, force=True)
+    assert link.is_symlink()
+    assert (tmp_path / "real").read_bytes() == WHOLE
+
+
+@posix
+def test_a_link_to_itself(tmp_path: Path) -> None:
+    """A circle of links is answered in a line."""
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(ExportError, match="its symbolic links run in a circle"):
+        write_atomically(str(tmp_path / "link"), CHUNKS, force=True)
+
+
+@posix
+def test_a_pipe(tmp_path: Path) -> None:
+    """What is neither file nor folder is never replaced."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ExportError, match="exists already"):
+        write_atomically(str(tmp_path / "pipe"), CHUNKS, force=False)
+    with pytest.raises(ExportError, match="it is no regular file; leave -o out and redirect the output with >"):
+        write_atomically(str(tmp_path / "pipe"), CHUNKS, force=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the files in a folder, hidden ones included."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def raising(error: OSError) -> Callable[..., None]:
+    """Return a function that raises an error whatever it is called with."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail

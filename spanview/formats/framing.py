@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import orjson
 
 from spanview.formats.jsontext import BadJsonError, loads_quick
+from spanview.formats.lists import ListProbe
 from spanview.formats.scanner import Scanner, Verdict
 from spanview.model.problems import ProblemKind
 
@@ -26,15 +27,16 @@ Document: TypeAlias = tuple[int, int, Any]
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 
-_SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*,?[ \t\r\n\x00]*")
-_LINE_OR_RECORD: Final = re.compile(rb'\n[ \t\r\n\x00]*[{\[]|\{[ \t\r\n]*"name"[ \t\r\n]*:')
+_SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]|\xef\xbb\xbf)*")
+_INDENT: Final = rb"(?:[ \t\r\x00,]|\xef\xbb\xbf)*+"
+_LINE_OR_RECORD: Final = re.compile(rb"\n" + _INDENT + rb'[{\[]|\{[ \t\r\n]*+"name"[ \t\r\n]*+:')
 _RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"name"[ \t\r\n]*:')
 _RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"(?:n(?:a(?:m(?:e(?:"[ \t\r\n]*)?)?)?)?)?)?\Z')
-_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n[ \t\r\n\x00]*\Z")
+_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
 _MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
-_ARRAY_OF_OBJECTS: Final = re.compile(rb"\[[ \t\r\n]*\{")
 
-_BRACE, _BRACKET, _CR, _LF = b"{[\r\n"
+_BRACE, _CLOSE_BRACE, _BRACKET, _LF, _NUL = b"{}[\n\x00"
+_BLANKS: Final = b" \t\r\n"
 _LINE_ENDS: Final = (b"\r", b"\n")
 _END_ATTEMPTS: Final = 32
 """So many line ends are tried as a document's end before it is scanned."""
@@ -69,11 +71,12 @@ class Framer:
 
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
-        cap: Bytes of the longest document that is kept.
+        cap: Bytes of the longest document that is kept, 256 at the least.
         offset: Where in the file the first byte stands that `feed` will get.
     """
 
     __slots__ = (
+        "_before",
         "_cap",
         "_data",
         "_discarding",
@@ -82,21 +85,25 @@ class Framer:
         "_gap_kind",
         "_in_text",
         "_is_record",
+        "_lists",
         "_scanner",
         "offset",
     )
 
     def __init__(self, is_record: Callable[[Any], bool], *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
         self._is_record = is_record
-        self._cap = cap
+        self._cap = max(cap, _LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
         self._data = b""
+        self._before = _LF
+        """The byte before the buffer."""
         self._in_text = False
         self._discarding = False
         self._gap_at: int | None = None
         self._gap_kind = ProblemKind.TORN
         self._scanner: Scanner | None = None
+        self._lists = ListProbe(is_record, self._cap)
         self._frames = Frames()
 
     @property
@@ -119,15 +126,18 @@ class Framer:
         while unfinished:
             self._open_gap(position)
             self._scanner, self._discarding = None, False
+            self._lists.forget()
             unfinished, position = self._run(position + 1, quiet=True)
         self._close_gap(len(self._data))
         return self._take(len(self._data))
 
     def _take(self, position: int) -> Frames:
+        self._before = self._byte_before(position)
         self._data = self._data[position:]
         self.offset += position
         if self._scanner is not None:
             self._scanner.position -= position
+        self._lists.shift(position)
         frames, self._frames = self._frames, Frames()
         return frames
 
@@ -158,18 +168,18 @@ class Framer:
         """Take documents as long as the next line that can end one does, as it is with nearly all of them."""
         data = self._data
         view, find, loads = memoryview(data), data.find, orjson.loads
-        add, base = self._frames.documents.append, self.offset
+        add, base, cap = self._frames.documents.append, self.offset, self._cap
         while data[position] == _BRACE:
             end = (
                 find(b"\n}", position) + 2 if data[position + 1 : position + 2] in _LINE_ENDS else find(b"\n", position)
             )
-            if end <= position:
+            if end <= position or end - position > cap:
                 return position
             try:
                 value = loads(view[position:end])
             except orjson.JSONDecodeError:
                 return position
-            if data[end - 1] == _CR:
+            while data[end - 1] != _CLOSE_BRACE:
                 end -= 1
             add((base + position, end - position, value))
             if data[end : end + 2] != b"\n{":
@@ -183,6 +193,9 @@ class Framer:
         if self._scanner is not None:
             return True, position
         if self._gap_at is not None:
+            # The pattern can't look back beyond the buffer.
+            if data[position : position + 1] == b"{" and self._byte_before(position) in (_LF, _NUL):
+                return True, position
             return self._search(_RESYNC, position)
         if not self._in_text:
             match = _SEPARATOR.match(data, position)
@@ -200,15 +213,15 @@ class Framer:
         if match is not None:
             self._in_text = False
             return True, match.end() - 1 if data[match.start()] == _LF else match.start()
-        if self._gap_at is None:
-            line = data.rfind(b"\n", position)
-            if line >= 0 and _BLANK_LINE_SO_FAR.match(data, line):
-                self._in_text = False
-                return False, len(data)
-            self._in_text = True
+        self._in_text = self._gap_at is None
         brace = data.rfind(b"{", max(position, len(data) - _LOOK_BACK))
         if brace >= 0 and _RECORD_SO_FAR.match(data, brace):
             return False, brace
+        line = data.rfind(b"\n", position)
+        blank = _BLANK_LINE_SO_FAR.match(data, line) if self._in_text and line >= 0 else None
+        if blank is not None:
+            self._in_text = False
+            return False, blank.start(1)
         # A line start that the next bytes may turn into a document's beginning is kept.
         return False, max(position, len(data) - (data[-1:] in (b"\n", b"\x00")))
 
@@ -216,13 +229,15 @@ class Framer:
         """Frame the document at `position`; return where to go on, `position` itself to wait for more."""
         data = self._data
         if self._scanner is None:
-            if data[position] == _BRACKET and self._gap_at is None and self._is_list_of_records(position):
-                # The elements are framed one by one.
-                return data.index(b"{", position)
+            if data[position] == _BRACKET and self._gap_at is None:
+                first = self._lists.look(data, position)
+                if first != position:
+                    # The elements are framed one by one.
+                    return position if first is None else first
             end, value, has_line_end = self._try_ends(position)
             if end:
                 return self._accept(position, end, value)
-            if not (quiet or has_line_end) and len(data) - position < _SCAN_FROM:
+            if not (quiet or has_line_end) and len(data) - position < min(_SCAN_FROM, self._cap):
                 return position
             self._scanner = Scanner(position)
         verdict = self._scanner.scan(data)
@@ -234,6 +249,9 @@ class Framer:
                 return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
             except BadJsonError:
                 pass
+        if end - position > self._cap:
+            self._open_gap(position, ProblemKind.TOO_LARGE)
+            return max(position + 1, end - _LOOK_BACK)
         self._open_gap(position)
         return position + 1
 
@@ -257,30 +275,27 @@ class Framer:
                 value = loads_quick(view[position:end])
             except BadJsonError:
                 continue
-            return end - (data[end - 1] == _CR), value, True
+            while data[end - 1] in _BLANKS:
+                end -= 1
+            return end, value, True
         return 0, None, has_line_end
 
-    def _is_list_of_records(self, position: int) -> bool:
-        match = _ARRAY_OF_OBJECTS.match(self._data, position)
-        if match is None:
-            return False
-        scanner = Scanner(match.end() - 1)
-        if scanner.scan(self._data) is not Verdict.WHOLE:
-            return False
-        try:
-            return self._is_record(loads_quick(self._data[match.end() - 1 : scanner.position]))
-        except BadJsonError:
-            return False
-
     def _accept(self, position: int, end: int, value: Any) -> int:
-        """Take a whole document, or pass over one that is only a part of a torn record."""
+        """Take a whole document, or pass over one that is too large or only a part of a torn record."""
+        if end - position > self._cap:
+            self._open_gap(position, ProblemKind.TOO_LARGE)
+            self._close_gap(end)
+            return end
         if self._gap_at is not None and not self._is_record(value):
             alone = self._data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in self._data[position:end]
-            if not alone or self._data[position - 1 : position] != b"\n":
+            if not alone or self._byte_before(position) != _LF:
                 return position + 1
         self._close_gap(position)
         self._frames.documents.append((self.offset + position, end - position, value))
         return end
+
+    def _byte_before(self, position: int) -> int:
+        return self._data[position - 1] if position else self._before
 
     def _wait(self, position: int) -> int:
         """Keep an unfinished document for later, or only its place where it has grown over the cap."""
@@ -288,6 +303,7 @@ class Framer:
             return position
         if self._scanner is None:
             self._scanner = Scanner(position)
+            self._lists.forget()
         self._open_gap(position, ProblemKind.TOO_LARGE)
         self._discarding = True
         return self._discard()

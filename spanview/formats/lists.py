@@ -1,0 +1,65 @@
+"""Whether a JSON list is one of records, told by its first element, so that the elements can be framed one by one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.jsontext import BadJsonError, loads_quick
+from spanview.formats.scanner import Scanner, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_START: Final = re.compile(rb"\[[ \t\r\n]*")
+
+
+class ListProbe:
+    """The look at one list after the other; an element that isn't whole yet is scanned on, not again.
+
+    Args:
+        is_record: Tells whether a decoded value is one that the caller looks for.
+        cap: Bytes of the longest beginning of a list that is looked at.
+    """
+
+    __slots__ = ("_cap", "_is_record", "_scanner")
+
+    def __init__(self, is_record: Callable[[Any], bool], cap: int) -> None:
+        self._is_record = is_record
+        self._cap = cap
+        self._scanner: Scanner | None = None
+
+    def look(self, data: bytes, position: int) -> int | None:
+        """Return where the first element stands if it is a record, `position` if not, None if it isn't whole yet.
+
+        Args:
+            data: The buffer; where its front was cut off, `shift` must have been called.
+            position: Where the list begins.
+        """
+        match = _START.match(data, position)
+        start = match.end() if match else position
+        if start == len(data):
+            return None
+        if data[start : start + 1] != b"{":
+            return position
+        scanner = self._scanner or Scanner(start)
+        verdict = scanner.scan(data)
+        self._scanner = scanner if verdict is Verdict.UNFINISHED else None
+        if verdict is Verdict.UNFINISHED:
+            return None
+        if verdict is Verdict.BROKEN or scanner.position - position > self._cap:
+            return position
+        try:
+            is_record = self._is_record(loads_quick(memoryview(data)[start : scanner.position]))
+        except BadJsonError:
+            is_record = False
+        return start if is_record else position
+
+    def shift(self, count: int) -> None:
+        """Take note that so many bytes were cut off the buffer's front."""
+        if self._scanner is not None:
+            self._scanner.position -= count
+
+    def forget(self) -> None:
+        """Give up on an element that isn't whole yet."""
+        self._scanner = None

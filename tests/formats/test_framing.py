@@ -1,0 +1,427 @@
+"""Bytes to documents: any pieces give the same, and damage costs the damaged record only.
+
+file                                    documents      gaps
+----                                    ---------      ----
+A⏎B⏎C⏎                                  A B C
+A⏎B…C⏎      B breaks off, C glued       A C            B
+A⏎B…⏎C⏎     … C on the next line        A C            B
+A⏎B…␀␀␀C⏎   … C behind a hole           A C            B
+A⏎B…        the end of the file         A              B
+[A, B]      a list of records           A B
+[1, 2]      a list of something else    the list
+text⏎A⏎     text between documents      A
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from builders import Builder, Document, span_id, time_text, trace_id
+from spanview.formats.console import is_span
+from spanview.formats.framing import DEFAULT_CAP, Framer, Frames
+from spanview.model.problems import ProblemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+MARK: Final = b"\xef\xbb\xbf"
+
+
+class Framed(NamedTuple):
+    """All that a file's bytes came to."""
+
+    documents: list[tuple[int, int, Any]]
+    gaps: list[tuple[ProblemKind, int, int]]
+    has_text: bool
+
+    @property
+    def values(self) -> list[Any]:
+        """The documents without their places."""
+        return [value for _, _, value in self.documents]
+
+
+def joined(parts: Iterable[Frames]) -> Framed:
+    """Return several frames as one."""
+    documents, gaps, has_text = [], [], False
+    for part in parts:
+        documents += part.documents
+        gaps += [(gap.kind, gap.offset, gap.length) for gap in part.gaps]
+        has_text = has_text or part.has_text
+    return Framed(documents, gaps, has_text)
+
+
+def frame(*pieces: bytes, cap: int = DEFAULT_CAP) -> Framed:
+    """Return what a file comes to that arrives in these pieces."""
+    framer = Framer(is_span, cap=cap)
+    return joined([*map(framer.feed, pieces), framer.close()])
+
+
+def rich_span(build: Builder, name: str) -> Document:
+    """Return a span with everything in it that might be taken for a span by itself."""
+    context = {"trace_id": trace_id(9), "span_id": span_id(9), "trace_state": "[]"}
+    return build.span(
+        name,
+        kind="SERVER",
+        status="ERROR",
+        description='it said "{\\"name\\": 1}"\n{',
+        attributes={"text": 'a\\" }\n]', "list": [1, -2.5e-3, True, None], "é€😀": "\x00\x1f"},
+        events=[{"name": "exception", "timestamp": time_text(1), "attributes": {"n": {"m": []}}}],
+        links=[{"context": context, "attributes": {}}],
+    )
+
+
+LAYOUTS: Final[dict[str, Callable[[Document], bytes]]] = {
+    "indented": lambda document: json.dumps(document, indent=4).encode(),
+    "compact": lambda document: json.dumps(document).encode(),
+    "indent-0": lambda document: json.dumps(document, indent=0).encode(),
+    "tightest": lambda document: json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode(),
+    "CRLF": lambda document: json.dumps(document, indent=4).encode().replace(b"\n", b"\r\n"),
+}
+FILLINGS: Final = {"glued": b"", "newline": b"\n", "NUL hole": bytes(96), "CRLF": b"\r\n"}
+
+
+@pytest.mark.parametrize("filling", FILLINGS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_torn_at_every_byte(layout: str, filling: str) -> None:
+    """Wherever a record breaks off, its neighbours are all there, nothing else is, and one gap covers it."""
+    build, dump = Builder(), LAYOUTS[layout]
+    before, torn, *after = (rich_span(build, name) for name in ("before", "torn", "after", "last"))
+    head, text = dump(before) + b"\n", dump(torn)
+    tail = b"".join(dump(document) + b"\n" for document in after)
+    for cut in range(1, len(text)):
+        rest = FILLINGS[filling] + tail
+        framed = frame(head + text[:cut] + rest)
+        assert framed.values == [before, *after], cut
+        # A hole is blank: where nothing else is known of its end, it belongs to the gap.
+        gap = (ProblemKind.TORN, len(head), cut + len(FILLINGS[filling]))
+        assert framed.gaps == [gap], cut
+        assert not framed.has_text, cut
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_torn_while_it_is_followed(layout: str) -> None:
+    """A record that breaks off, is looked at in the quiet, and is followed by others costs nothing but itself."""
+    build, dump = Builder(), LAYOUTS[layout]
+    before, torn, after = (rich_span(build, name) for name in ("before", "torn", "after"))
+    head, text = dump(before) + b"\n", dump(torn)
+    for cut in range(1, len(text)):
+        framer = Framer(is_span)
+        first = [framer.feed(head + text[:cut]), framer.tail(), framer.tail()]
+        assert joined(first).values == [before], cut
+        assert joined(first).gaps == [], cut
+        framed = joined([*first, framer.feed(dump(after) + b"\n"), framer.close()])
+        assert framed.values == [before, after], cut
+        assert framed.gaps == [(ProblemKind.TORN, len(head), cut)], cut
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_torn_and_then_finished(layout: str) -> None:
+    """A record that is looked at in the quiet when half of it is there is whole when the rest comes."""
+    build, dump = Builder(), LAYOUTS[layout]
+    documents = [rich_span(build, name) for name in ("before", "slow", "after")]
+    text = b"".join(dump(document) + b"\n" for document in documents)
+    for cut in range(1, len(text)):
+        framer = Framer(is_span)
+        framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(text[cut:]), framer.close()])
+        assert framed.values == documents, cut
+        assert (framed.gaps, framed.has_text) == ([], False), cut
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_torn_at_the_end(layout: str) -> None:
+    """A record that the end of the file cuts off is one gap, and no part of it is a span."""
+    build, dump = Builder(), LAYOUTS[layout]
+    before, torn = rich_span(build, "before"), rich_span(build, "torn")
+    head, text = dump(before) + b"\n", dump(torn)
+    for cut in range(1, len(text)):
+        framed = frame(head + text[:cut])
+        assert framed.values == [before], cut
+        assert framed.gaps == [(ProblemKind.TORN, len(head), cut)], cut
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_front_cut_off(layout: str) -> None:
+    """A file that begins in the middle of a record has all the others."""
+    build, dump = Builder(), LAYOUTS[layout]
+    cut_off, *others = (rich_span(build, name) for name in ("cut off", "second", "third"))
+    text = dump(cut_off) + b"\n"
+    tail = b"".join(dump(document) + b"\n" for document in others)
+    for cut in range(1, len(text) - 1):
+        values = [value for value in frame(text[cut:] + tail).values if is_span(value)]
+        assert values == others, cut
+
+
+def test_several_torn_in_a_row() -> None:
+    """Torn records that follow each other are one gap, up to the next whole one."""
+    build = Builder()
+    first, last = build.span("first"), build.span("last")
+    torn = json.dumps(rich_span(build, "torn"), indent=4).encode()
+    pieces = b"".join(torn[: len(torn) * part // 7] for part in range(1, 7))
+    head = json.dumps(first).encode() + b"\n"
+    framed = frame(head + pieces + json.dumps(last).encode() + b"\n")
+    assert framed.values == [first, last]
+    assert framed.gaps == [(ProblemKind.TORN, len(head), len(pieces))]
+
+
+def test_places() -> None:
+    """A document's offset and length are those of its bytes, without line ends."""
+    build = Builder()
+    texts = [
+        json.dumps(build.span("a")).encode(),
+        json.dumps(build.span("é"), indent=4, ensure_ascii=False).encode(),
+        json.dumps(build.span("c"), indent=2).replace("\n", "\r\n").encode(),
+        b'{"no": "span"}',
+    ]
+    data = MARK + b"\n\ntext\n" + b"\r\n".join(texts)
+    framed = frame(data)
+    assert [data[at : at + size] for at, size, _ in framed.documents] == texts
+    assert frame(data, b"").documents == framed.documents
+
+
+A, B = Builder().span("a"), Builder().span("b", attributes={"deep": {"in": [{"it": 1}]}})
+TEXT_A, TEXT_B = json.dumps(A).encode(), json.dumps(B, indent=4).encode()
+FILES: Final[list[tuple[str, bytes, list[Any], int, bool]]] = [
+    ("empty", b"", [], 0, False),
+    ("blank", b" \n\r\n\t\n", [], 0, False),
+    ("NULs", bytes(10_000), [], 0, False),
+    ("mark only", MARK, [], 0, False),
+    ("mark", MARK + TEXT_A, [A], 0, False),
+    ("two marks", MARK + TEXT_A + b"\n" + MARK + TEXT_B, [A, B], 0, False),
+    ("no final newline", TEXT_A + b"\n" + TEXT_B, [A, B], 0, False),
+    ("CRLF", TEXT_A + b"\r\n" + TEXT_B.replace(b"\n", b"\r\n") + b"\r\n", [A, B], 0, False),
+    ("no newline between", TEXT_A + TEXT_B + TEXT_A, [A, B, A], 0, False),
+    ("blanks between", TEXT_A + b" \t" + TEXT_B + b"\n\n \n" + TEXT_A, [A, B, A], 0, False),
+    ("commas between", TEXT_A + b",\n" + TEXT_B + b",\n" + TEXT_A, [A, B, A], 0, False),
+    ("NULs between", TEXT_A + b"\n" + bytes(99) + TEXT_B + b"\n", [A, B], 0, False),
+    ("text between", b"hello\n" + TEXT_A + b"\nworld {\n" + TEXT_B + b"\nend\n", [A, B], 0, True),
+    ("indented", b"  " + TEXT_A + b"\n  " + TEXT_A + b"\n", [A, A], 0, False),
+    ("text before on the line", b"INFO: " + TEXT_A + b"\n" + TEXT_A + b"\n", [A, A], 0, True),
+    ("list", b"[" + TEXT_A + b"," + TEXT_B + b"]", [A, B], 0, True),
+    ("list over lines", b"[\n" + TEXT_A + b",\n" + TEXT_B + b"\n]\n", [A, B], 0, True),
+    ("empty list", b"[]\n" + TEXT_A, [[], A], 0, False),
+    ("foreign list", b"[1, [2], {}]\n" + TEXT_A, [[1, [2], {}], A], 0, False),
+    ("list of foreign objects", b'[{"a": 1}, {"b": 2}]\n' + TEXT_A, [[{"a": 1}, {"b": 2}], A], 0, False),
+    ("foreign object", b'{"a": [1]}\n' + TEXT_A, [{"a": [1]}, A], 0, False),
+    ("foreign object with a span in it", b'{"a": ' + TEXT_A + b"}\n", [{"a": A}], 0, False),
+    ("empty object", b"{}\n" + TEXT_A + b"{}", [{}, A, {}], 0, False),
+    ("no JSON in braces", b"{name}\n" + TEXT_A, [A], 1, False),
+    ("a brace alone", b"{\n" + TEXT_A, [A], 1, False),
+    ("a bracket alone", b"[\n" + TEXT_A + b"\n", [A], 0, False),
+    ("a bracket and nothing", TEXT_A + b"\n[ \n", [A], 1, False),
+    ("closing braces", b"}\n]\n" + TEXT_A, [A], 0, True),
+    ("numbers", b"1\n2\n" + TEXT_A + b"\n3", [A], 0, True),
+    ("a string", b'"text"\n' + TEXT_A, [A], 0, True),
+    ("two lines of one record joined wrongly", TEXT_A[:-1] + b"\n" + TEXT_A, [A], 1, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "values", "gaps", "has_text"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
+)
+def test_file(data: bytes, values: list[Any], gaps: int, has_text: bool) -> None:  # noqa: FBT001 - a table's column
+    """Each file has its documents, gaps and text, whole and byte for byte."""
+    framed = frame(data)
+    assert framed.values == values
+    # What stands around the elements of a list is neither here nor there.
+    assert len(framed.gaps) == gaps
+    assert framed.has_text == has_text or data.startswith(b"[")
+    assert frame(*(data[at : at + 1] for at in range(len(data)))) == framed
+
+
+PARTS: Final[list[bytes]] = [
+    TEXT_A + b"\n",
+    TEXT_B + b"\n",
+    TEXT_B.replace(b"\n", b"\r\n") + b"\r\n",
+    json.dumps(B, indent=0).encode() + b"\n",
+    TEXT_A,
+    json.dumps(dict(reversed(A.items()))).encode() + b"\n",
+    json.dumps(dict(reversed(A.items())), indent=1).encode()[:-30],
+    b"[" + TEXT_A + b", " + TEXT_A + b"]\n",
+    b"[1, 2]\n",
+    b"[\n",
+    b"]\n",
+    b"{\n",
+    b"}\n",
+    b"{",
+    b'{"name": ',
+    b'{"a": 1}\n',
+    b"\n",
+    b"\r\n",
+    b" ",
+    b",",
+    bytes(7),
+    MARK,
+    MARK[:2],
+    b"plain text\n",
+    b"(pid=1) ",
+    b'"',
+    b"\\",
+    b"-",
+    b"\xff\xfe",
+    TEXT_A[:100],
+    TEXT_B[:150],
+    TEXT_A[200:],
+    TEXT_A[:-1] + b"\n",
+    TEXT_B[:-1] + b"\n",
+    TEXT_A.replace(b"1", b"NaN", 1),
+    TEXT_A.replace(b'"attributes": {}', b'"attributes": {"v": NaN}') + b"\n",
+    TEXT_A.replace(b"span", b"\xff") + b"\n",
+]
+MIXED = st.lists(st.sampled_from(PARTS), max_size=12).map(b"".join)
+
+
+@st.composite
+def in_pieces(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
+    """Draw a file and the pieces it arrives in."""
+    data = draw(MIXED)
+    cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=12)))
+    edges = [0, *cuts, len(data)]
+    return data, [data[start:end] for start, end in itertools.pairwise(edges)]
+
+
+@settings(max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(in_pieces())
+def test_any_pieces_equal_the_whole(drawn: tuple[bytes, list[bytes]]) -> None:
+    """The pieces that a file arrives in make no difference to its documents, gaps and text."""
+    data, pieces = drawn
+    assert frame(*pieces) == frame(data)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(in_pieces(), st.integers(256, 900))
+def test_any_pieces_equal_the_whole_under_a_cap(drawn: tuple[bytes, list[bytes]], cap: int) -> None:
+    """Neither do they where documents are over the cap."""
+    data, pieces = drawn
+    assert frame(*pieces, cap=cap) == frame(data, cap=cap)
+
+
+@settings(max_examples=500, deadline=None)
+@given(in_pieces())
+def test_gaps_and_documents_never_overlap(drawn: tuple[bytes, list[bytes]]) -> None:
+    """Documents and gaps lie inside the file, in order, and apart from each other."""
+    data, pieces = drawn
+    framed = frame(*pieces)
+    places = sorted([(at, size) for at, size, _ in framed.documents] + [(at, size) for _, at, size in framed.gaps])
+    assert all(size > 0 for _, size in places)
+    assert all(at + size <= following for (at, size), (following, _) in itertools.pairwise(places))
+    assert not places or places[-1][0] + places[-1][1] <= len(data)
+    offsets = [at for at, _, _ in framed.documents]
+    assert offsets == sorted(offsets)
+
+
+def test_quiet_file_gives_its_last_record() -> None:
+    """A last record without a line end is given when the file has become quiet, and once only."""
+    framer = Framer(is_span)
+    assert framer.feed(TEXT_A).documents == []
+    assert (framer.waiting, framer.offset) == (True, 0)
+    assert joined([framer.tail()]).values == [A]
+    assert (framer.waiting, framer.offset) == (False, len(TEXT_A))
+    assert joined([framer.tail(), framer.feed(b"\n" + TEXT_B), framer.tail(), framer.close()]).values == [B]
+
+
+def test_quiet_file_keeps_waiting_for_half_a_record() -> None:
+    """Quiet alone doesn't tear a record: the rest may still come."""
+    framer = Framer(is_span)
+    framer.feed(TEXT_A[:-5])
+    for _ in range(3):
+        assert joined([framer.tail()]) == Framed([], [], False)
+        assert (framer.waiting, framer.offset) == (True, 0)
+    assert joined([framer.feed(TEXT_A[-5:]), framer.tail()]).values == [A]
+
+
+def test_offset_of_a_file_that_is_read_from_the_middle() -> None:
+    """Places count from the file's first byte, wherever reading begins."""
+    framer = Framer(is_span, offset=1000)
+    assert framer.feed(TEXT_A + b"\n").documents == [(1000, len(TEXT_A), A)]
+    assert framer.offset in {1000 + len(TEXT_A), 1001 + len(TEXT_A)}
+
+
+# Above the cap --------------------------------------------------------------------------------------------------------
+
+
+def big(size: int) -> bytes:
+    """Return a span's record of so many bytes."""
+    empty = len(json.dumps(Builder().span("big", attributes={"v": ""})))
+    return json.dumps(Builder().span("big", attributes={"v": "x" * (size - empty)})).encode()
+
+
+@pytest.mark.parametrize("piece", [1 << 20, 777, 64])
+def test_cap(piece: int) -> None:
+    """A record of the cap's size is kept, one byte more is passed over with its place, and the neighbours are kept."""
+    cap = 2_000
+    for size, is_kept in ((cap, True), (cap + 1, False), (5 * cap, False)):
+        data = TEXT_A + b"\n" + big(size) + b"\n" + TEXT_B + b"\n"
+        framed = frame(*(data[at : at + piece] for at in range(0, len(data), piece)), cap=cap)
+        names = [value["name"] for value in framed.values]
+        assert names == (["a", "big", "b"] if is_kept else ["a", "b"])
+        assert framed.gaps == ([] if is_kept else [(ProblemKind.TOO_LARGE, len(TEXT_A) + 1, size)])
+
+
+def test_bottomless_string() -> None:
+    """A record without an end doesn't fill the memory, and is one gap at the end of the file."""
+    framer = Framer(is_span, cap=1 << 20)
+    parts = [framer.feed(TEXT_A + b"\n" + b'{"name": "')]
+    piece = b"x" * (1 << 18)
+    for _ in range(256):
+        parts.append(framer.feed(piece))
+        assert len(framer._data) <= (1 << 20) + len(piece) + 10
+    parts.append(framer.close())
+    framed = joined(parts)
+    assert framed.values == [A]
+    assert framed.gaps == [(ProblemKind.TOO_LARGE, len(TEXT_A) + 1, 10 + 256 * len(piece))]
+
+
+def test_too_large_record_that_breaks_off() -> None:
+    """Behind a record that is over the cap and breaks off, the next one is found."""
+    piece = b'{"name": "' + b"x" * 3_000
+    data = piece + b"\n" + TEXT_A + b"\n" + TEXT_B + b"\n"
+    for size in (100, 1_000, len(data)):
+        framed = frame(*(data[at : at + size] for at in range(0, len(data), size)), cap=2_000)
+        assert framed.values == [A, B]
+        assert [at for _, at, _ in framed.gaps] == [0]
+
+
+@pytest.mark.parametrize("opener", [b"[", b'{"a":'])
+def test_bottomless_nesting(opener: bytes) -> None:
+    """A million openers without an end keep the neighbours, whether they are cut off or closed."""
+    head, tail = TEXT_A + b"\n", b"\n" + TEXT_B + b"\n"
+    framed = frame(head, opener * 1_100_000, tail)
+    assert framed.values == [A, B]
+    assert framed.gaps[0][:2] == (ProblemKind.TORN, len(head))
+    closed = b"[" * 100_000 + b"]" * 100_000
+    framed = frame(head + closed + tail)
+    assert framed.values == [A, B]
+    assert [gap[1:] for gap in framed.gaps] == [(len(head), len(closed) + 1)]
+
+
+# Cost -----------------------------------------------------------------------------------------------------------------
+
+
+def seconds_to_frame(data: bytes, piece: int) -> float:
+    """Return how long the framing of a file takes that arrives in pieces."""
+    framer = Framer(is_span)
+    start = time.perf_counter()
+    for at in range(0, len(data), piece):
+        framer.feed(data[at : at + piece])
+    return time.perf_counter() - start
+
+
+def test_unfinished_record_costs_its_bytes_once() -> None:
+    """A record of 5 MB that arrives in pieces of 4 kB is not decoded again with every piece."""
+    assert seconds_to_frame(b'{"name": "' + b"x" * 5_000_000, 4096) < 5
+    assert seconds_to_frame(b'{\n"v": [\n' + b"1.25,\n" * 300_000, 4096) < 5
+
+
+def test_torn_records_cost_their_bytes_once() -> None:
+    """A file of nothing but torn records takes no longer with every one of them."""
+    torn = json.dumps(rich_span(Builder(), "torn"), indent=4).encode()[:-20]
+    assert seconds_to_frame(torn * 1_000, 65536) < 10
+    assert seconds_to_frame((TEXT_A[:-1] + b"\n") * 3_000, 65536) < 10
+    assert seconds_to_frame(b"{\n" * 50_000, 65536) < 10

@@ -1,0 +1,1 @@
+"""How quick spanview is, as ratios against something run at the same time: `python -m tests.benchmarks`."""

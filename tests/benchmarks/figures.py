@@ -1,0 +1,62 @@
+"""What is measured, and against what: values in turns, so that both sides see the same machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table."""
+
+    goal: str
+    """Its name in the table of goals, such as P2."""
+    what: str
+    value: float
+    unit: str
+    base: float | None = None
+    """What `value` is held against, in the same unit; None where it stands for itself."""
+    limit: float | None = None
+    """The ratio that shall not be exceeded, or the value where there is no base."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The value against its base."""
+        return None if self.base is None else self.value / self.base
+
+
+def in_turns(measures: Sequence[Callable[[], float]], rounds: int) -> list[float]:
+    """Return the median of each measure, taken one after the other again and again."""
+    taken: list[list[float]] = [[] for _ in measures]
+    for _ in range(rounds):
+        for measure, values in zip(measures, taken, strict=True):
+            values.append(measure())
+    return [median(values) for values in taken]
+
+
+def seconds_of(*words: str) -> float:
+    """Return how long a fresh process of this Python takes, its output thrown away."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Return the figures as lines of text."""
+    rows = [("GOAL", "VALUE", "AGAINST", "RATIO", "LIMIT", "")]
+    for figure in figures:
+        base = "" if figure.base is None else f"{figure.base:,.4g} {figure.unit}"
+        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+        limit = "" if figure.limit is None else f"{figure.limit:g}"
+        rows.append((figure.goal, f"{figure.value:,.4g} {figure.unit}", base, ratio, limit, figure.what))
+    widths = [max(len(row[at]) for row in rows) for at in range(5)]
+    lines = ["  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
+    return "\n".join(f"{line}  {row[-1]}".rstrip() for line, row in zip(lines, rows, strict=True))

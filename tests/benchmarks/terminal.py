@@ -1,0 +1,77 @@
+"""A program at a real pseudo-terminal: when something appears, and how long a key takes to show."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+LINES, COLUMNS = 40, 120
+DOWN: Final = b"\x1b[B"
+_PIECE: Final = 65536
+
+
+class Terminal:
+    """A process of this Python at a terminal of its own, ended when the context is left.
+
+    Args:
+        words: Python's arguments.
+    """
+
+    def __init__(self, *words: str) -> None:
+        self._began = time.perf_counter()
+        self._process, self._screen = pty.fork()
+        if not self._process:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            os.environ.update(TERM="xterm-256color", COLORTERM="truecolor")
+            os.execv(sys.executable, [sys.executable, *words])  # noqa: S606 - no shell is wanted
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _value: BaseException | None, _: TracebackType | None
+    ) -> None:
+        os.kill(self._process, signal.SIGKILL)
+        os.close(self._screen)
+        os.waitpid(self._process, 0)
+
+    def _read(self, seconds: float) -> bytes:
+        """Return what is written within some seconds; empty where nothing is."""
+        ready, _, _ = select.select([self._screen], [], [], seconds)
+        return os.read(self._screen, _PIECE) if ready else b""
+
+    def seconds_until(self, text: bytes, patience: float = 60.0) -> float:
+        """Return the seconds from the process's start until a text is on the screen."""
+        written = b""
+        while text not in written:
+            piece = self._read(patience)
+            if not piece:
+                raise TimeoutError(f"{text!r} didn't appear; last came {written[-500:]!r}")
+            written = written[-len(text) :] + piece
+        return time.perf_counter() - self._began
+
+    def wait_until_quiet(self, seconds: float) -> None:
+        """Wait until nothing has been written for some seconds."""
+        while self._read(seconds):
+            pass
+
+    def seconds_of_key(self, key: bytes, quiet_s: float = 0.1) -> float:
+        """Return the seconds from a key to the first byte that it makes the program write."""
+        began = time.perf_counter()
+        os.write(self._screen, key)
+        if not self._read(30.0):
+            raise TimeoutError("the key made no difference")
+        taken = time.perf_counter() - began
+        self.wait_until_quiet(quiet_s)
+        return taken

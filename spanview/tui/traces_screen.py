@@ -194,6 +194,7 @@ class TracesScreen(BaseScreen):
         if self.grouped and group is not None:
             self._model.only_root, self._model.is_drilled = group.name, True
             self._show_groups(on=False)
+            self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
         elif not self.grouped and self.traces.selected is not None:
             self.viewer.open_trace(self.traces.selected)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spanview.tui.trace_model import TraceModel, Window
 
 _DURATION: Final = 10
+_ARROW: Final = 2
 _LIGHT: Final = Style(dim=True)
 _WAIT, _UNSEEN = "┈", "╌"
 
@@ -107,6 +108,18 @@ class Waterfall(LineList):
         self.rows_have_changed(len(self.model.rows), cursor)
         self.keep_in_place(cursor - before)
 
+    def clicked(self, row: int, x: int) -> bool:
+        """Fold or unfold where the arrow before a name was clicked."""
+        node, depth = self.model.rows[row]
+        indent = len(self._indent(depth, Split.of(self.scrollable_content_region.width).name))
+        if not self.model.tree.children(node) or not indent <= x < indent + _ARROW:
+            return False
+        self.move_to(row)
+        if not self.model.collapse(row):
+            self.model.expand(row)
+        self.refresh_rows()
+        return True
+
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one node's line."""
         node, depth = self.model.rows[row]
@@ -122,13 +135,10 @@ class Waterfall(LineList):
     def _label(self, node: int, depth: int, width: int) -> list[Segment]:
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
-        indent = "│ " * depth
-        deepest = max(2, width // 2 - 4)
-        if len(indent) > deepest:
-            indent = f"{depth}│".ljust(8, " ") + "│ " * ((deepest - 8) // 2)
+        indent = self._indent(depth, width)
         arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if tree.children(node) else "  "
         marks = self._marks(node)
-        room = width - len(indent) - 2 - len(marks) - (1 if marks else 0)
+        room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         if tree.is_missing(node):
             name = Segment(fixed(f"? parent not seen {format_span_id(tree.span_id(node))[:8]}", room), dim)
         else:
@@ -140,6 +150,12 @@ class Waterfall(LineList):
         if marks:
             segments.append(Segment(" " + marks, error if "✖" in marks else dim))
         return segments
+
+    @staticmethod
+    def _indent(depth: int, width: int) -> str:
+        """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
+        indent, most = "│ " * depth, max(2, width // 2 - 4)
+        return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
 
     def _marks(self, node: int) -> str:
         model, tree = self.model, self.model.tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,7 @@ NOT_BUILT: Final = ("diff", "push", "receive", "collect")
 FORMATS: Final = ("trace-tree", "jsonl")
 _FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
 _TAKES_VALUE: Final = frozenset(
-    ("-q", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on", "--max-span-size")
+    ("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on", "--max-span-size")
 )
 USAGE_ERROR: Final = 2
 _INTERRUPTED: Final = 130
@@ -58,7 +59,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words after the program's name; those of the process where none are given.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        return _complain("standard output is closed; to throw it away, send it to /dev/null")
+    # A terminal that can't show a character gets a stand-in, never a traceback.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        status = _answer(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has had enough.
+        _drop_output()
+        return 0
+    except OSError as error:
+        # The floors below answer for their own files; what is left is standard output.
+        _drop_output()
+        return _complain(f"standard output can't be written: {error.strerror or error}")
+    return status
+
+
+def _answer(words: list[str]) -> int:
     command, rest = _split(words)
     if command is None and rest[:1] in (["-h"], ["--help"]):
         commands = "\n".join(f"  {name:<7} {text}" for name, text in BUILT.items())
@@ -70,13 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command in NOT_BUILT:
         return _complain(f"{command} isn't built yet; spanview --help lists what is")
     try:
-        return _run(_options(command or "view", rest))
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read has had enough; the interpreter's own flush at the end must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        options = _options(command or "view", rest)
+    except SystemExit as end:
+        # argparse has printed its help, or has complained.
+        return end.code if isinstance(end.code, int) else 0
+    return _run(options)
 
 
 def _run(options: Options) -> int:
@@ -86,7 +106,7 @@ def _run(options: Options) -> int:
     try:
         return run(options)
     except SpanviewError as error:
-        return _complain(str(error))
+        return _complain(*str(error).split("\n"))
 
 
 def _print(text: str) -> int:
@@ -94,10 +114,17 @@ def _print(text: str) -> int:
     return 0
 
 
-def _complain(message: str) -> int:
-    first, *more = message.split("\n")
-    sys.stderr.write("\n".join([f"spanview: {first}", *more]) + "\n")
+def _complain(*lines: str) -> int:
+    from spanview.display.sanitise import sanitise
+
+    if sys.stderr is not None:
+        sys.stderr.write("\n".join(map(sanitise, (f"spanview: {lines[0]}", *lines[1:]))) + "\n")
     return USAGE_ERROR
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer go nowhere: the interpreter's own flush at the end must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str]]:

@@ -27,25 +27,38 @@ def find_trace(store: Store, prefix: str) -> int:
     Raises:
         TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
     """
+    found = traces_beginning(store, prefix)
+    digits = prefix.strip().lower().removeprefix("0x")
+    if not found:
+        raise TraceNotFoundError(f"no trace's id begins with {digits}: `spanview tree` shows those there are")
+    if len(found) > 1:
+        ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in found)
+        more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
+        raise TraceNotFoundError(
+            f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_LISTED])}{more}"
+        )
+    return found[0]
+
+
+def traces_beginning(store: Store, prefix: str) -> list[int]:
+    """Return the traces whose ids begin so; for a store that still grows none, one and several are all well.
+
+    Args:
+        store: Where to look.
+        prefix: The first of the 32 hex digits, in either case, with or without `0x`.
+
+    Raises:
+        TraceNotFoundError: No id can begin so.
+    """
     match = _PREFIX.fullmatch(prefix.strip())
     if match is None:
         raise TraceNotFoundError(f"{prefix!r} is no trace id: give the first of its {TRACE_ID_DIGITS} hex digits")
     missing = 4 * (TRACE_ID_DIGITS - len(match[1]))
     wanted = int(match[1], 16)
     table = store.trace_table
-    found = [
+    return [
         trace for trace in range(len(table)) if (trace_id := table.trace_id(trace)) and trace_id >> missing == wanted
     ]
-    if not found:
-        raise TraceNotFoundError(f"no trace's id begins with {match[1].lower()}: `spanview tree` shows those there are")
-    if len(found) > 1:
-        ids = sorted(format_trace_id(table.trace_id(trace)) for trace in found)
-        more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
-        raise TraceNotFoundError(
-            f"{len(ids):,} traces' ids begin with {match[1].lower()}, give more digits: "
-            f"{', '.join(ids[:_LISTED])}{more}"
-        )
-    return found[0]
 
 
 def selected_traces(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.analysis.query import parse_query
-from spanview.analysis.select import find_trace, selected_traces
+from spanview.analysis.select import find_trace, selected_traces, traces_beginning
 from spanview.analysis.since import parse_since
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from spanview.sources.session import Progress
 
 _SHOW_PROGRESS_FROM: Final = 32 * 1024 * 1024
-_NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.TOO_LARGE, ProblemKind.WATCHER))
-_MOST_NOTICES: Final = 20
+NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.TOO_LARGE, ProblemKind.WATCHER))
+MOST_NOTICES: Final = 20
 
 
 def places(options: Options) -> tuple[str, ...]:
@@ -58,8 +59,16 @@ def read_options(options: Options, *, keep_details: bool = True, newest_first: b
 
 
 def standard_input(paths: Iterable[str]) -> IO[bytes] | None:
-    """Return standard input where a PATH is `-`."""
-    return sys.stdin.buffer if STANDARD_INPUT in paths else None
+    """Return standard input where a PATH is `-`.
+
+    Raises:
+        NoSuchPathError: It is closed.
+    """
+    if STANDARD_INPUT not in paths:
+        return None
+    if sys.stdin is None:
+        raise NoSuchPathError("-: standard input is closed; pipe spans in, as in: cat FILE | spanview tree -")
+    return sys.stdin.buffer
 
 
 def read_all(options: Options) -> tuple[Store, Session]:
@@ -104,15 +113,15 @@ def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
 def notice(store: Store, paths: Iterable[str] = ()) -> None:
     """Say on standard error what could not be read, and where there was nothing."""
     problems = store.problems()
-    noticed = [problem for problem in problems if problem.kind in _NOTICED]
-    for problem in noticed[:_MOST_NOTICES]:
-        _say(f"{problem.file}: {problem.detail}" if problem.file else problem.detail)
-    if len(noticed) > _MOST_NOTICES:
-        _say(f"and {len(noticed) - _MOST_NOTICES:,} more such notices; spanview check lists them all")
+    noticed = [problem for problem in problems if problem.kind in NOTICED]
+    for problem in noticed[:MOST_NOTICES]:
+        say_problem(problem)
+    if len(noticed) > MOST_NOTICES:
+        say(f"and {len(noticed) - MOST_NOTICES:,} more such notices; spanview check lists them all")
     if not len(store.spans):
-        _say(_nothing(store, problems, list(paths)))
+        say(_nothing(store, problems, list(paths)))
     elif store.tallies.torn:
-        _say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
+        say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
 
 
 def _nothing(store: Store, problems: list[Problem], paths: list[str]) -> str:
@@ -126,7 +135,13 @@ def _nothing(store: Store, problems: list[Problem], paths: list[str]) -> str:
     return f"{where}: no spans; {empty}"
 
 
-def _say(text: str) -> None:
+def say_problem(problem: Problem) -> None:
+    """Write a problem to standard error."""
+    say(f"{problem.file}: {problem.detail}" if problem.file else problem.detail)
+
+
+def say(text: str) -> None:
+    """Write one line to standard error, whatever is in the text."""
     sys.stderr.write(f"spanview: {sanitise(text)}\n")
 
 
@@ -135,12 +150,26 @@ class Selection:
 
     Raises:
         QueryError: The query or the time can't be understood.
+        TraceNotFoundError: No trace's id can begin like the one that was given.
     """
 
     def __init__(self, options: Options, now_ns: int) -> None:
         self._trace = options.trace
+        self._follow = options.follow
+        if options.trace is not None:
+            traces_beginning(Store(Details()), options.trace)
         self.query: Query = parse_query(options.query)
         self._since = None if options.since is None else parse_since(options.since, now_ns)
+
+    @property
+    def needs_newest_run(self) -> bool:
+        """Whether it speaks of the newest run, which only all spans together tell."""
+        return self._since is not None and self._since.moment_ns is None
+
+    def settle_newest_run(self, store: Store) -> None:
+        """Let the newest run be the one that a store has now; for readers that keep no spans."""
+        if self._since is not None:
+            self._since = replace(self._since, moment_ns=self._since.cutoff_ns(store))
 
     @property
     def is_everything(self) -> bool:
@@ -148,12 +177,18 @@ class Selection:
         return self._trace is None and self.query.is_empty and self._since is None
 
     def traces(self, store: Store) -> list[int]:
-        """Return the traces to show, by start, then id.
+        """Return the traces to show, by start, then id; with --follow, those of them that are there already.
 
         Raises:
-            TraceNotFoundError: The id that was given fits no trace, or several.
+            TraceNotFoundError: The id that was given fits no trace, or several, and nobody follows.
         """
-        trace = None if self._trace is None else find_trace(store, self._trace)
+        only: list[int] | list[None] = [None]
+        if self._trace is not None:
+            only = traces_beginning(store, self._trace) if self._follow else [find_trace(store, self._trace)]
         since = None if self._since is None else self._since.cutoff_ns(store)
         with stage("query"):
-            return selected_traces(store, query=self.query, since_cutoff=since, trace=trace)
+            return [
+                number
+                for trace in only
+                for number in selected_traces(store, query=self.query, since_cutoff=since, trace=trace)
+            ]

@@ -15,6 +15,7 @@ from spanview.index.store import Store
 from spanview.index.tallies import Tallies
 from spanview.model.problems import NO_WARNINGS, QueryError, Warnings
 from spanview.sources.details import Details
+from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.session import Session
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ def run(options: Options) -> int:
 def _follow(options: Options, selection: Selection) -> int:
     if selection.query.needs_tree:
         raise QueryError("with --follow a span is printed before its trace is whole: leave out depth and trace.… terms")
+    if selection.needs_newest_run:
+        if STANDARD_INPUT in options.paths:
+            raise QueryError("the newest run of what is piped in is known at its end only: leave --follow out")
+        store, session = read_all(options)
+        session.close()
+        selection.settle_newest_run(store)
     details = Details()
     printer = SpanPrinter(details, selection)
     how = read_options(options, keep_details=False)

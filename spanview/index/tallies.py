@@ -76,6 +76,10 @@ class Tallies:
             file.skipped += len(batch.skipped)
             self.skipped += len(batch.skipped)
 
+    def told(self, after: int = 0) -> list[Problem]:
+        """Return the problems in the order in which they came, without the first so many."""
+        return self._problems[after:]
+
     def problems(self) -> list[Problem]:
         """Return all problems by file and offset."""
         found = list(self._problems)

@@ -67,7 +67,8 @@ def _expand(path: str) -> list[str]:
 def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
     try:
         real = os.path.realpath(given)
-        status = os.stat(real)
+        # Of nothing, realpath makes the current folder.
+        status = os.stat(real if given else given)
     except (FileNotFoundError, NotADirectoryError):
         listing.missing.append(given)
         return

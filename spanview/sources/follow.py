@@ -48,6 +48,7 @@ class Watcher:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._folders: frozenset[str] = frozenset()
+        self._has_told = False
         self.failed = False
 
     def watch(self, folders: frozenset[str]) -> None:
@@ -68,8 +69,10 @@ class Watcher:
                 self._listen(folders, stop)
             except Exception as error:  # noqa: BLE001 - the top of a thread; searching goes on without it
                 self.failed = True
-                detail = f"watching failed ({error}); changes are found by searching"
-                self._on_problem(Problem(ProblemKind.WATCHER, os.path.commonpath(folders), 0, 0, detail))
+                if not self._has_told:
+                    self._has_told = True
+                    detail = f"watching failed ({error}); changes are found by searching"
+                    self._on_problem(Problem(ProblemKind.WATCHER, os.path.commonpath(folders), 0, 0, detail))
                 stop.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
             else:

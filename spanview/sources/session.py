@@ -115,7 +115,8 @@ class Session:
         """
         listing = discover(self._paths)
         if listing.missing and not self.options.follow:
-            missing = listing.missing[0]
+            # A line end in a PATH, or nothing at all, is hard to see.
+            missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
             raise NoSuchPathError(f"{missing}: no such file or folder; to wait for it, add --follow")
         files = listing.files
         if self.options.newest_first:
@@ -139,7 +140,7 @@ class Session:
         source = self._sink.add_source(STANDARD_INPUT)
         decoder, offset = Decoder(cap=self.options.cap), 0
         # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
-        while data := os.read(stream.fileno(), BLOCK):
+        while data := self._read_piece(stream):
             self._details.spool.write(source, offset, data)
             offset += len(data)
             self._sink.tallies.add_bytes(STANDARD_INPUT, len(data))
@@ -148,6 +149,13 @@ class Session:
                 self._details.spool.forget(source, decoder.offset)
             yield Progress(done + offset, 0)
         self._sink.add(source, decoder.close())
+
+    def _read_piece(self, stream: IO[bytes]) -> bytes:
+        try:
+            return os.read(stream.fileno(), BLOCK)
+        except OSError as error:
+            self._report_problem(_unreadable(STANDARD_INPUT, error))
+            return b""
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
         """Open a file that is new, as the next generation where its path had another one before."""

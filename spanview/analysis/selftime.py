@@ -16,7 +16,7 @@ from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
@@ -56,30 +56,39 @@ def self_times_of(store: Store, traces: Sequence[int]) -> tuple[list[int], list[
     """Return the rows of the spans of some traces, and the self time of each, as `self_times` has it."""
     rows: list[int] = []
     own: list[int | None] = []
-    for first in range(0, len(traces), _TOGETHER):
-        for tree in _stitched(store, traces[first : first + _TOGETHER]):
-            rows += tree.rows
-            # Placeholders come last among the nodes, and are nobody's row.
-            own += self_times(tree, store.spans)[: len(tree.rows)]
+    for tree in stitched(store, traces):
+        rows += tree.rows
+        # Placeholders come last among the nodes, and are nobody's row.
+        own += self_times(tree, store.spans)[: len(tree.rows)]
     return rows, own
 
 
-def _stitched(store: Store, traces: Sequence[int]) -> list[TraceTree]:
-    """Return trees in which each span of some traces has its parent.
+def stitched(store: Store, traces: Sequence[int]) -> Iterator[TraceTree]:
+    """Yield trees in which each span of some traces has the parent that it has in its own; for passes over all spans.
 
     Most traces have a few spans, and stitching them costs more by the trace than by the span. Span ids are random:
     where none is there twice and no parent is of another trace, several traces can be stitched as if they were one.
     """
+    for first in range(0, len(traces), _TOGETHER):
+        some = traces[first : first + _TOGETHER]
+        tree = _stitched_as_one(store, some)
+        if tree is None:
+            yield from map(store.tree, some)
+        else:
+            yield tree
+
+
+def _stitched_as_one(store: Store, traces: Sequence[int]) -> TraceTree | None:
     spans = store.spans
     rows = [row for trace in traces for row in store.rows_of_trace(trace)]
-    if len({*map(spans.span_id.__getitem__, rows)}) == len(rows):
-        tree = TraceTree(spans, rows, _no_order)
-        of_trace = [*map(spans.trace.__getitem__, tree.rows)]
-        count = len(rows)
-        pairs = zip(of_trace, tree.parents, strict=False)
-        if all(not 0 <= parent < count or of_trace[parent] == trace for trace, parent in pairs):
-            return [tree]
-    return [store.tree(trace) for trace in traces]
+    if len({*map(spans.span_id.__getitem__, rows)}) < len(rows):
+        return None
+    tree = TraceTree(spans, rows, _no_order)
+    of_trace = [*map(spans.trace.__getitem__, tree.rows)]
+    count = len(rows)
+    pairs = zip(of_trace, tree.parents, strict=False)
+    is_mixed = any(0 <= parent < count and of_trace[parent] != trace for trace, parent in pairs)
+    return None if is_mixed else tree
 
 
 def _no_order(row: int) -> tuple[str, int, int]:

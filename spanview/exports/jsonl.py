@@ -6,7 +6,7 @@ import re
 from array import array
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.selftime import self_times
+from spanview.analysis.selftime import self_times, stitched
 from spanview.exports.jsonvalue import dumps_span, span_value
 from spanview.model.problems import NO_WARNINGS, Warnings
 
@@ -38,9 +38,7 @@ def span_line(store: Store, row: int, tree_warnings: Warnings = NO_WARNINGS, sel
         self_time_ns: What of its duration is not its children's; None where that isn't known yet.
     """
     span = store.span(row)
-    value = {"trace_id": span.trace_id}
-    value.update(span_value(span, self_time_ns, tree_warnings))
-    return dumps_span(value) + b"\n"
+    return dumps_span({"trace_id": span.trace_id, **span_value(span, self_time_ns, tree_warnings)}) + b"\n"
 
 
 def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
@@ -73,13 +71,14 @@ def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], arra
     spans = store.spans
     own = array("Q", [_NO_SELF_TIME]) * len(spans)
     warnings = array("H", [0]) * len(spans)
-    for trace in {spans.trace[row] for row in rows}:
-        tree = store.tree(trace)
-        for node, (row, self_time) in enumerate(zip(tree.rows, self_times(tree, spans), strict=False)):
+    for tree in stitched(store, sorted({*map(spans.trace.__getitem__, rows)})):
+        for row, self_time in zip(tree.rows, self_times(tree, spans), strict=False):
             if self_time is not None:
                 own[row] = self_time
-            if tree.parents[node] >= 0 or tree.cut:
-                warnings[row] = tree.warnings(node).value
+        # Nodes come by start, so one that starts before its parent comes before it.
+        early = [node for node, parent in enumerate(tree.parents) if node < parent < len(tree.rows)]
+        for node in (*early, *tree.cut):
+            warnings[tree.rows[node]] = tree.warnings(node).value
     return own, warnings
 
 

@@ -52,7 +52,7 @@ def dumps_span(value: dict[str, Any]) -> bytes:
     those that the span's own fields account for: where there are more, the text is written again with care.
     """
     text = dumps_strict(value, has_odd_numbers=False)
-    if text.count(_ODD) == sum(part is None for part in value.values()):
+    if text.count(_ODD) == [*value.values()].count(None):
         return text
     return dumps_strict(value)
 

@@ -112,7 +112,8 @@ def _trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
             "error_count": table.error_count[trace],
             "services": sorted(services - {""}),
             "complete": tree.complete,
-        }
+        },
+        has_odd_numbers=False,
     )
 
 

@@ -12,7 +12,7 @@ from operator import le
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.formats.rows import Columns, join_columns
+from spanview.formats.rows import Columns, Details, join_columns
 from spanview.model.ids import (
     SPAN_ID_DIGITS,
     TRACE_ID_DIGITS,
@@ -90,7 +90,8 @@ def _columns_at_once(spans: Sequence[dict[str, Any]]) -> Columns:
     contexts = [span["context"] for span in spans]
     trace_ids = _ids_at_once([context["trace_id"] for context in contexts], TRACE_ID_DIGITS)
     span_ids = _ids_at_once([context["span_id"] for context in contexts], SPAN_ID_DIGITS)
-    parent_ids = _ids_at_once([span["parent_id"] or _NO_PARENT for span in spans], SPAN_ID_DIGITS)
+    parents = [span["parent_id"] for span in spans]
+    parent_ids = _ids_at_once([_NO_PARENT if parent is None else parent for parent in parents], SPAN_ID_DIGITS)
     starts = parse_sdk_times([span["start_time"] for span in spans])
     ends = parse_sdk_times([span["end_time"] for span in spans])
     resources = [span["resource"] for span in spans]
@@ -200,13 +201,28 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
+def details_of(document: dict[str, Any]) -> Details:
+    """Return what the columns don't have of a document for which `is_span` holds."""
+    context, status, resource = document["context"], document.get("status"), document.get("resource")
+    description = status.get("description") if isinstance(status, dict) else None
+    schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
+    return Details(
+        trace_id=parse_id(context.get("trace_id"), TRACE_ID_DIGITS),
+        span_id=parse_id(context.get("span_id"), SPAN_ID_DIGITS),
+        status_description=None if description is None else as_text(description),
+        attributes=_attributes(document),
+        events=tuple(map(_event, _list(document, "events"))),
+        links=tuple(map(_link, _list(document, "links"))),
+        trace_state=parse_trace_state(context.get("trace_state")),
+        resource=Resource(_resource_attributes(resource), as_text(schema_url)),
+        scope=None,
+    )
+
+
 def span_of(document: dict[str, Any], source: Source) -> Span:
     """Return the whole span of a document for which `is_span` holds."""
     trace_id, span_id, parent_id, start, end, name, _, kind, status_code, warnings = _row_with_care(document)
-    context = document["context"]
-    status, resource = document.get("status"), document.get("resource")
-    description = status.get("description") if isinstance(status, dict) else None
-    schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
+    details = details_of(document)
     return Span(
         trace_id=format_trace_id(trace_id) if trace_id else None,
         span_id=format_span_id(span_id) if span_id else None,
@@ -215,12 +231,13 @@ def span_of(document: dict[str, Any], source: Source) -> Span:
         kind_value=kind,
         start_ns=start,
         end_ns=end,
-        status=Status(status_code, None if description is None else as_text(description)),
-        attributes=_attributes(document),
-        events=tuple(map(_event, _list(document, "events"))),
-        links=tuple(map(_link, _list(document, "links"))),
-        trace_state=parse_trace_state(context.get("trace_state")),
-        resource=Resource(_resource_attributes(resource), as_text(schema_url)),
+        status=Status(status_code, details.status_description),
+        attributes=details.attributes,
+        events=details.events,
+        links=details.links,
+        trace_state=details.trace_state,
+        resource=details.resource,
+        scope=details.scope,
         source=source,
         warnings=Warnings(warnings) if warnings else NO_WARNINGS,
     )

@@ -15,6 +15,7 @@ from spanview.formats.jsontext import dumps_sorted, loads_exact
 from spanview.formats.rows import Batch
 
 if TYPE_CHECKING:
+    from spanview.formats.rows import Details
     from spanview.model.span import Source, Span
 
 DIGEST_SIZE: Final = 16
@@ -86,6 +87,19 @@ def decode_span(record: bytes, source: Source) -> Span | None:
     except ValueError:
         return None
     return console.span_of(document, source) if console.is_span(document) else None
+
+
+def decode_details(record: bytes) -> Details | None:
+    """Return what the columns don't have of the span that a record holds, or None where it holds none.
+
+    Args:
+        record: The bytes of one whole record.
+    """
+    try:
+        document = loads_exact(record)
+    except ValueError:
+        return None
+    return console.details_of(document) if console.is_span(document) else None
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

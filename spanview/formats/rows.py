@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.formats.framing import Gap
+    from spanview.model.span import Event, Link, Resource, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,22 @@ def join_columns(parts: Iterable[Columns]) -> Columns:
         for field in fields(Columns):
             getattr(whole, field.name).extend(getattr(part, field.name))
     return whole
+
+
+class Details(NamedTuple):
+    """The part of a span that the index doesn't keep, and the ids by which it is known again."""
+
+    trace_id: int
+    """128 bits; `UNUSABLE` where the file's is."""
+    span_id: int
+    """64 bits; `UNUSABLE` where the file's is."""
+    status_description: str | None
+    attributes: Mapping[str, Any]
+    events: tuple[Event, ...]
+    links: tuple[Link, ...]
+    trace_state: Mapping[str, str]
+    resource: Resource
+    scope: Scope | None
 
 
 @dataclass(frozen=True, slots=True)

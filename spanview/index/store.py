@@ -6,16 +6,17 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from spanview.formats.decoder import decode_span
+from spanview.formats.decoder import decode_details
+from spanview.formats.rows import Details
 from spanview.index.intake import DetailReader, Intake
 from spanview.index.table import NO_ROW
 from spanview.index.trace import Trace
 from spanview.index.tree import TraceTree
-from spanview.model.ids import format_span_id, format_trace_id
-from spanview.model.problems import Summary, Warnings
-from spanview.model.span import Resource, Source, Span, Status
+from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
+from spanview.model.problems import NO_WARNINGS, Summary, Warnings
+from spanview.model.span import STATUS_NAMES, Resource, Source, Span, Status
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from spanview.formats.rows import Batch
     from spanview.model.problems import Problem
+
+_STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
 
 
 class Store:
@@ -111,43 +114,45 @@ class Store:
     def span(self, row: int) -> Span:
         """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
         spans = self.spans
-        source = Source(self.sources[spans.source[row]].path, spans.offset[row], spans.length[row])
         record = self.record(row)
-        span = None if record is None else decode_span(record, source)
-        bits = spans.warnings[row]
-        if span is None or not self._is_row(span, row):
-            span = self._span_without_details(row, source)
-            bits |= Warnings.DETAIL_LOST.value
-        return span if bits == span.warnings.value else span.with_warnings(span.warnings | Warnings(bits))
+        details = None if record is None else decode_details(record)
+        trace_id, span_id, warnings = self._trace_id(row), spans.span_id[row], spans.warnings[row]
+        if details is None or (details.trace_id, details.span_id) != (trace_id, span_id):
+            # Another record may stand there by now.
+            details = self._no_details(row)
+            warnings |= Warnings.DETAIL_LOST.value
+        parent_id, status, description = spans.parent_id[row], spans.status[row], details.status_description
+        return Span(
+            trace_id=format_trace_id(trace_id) if trace_id else None,
+            span_id=format_span_id(span_id) if span_id else None,
+            parent_id=format_span_id(parent_id) if parent_id else None,
+            name=self.names.texts[spans.name[row]],
+            kind_value=spans.kind[row],
+            start_ns=spans.start_ns[row],
+            end_ns=spans.end_ns[row],
+            status=_STATUSES[status] if description is None else Status(status, description),
+            attributes=details.attributes,
+            events=details.events,
+            links=details.links,
+            trace_state=details.trace_state,
+            resource=details.resource,
+            scope=details.scope,
+            source=Source(self.sources[spans.source[row]].path, spans.offset[row], spans.length[row]),
+            warnings=Warnings(warnings) if warnings else NO_WARNINGS,
+        )
 
     def record(self, row: int) -> bytes | None:
         """Return the bytes of a span's record as the file has them, or None where they are gone."""
         spans = self.spans
         return self._intake.details.read(spans.source[row], spans.offset[row], spans.length[row])
 
-    def _is_row(self, span: Span, row: int) -> bool:
-        trace_id, span_id = self.trace_table.trace_id(self.spans.trace[row]), self.spans.span_id[row]
-        return (span.trace_id or "0", span.span_id or "0") == (
-            format_trace_id(trace_id) if trace_id else "0",
-            format_span_id(span_id) if span_id else "0",
-        )
+    def _trace_id(self, row: int) -> int:
+        return self.trace_table.trace_id(self.spans.trace[row])
 
-    def _span_without_details(self, row: int, source: Source) -> Span:
-        spans = self.spans
-        trace_id, parent_id = self.trace_table.trace_id(spans.trace[row]), spans.parent_id[row]
-        service = self.services.texts[spans.service[row]]
-        return Span(
-            trace_id=format_trace_id(trace_id) if trace_id else None,
-            span_id=format_span_id(spans.span_id[row]) if spans.span_id[row] else None,
-            parent_id=format_span_id(parent_id) if parent_id else None,
-            name=self.names.texts[spans.name[row]],
-            kind_value=spans.kind[row],
-            start_ns=spans.start_ns[row],
-            end_ns=spans.end_ns[row],
-            status=Status(spans.status[row]),
-            resource=Resource({"service.name": service} if service else {}),
-            source=source,
-        )
+    def _no_details(self, row: int) -> Details:
+        service = self.services.texts[self.spans.service[row]]
+        resource = Resource({"service.name": service} if service else {})
+        return Details(UNUSABLE, UNUSABLE, None, {}, (), (), {}, resource, None)
 
     def trees(self) -> Iterator[tuple[int, TraceTree]]:
         """Stitch every trace, in the order of start and id."""

@@ -45,9 +45,17 @@ def loads_exact(data: bytes) -> Any:
 
 def _loads_lenient(data: bytes) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"))
+        return json.loads(data.decode("utf-8-sig", "replace"), parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise BadJsonError(str(error)) from None
+
+
+def _integer(digits: str) -> int | str:
+    """Return the number, or the digits themselves where there are more than the interpreter converts."""
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 def dumps_sorted(value: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, chop_cells
@@ -197,12 +198,12 @@ def _wrapped(pairs: list[tuple[str, str, str]], width: int) -> Iterator[DetailLi
     room = max(10, width - column - (3 if column else 1))
     count = 0
     for key, (_, text, value) in zip(keys, pairs, strict=True):
-        shown = key
-        for line in sanitise_lines(text[:_LONGEST_TEXT], _LONGEST_LINE):
-            for part in chop_cells(line, room) or [""]:
-                yield DetailLine(shown, part, value, is_strong=bool(shown))
-                shown = ""
-                count += 1
-                if count >= _MOST_LINES:
-                    yield DetailLine("", "… and more: the export has it all", value)
-                    return
+        lines = sanitise_lines(text[:_LONGEST_TEXT], _LONGEST_LINE)
+        parts = (part for line in lines for part in chop_cells(line, room) or [""])
+        # A key that is wider than its column goes on below too.
+        for shown, part in zip_longest(chop_cells(key, column) if key else [], parts, fillvalue=""):
+            yield DetailLine(shown, part, value, is_strong=bool(shown))
+            count += 1
+            if count >= _MOST_LINES:
+                yield DetailLine("", "… and more: the export has it all", value)
+                return

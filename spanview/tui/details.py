@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.containers import Vertical
 from textual.content import Content
@@ -50,7 +51,7 @@ class DetailLines(LineList):
     def show(self, lines: list[DetailLine]) -> None:
         """Show other lines, from the first on."""
         self.lines = lines
-        self._column = max((len(line.key) for line in lines), default=0)
+        self._column = max((cell_len(line.key) for line in lines), default=0)
         self.scroll_to(y=0, animate=False, immediate=True)
         self.rows_have_changed(len(lines), 0)
 
@@ -61,7 +62,7 @@ class DetailLines(LineList):
         return [
             Segment(" "),
             Segment(key, self.paint_style("accent") if line.is_strong else None),
-            Segment(fixed(line.text, max(0, width - len(key) - 1))),
+            Segment(fixed(line.text, max(0, width - cell_len(key) - 1))),
         ]
 
 

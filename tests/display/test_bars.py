@@ -1,0 +1,83 @@
+"""Bars, drawn: ends are right to an eighth of a cell, and the shortest span leaves a mark.
+
+0     1     2     3     4     cells from the left edge
+      ██████████▌             a span from 1 to 2.5 starts in cell 1 and ends with half a block
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanview.display.bars import EIGHTHS, bar, span_cells
+
+BARS = [
+    (0.0, 4, "▏   "),
+    (0.001, 4, "▏   "),
+    (1 / 32, 4, "▏   "),
+    (2 / 32, 4, "▎   "),
+    (7 / 32, 4, "▉   "),
+    (8 / 32, 4, "█   "),
+    (0.5, 4, "██  "),
+    (17 / 32, 4, "██▏ "),
+    (1.0, 4, "████"),
+    (7.0, 4, "████"),
+]
+"""A fraction, cells, and the bar."""
+SPANS = [
+    (0, 4, (0, "████")),
+    (1, 2, (1, "█")),
+    (1, 2.5, (1, "█▌")),
+    (1, 2.125, (1, "█▏")),
+    (1, 2.875, (1, "█▉")),
+    (0.5, 2, (0, "▐█")),
+    (0.25, 2, (0, "▐█")),
+    (0.625, 2, (0, "▐█")),
+    (0.75, 2, (0, "▕█")),
+    (0.875, 2, (0, "▕█")),
+    (0.125, 2, (0, "██")),
+    (1.75, 2.25, (1, "▕▎")),
+    # both ends in one cell
+    (2, 2.5, (2, "▌")),
+    (2, 2.125, (2, "▏")),
+    (2.75, 2.875, (2, "▕")),
+    (2.25, 2.5, (2, "▎")),
+    # nothing is so short that it isn't seen
+    (2, 2, (2, "▏")),
+    (2.9, 2.9, (2, "▕")),
+    (4, 4, (3, "▕")),
+    (0, 0, (0, "▏")),
+    # what lies outside is cut off
+    (-3, 2, (0, "██")),
+    (3, 9, (3, "█")),
+    (-5, 50, (0, "████")),
+    (-5, 0, (0, "▏")),
+    (4, 9, (3, "▕")),
+]
+"""Start and end in cells, of four, and the first cell with the characters."""
+
+
+@pytest.mark.parametrize(("fraction", "width", "expected"), BARS)
+def test_bars_of_fractions(fraction: float, width: int, expected: str) -> None:
+    """A bar is as long as its fraction of the width, to an eighth of a cell."""
+    assert bar(fraction, width) == expected
+
+
+@pytest.mark.parametrize(("start", "end", "expected"), SPANS)
+def test_bars_of_spans(start: float, end: float, expected: tuple[int, str]) -> None:
+    """A span's bar stands where the span lies."""
+    assert span_cells(start, end, 4) == expected
+
+
+@given(st.floats(-100, 300), st.floats(0, 300), st.integers(1, 200))
+def test_a_bar_is_inside_and_ends_where_the_span_ends(start: float, length: float, width: int) -> None:
+    """Any bar lies within the width, isn't empty, and ends within an eighth of where its span does."""
+    cell, drawn = span_cells(start, start + length, width)
+    assert drawn
+    assert 0 <= cell < width
+    assert cell + len(drawn) <= width
+    end = min(float(width), start + length)
+    if len(drawn) > 1:
+        last = drawn[-1]
+        assert abs(cell + len(drawn) - 1 + EIGHTHS.index(last) / 8 - end) <= 1 / 16 + 1e-9

@@ -1,0 +1,317 @@
+"""A span's details as lines: what each section says, and that no line is wider than the screen.
+
+key         text
+---         ----
+http.url    https://example.org/a/lo     a value that is longer goes on below,
+            ng/way                       and so does a key
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from builders import Builder, MemoryReader, file_of, span_id, store_of, store_of_files, time_text, trace_id
+from spanview.display.span_text import SECTIONS, DetailLine, SpanInTree, detail_lines, section_titles, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from builders import Document
+    from spanview.index.store import Store
+
+WIDTH = 60
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the local zone be UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def subject_in(store: Store, node: int) -> SpanInTree:
+    """Return a node of a store's first trace."""
+    tree = store.tree(0)
+    return SpanInTree(store.span(tree.rows[node]), store, 0, tree, node)
+
+
+def lines_of(section: str, *documents: Document, node: int = 0, width: int = WIDTH) -> list[DetailLine]:
+    """Return the lines of a section of one of the nodes of a trace, which come by start."""
+    return detail_lines(subject_in(store_of(*documents), node), section, width)
+
+
+def shown(lines: list[DetailLine]) -> list[tuple[str, str]]:
+    """Return keys and texts."""
+    return [(line.key, line.text) for line in lines]
+
+
+def of_attributes(attributes: dict[str, Any], width: int = WIDTH) -> list[DetailLine]:
+    """Return the lines of a span with these attributes."""
+    return lines_of("Attributes", Builder().span(attributes=attributes), width=width)
+
+
+# -- sections ---------------------------------------------------------------------------------------------------------
+
+
+def test_titles_count_what_can_be_counted() -> None:
+    """A section with several things in it says how many."""
+    builder = Builder()
+    event: Document = {"name": "e", "timestamp": time_text(1), "attributes": {}}
+    store = store_of(builder.span(attributes={"a": 1, "b": 2}, events=[event]))
+    assert section_titles(store.span(0)) == ["Attributes 2", "Events 1", "Links", "Resource", "Timing", "Raw"]
+
+
+@pytest.mark.parametrize(
+    ("section", "text"),
+    [("Attributes", "no attributes"), ("Events", "no events"), ("Links", "no links"), ("Resource", "no resource")],
+)
+def test_empty_sections_say_so(section: str, text: str) -> None:
+    """A section with nothing in it is no blank page."""
+    assert shown(lines_of(section, Builder().span())) == [("", text)]
+
+
+def test_attributes() -> None:
+    """Texts stand as they are, other values as JSON; what is copied is the whole value."""
+    lines = of_attributes({"route": "/cart", "tries": 3, "ok": True, "none": None, "list": [1, "a"], "big": 2**70})
+    assert shown(lines) == [
+        ("route", "/cart"),
+        ("tries", "3"),
+        ("ok", "true"),
+        ("none", "null"),
+        ("list", '[1,"a"]'),
+        ("big", str(2**70)),
+    ]
+    assert [line.value for line in lines] == [line.text for line in lines]
+
+
+def test_resource() -> None:
+    """The resource's attributes and its schema."""
+    document = Builder().span() | {
+        "resource": {"attributes": {"service.name": "shop"}, "schema_url": "https://example.org/1"}
+    }
+    assert shown(lines_of("Resource", document)) == [
+        ("service.name", "shop"),
+        ("schema_url", "https://example.org/1"),
+    ]
+
+
+def test_events() -> None:
+    """An event says how long after the span's start it happened, and what it carries."""
+    events = [
+        {"name": "sent", "timestamp": time_text(7), "attributes": {"bytes": 12}},
+        {"name": "", "timestamp": None, "attributes": {}},
+    ]
+    assert shown(lines_of("Events", Builder().span(start=0, events=events))) == [
+        ("sent", "+7 µs"),
+        ("  bytes", "12"),
+        ("(no name)", ""),
+    ]
+
+
+def test_exceptions() -> None:
+    """An exception is a line, its stack trace is readable below it, and the whole of it can be copied."""
+    stack = (
+        'Traceback (most recent call last):\n  File "app.py", line 31, in fail\n\traise ValueError\nValueError: bad\n'
+    )
+    attributes = {
+        "exception.type": "ValueError",
+        "exception.message": "bad\nvery",
+        "exception.stacktrace": stack,
+        "exception.escaped": "False",
+    }
+    event = {"name": "exception", "timestamp": time_text(9), "attributes": attributes}
+    lines = lines_of("Events", Builder().span(start=0, events=[event]))
+    assert shown(lines) == [
+        ("exception", "ValueError: bad   +9 µs"),
+        ("", "Traceback (most recent call last):"),
+        ("", '  File "app.py", line 31, in fail'),
+        ("", "    raise ValueError"),
+        ("", "ValueError: bad"),
+        ("  exception.escaped", "False"),
+    ]
+    assert lines[0].value == "ValueError: bad\nvery"
+    assert lines[2].value == stack
+
+
+@pytest.mark.parametrize(
+    ("attributes", "title"),
+    [
+        ({"exception.type": "KeyError"}, "KeyError"),
+        ({"exception.message": "gone"}, "gone"),
+        ({"exception.message": 5, "exception.type": ["a"]}, '["a"]: 5'),
+        ({}, ""),
+    ],
+)
+def test_half_an_exception(attributes: dict[str, Any], title: str) -> None:
+    """An exception without type or message says what it has, of whatever kind that is."""
+    event = {"name": "exception", "timestamp": None, "attributes": attributes}
+    assert shown(lines_of("Events", Builder().span(events=[event])))[0] == ("exception", title)
+
+
+def test_links() -> None:
+    """A link says whether it leaves the trace, and what is copied are both ids."""
+    links = [
+        {"context": {"trace_id": trace_id(1), "span_id": span_id(5), "trace_state": "[]"}, "attributes": {"why": "x"}},
+        {
+            "context": {"trace_id": trace_id(2), "span_id": span_id(6), "trace_state": "['{key=k, value=v}']"},
+            "attributes": {},
+        },
+    ]
+    lines = lines_of("Links", Builder().span(links=links), width=120)
+    assert shown(lines) == [
+        ("link", f"span {5:016x} of this trace"),
+        ("  why", "x"),
+        ("link", f"span {6:016x} of trace {2:032x}"),
+        ("  k", "v"),
+    ]
+    assert lines[2].value == f"{2:032x} {6:016x}"
+
+
+def test_timing() -> None:
+    """Times, self time, and where the span lies in its trace and its parent."""
+    documents = Builder().draw("a 0-100\n  b 20-120\n    c 30-40\n    d 35-60")
+    assert shown(lines_of("Timing", *documents, node=1)) == [
+        ("start", "2023-11-14 22:13:20.000020"),
+        ("end", "2023-11-14 22:13:20.000120"),
+        ("duration", "100 µs"),
+        ("self time", "70 µs   70% of it"),
+        ("in the trace", "+20 µs after its start"),
+        ("parent", "a  (0000000000000001)"),
+        ("", "starts 20 µs after its parent's start"),
+        ("", "ends 20 µs after its parent's end"),
+        ("trace id", f"{1:032x}"),
+        ("span id", f"{2:016x}"),
+    ]
+
+
+def test_timing_of_a_call() -> None:
+    """What waited for a worker says how long."""
+    builder = Builder()
+    documents = [
+        builder.span(kind="PRODUCER", start=0, duration=10),
+        builder.span(kind="CONSUMER", parent=1, start=60, duration=5),
+    ]
+    assert ("waited", "50 µs for a worker, after it was submitted") in shown(
+        lines_of("Timing", *documents, node=1, width=100)
+    )
+
+
+def test_timing_of_damaged_spans() -> None:
+    """What is missing or can't be is said in words."""
+    builder = Builder()
+    documents = [
+        builder.span(parent=9, start=0, duration=None),
+        builder.span(start=5, duration=-3, context={"trace_id": trace_id(1), "span_id": None, "trace_state": "[]"}),
+    ]
+    no_end = dict(shown(lines_of("Timing", *documents, node=0, width=120)))
+    assert no_end["end"] == no_end["duration"] == "–"
+    assert no_end["parent"] == "0000000000000009, not seen: not ended yet, or lost"
+    assert no_end["warning"] == "the record has no end time"
+    backwards = shown(lines_of("Timing", *documents, node=1, width=120))
+    assert ("duration", "-3 µs") in backwards
+    assert ("span id", "unusable") in backwards
+    assert [text for key, text in backwards if key == "warning"] == [
+        "it ends before it starts",
+        "the trace id, span id or parent id is unusable",
+    ]
+
+
+def test_raw() -> None:
+    """The record stands as the file has it, line by line; what is copied is all of it."""
+    document = Builder().span("raw")
+    data = file_of([document], indent=4)
+    lines = detail_lines(subject_in(store_of_files({"1.json": data}), 0), "Raw", 200)
+    assert [line.text for line in lines] == data.decode().strip().split("\n")
+    assert {line.value for line in lines} == {data.decode().strip()}
+
+
+def test_raw_that_is_gone() -> None:
+    """A record that can't be read again says so, and the span's other sections still stand."""
+    reader = MemoryReader()
+    store = store_of_files({"1.json": file_of([Builder().span("gone")])}, reader=reader)
+    reader.files[0] = None
+    subject = subject_in(store, 0)
+    assert shown(detail_lines(subject, "Raw", WIDTH)) == [("", "the record can't be read again")]
+    timing = [line for line in detail_lines(subject, "Timing", WIDTH) if line.key == "warning"]
+    assert timing[0].text.startswith("its record can't be read again")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("text", "text"), ("", ""), (1.5, "1.5"), (None, "null"), ({"a": [1]}, '{"a":[1]}'), (float("nan"), '"NaN"')],
+)
+def test_values_as_text(value: object, expected: str) -> None:
+    """A value is written as a person would."""
+    assert value_text(value) == expected
+
+
+# -- wrapping ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_value_goes_on_below() -> None:
+    """A value is broken where the line ends; its key stands at its first line only."""
+    lines = of_attributes({"k": "x" * 100}, width=50)
+    assert shown(lines) == [("k", "x" * 46), ("", "x" * 46), ("", "x" * 8)]
+    assert {line.value for line in lines} == {"x" * 100}
+    assert [line.is_strong for line in lines] == [True, False, False]
+
+
+def test_a_long_key_goes_on_below() -> None:
+    """A key takes a third of the width and no more; neither it nor its value loses anything."""
+    key = "http.request.header.x_forwarded_for_and_more"
+    lines = of_attributes({key: "y" * 100, "k": "v"}, width=60)
+    assert "".join(line.key for line in lines[:-1]) == key
+    assert "".join(line.text for line in lines[:-1]) == "y" * 100
+    assert shown(lines)[-1] == ("k", "v")
+    assert max(len(line.key) for line in lines) == 20
+
+
+def test_wide_characters_are_never_cut_in_two() -> None:
+    """A character of two cells goes to the next line when only one cell is left."""
+    lines = of_attributes({"漢字": "漢" * 30}, width=20)
+    assert "".join(line.text for line in lines) == "漢" * 30
+    assert all(cell_len(line.text) <= 20 - 4 - 3 for line in lines)
+
+
+@settings(max_examples=200)
+@given(
+    st.dictionaries(st.text(max_size=80), st.one_of(st.text(max_size=300), st.integers()), max_size=4),
+    st.integers(24, 200),
+)
+def test_no_line_is_wider_than_the_screen(attributes: dict[str, Any], width: int) -> None:
+    """Whatever keys and values are made of, key, gap and text fit the width together, and are safe to print."""
+    lines = of_attributes(attributes, width=width)
+    column = max(cell_len(line.key) for line in lines)
+    for line in lines:
+        assert 1 + column + (2 if column else 0) + cell_len(line.text) <= width
+        assert (line.key + line.text).isprintable()
+
+
+@pytest.mark.parametrize("character", ["x", "漢", "\x1b", "\n", "\t", "\u202e"])
+def test_a_value_of_ten_megabytes_takes_no_time(character: str) -> None:
+    """What is shown of a huge value is bounded; what is copied is all of it."""
+    value = character * 10_000_000
+    plain = subject_in(store_of(Builder().span()), 0)
+    subject = replace(plain, span=replace(plain.span, attributes={"huge": value}))
+    begun = time.perf_counter()
+    lines = detail_lines(subject, "Attributes", WIDTH)
+    taken = time.perf_counter() - begun
+    assert taken < 1.0
+    assert len(lines) <= 20_001
+    assert lines[0].value == value
+
+
+def test_every_section_has_lines() -> None:
+    """Each section of a plain span says something."""
+    for section in SECTIONS:
+        assert lines_of(section, Builder().span()), section

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass
 from itertools import compress
+from operator import sub
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.selftime import self_times_of
@@ -64,16 +65,16 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
         raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
     rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else [*traces])
     keys = [*map(column.__getitem__, rows)]
-    starts, ends = [*map(store.spans.start_ns.__getitem__, rows)], [*map(store.spans.end_ns.__getitem__, rows)]
+    lengths = map(sub, map(store.spans.end_ns.__getitem__, rows), map(store.spans.start_ns.__getitem__, rows))
     statuses = map(store.spans.status.__getitem__, rows)
     counts, errors = Counter(keys), Counter(compress(keys, map(ERROR.__eq__, statuses)))
     durations: dict[int, list[int]] = {key: [] for key in counts}
-    self_totals = dict.fromkeys(counts, 0)
-    for key, start, end, self_time in zip(keys, starts, ends, own, strict=True):
+    selves: dict[int, list[int]] = {key: [] for key in counts}
+    for key, length, self_time in zip(keys, lengths, own, strict=True):
         if self_time is not None:
-            durations[key].append(end - start)
-            self_totals[key] += self_time
-    groups = [_group(texts[key], count, errors[key], durations[key], self_totals[key]) for key, count in counts.items()]
+            durations[key].append(length)
+            selves[key].append(self_time)
+    groups = [_group(texts[key], count, errors[key], durations[key], sum(selves[key])) for key, count in counts.items()]
     return sorted(groups, key=lambda group: (-group.total_ns, group.key))
 
 

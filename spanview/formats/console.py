@@ -118,7 +118,11 @@ def _ids_at_once(texts: list[str], digits: int) -> list[int]:
     width = digits + 2
     if {*map(len, texts)} != {width}:
         raise ValueError
-    raw = bytes.fromhex("".join(texts).replace("0x", ""))
+    joined = "".join(texts)
+    # Without one of the prefixes, what is too long in one id would make up for what is too short in another.
+    if joined[::width].strip("0") or joined[1::width].strip("x"):
+        raise ValueError
+    raw = bytes.fromhex(joined.replace("0x", ""))
     # fromhex passes over blanks: with one of them the size is another.
     if len(raw) * 2 != digits * len(texts):
         raise ValueError

@@ -165,7 +165,6 @@ def test_equal_values_have_one_text(one: Any, other: Any) -> None:
 
 def test_values_of_other_types_have_other_texts() -> None:
     """Integer, float, boolean, text and none are never the same, nor are a list and its element."""
-    texts = [
-        dumps_sorted({"v": value}) for value in (1, 1.0, True, "1", [1], "true", None, "null", 0, False, "", {}, [])
-    ]
+    values: list[Any] = [1, 1.0, True, "1", [1], "true", None, "null", 0, False, "", {}, []]
+    texts = [dumps_sorted({"v": value}) for value in values]
     assert len(set(texts)) == len(texts)

@@ -142,7 +142,7 @@ class Details(Vertical):
         self.query_one(Headline).say(headline(self.subject))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
-        width = self.lines.scrollable_content_region.width or self.size.width
+        width = self.lines.line_width or self.size.width
         self.lines.show(detail_lines(self.subject, self.section, width))
 
     def on_resize(self) -> None:

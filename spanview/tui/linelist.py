@@ -68,7 +68,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         """
         self._count = count
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, count - 1))
-        self.virtual_size = Size(self.scrollable_content_region.width, count)
+        self.virtual_size = Size(self.line_width, count)
         self.refresh()
 
     # -- painting ----------------------------------------------------------------------------------------------------
@@ -77,6 +77,11 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     def row_count(self) -> int:
         """How many rows there are."""
         return self._count
+
+    @property
+    def line_width(self) -> int:
+        """Cells of a line; the scrollbar's place stays free while there is none, so that nothing moves when it comes."""
+        return max(0, self.content_size.width - self.scrollbar_size_vertical)
 
     def paint_style(self, name: str) -> Style:
         """Return the style of a component class, without a background, so that the cursor's shows through."""
@@ -98,7 +103,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         row = self.scroll_offset.y + y
         if row >= self._count:
             return Strip.blank(width, self.rich_style)
-        strip = Strip(self.segments_of(row, width)).adjust_cell_length(width)
+        strip = Strip(self.segments_of(row, self.line_width)).adjust_cell_length(width)
         if row == self.cursor:
             name = "linelist--cursor"
             cursor = self.get_component_rich_style(name)
@@ -113,7 +118,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Keep the cursor in sight, and the bars as long as the screen is wide."""
-        self.virtual_size = Size(self.scrollable_content_region.width, self._count)
+        self.virtual_size = Size(self.line_width, self._count)
         self.reveal()
         self.refresh()
 

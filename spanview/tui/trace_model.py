@@ -48,11 +48,23 @@ class TraceModel:
         """Keys of the nodes whose children are hidden."""
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
-        self.refresh()
+        self._came: dict[int, int] = {}
+        """Keys of placeholders, and of the spans that took their places."""
+        self.tree = store.tree(trace)
+        self._take_in()
 
     def refresh(self) -> None:
         """Stitch the trace as it is now."""
+        missing = self.tree.missing
         self.tree = self._store.tree(self.trace)
+        came = {*missing}.difference(self.tree.missing)
+        if came:
+            ids = self._store.spans.span_id
+            self._came |= {-1 - ids[row]: row for row in self.tree.rows if ids[row] in came}
+            self.collapsed = {self._came.get(key, key) for key in self.collapsed}
+        self._take_in()
+
+    def _take_in(self) -> None:
         self._count_below()
         services = {self._store.spans.service[row] for row in self.tree.rows}
         self.has_services = len(services) > 1
@@ -98,6 +110,8 @@ class TraceModel:
 
     def row_of_key(self, key: int | None, otherwise: int) -> int:
         """Return the row of a node that was known by a key."""
+        if key is not None:
+            key = self._came.get(key, key)
         return next((at for at, (node, _) in enumerate(self.rows) if self.key(node) == key), otherwise)
 
     def is_collapsed(self, node: int) -> bool:

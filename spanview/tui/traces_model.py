@@ -97,6 +97,8 @@ class TracesModel:
         """
         table = self._store.trace_table
         count = len(table)
+        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
+        anew = anew or self.is_drilled
         new: Iterable[int] = range(0 if anew else self._seen, count)
         chosen = [trace for trace in new if self._is_listed(trace)]
         self.order = chosen if anew else [*self.order, *chosen]

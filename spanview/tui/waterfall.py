@@ -111,7 +111,7 @@ class Waterfall(LineList):
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
-        indent = len(self._indent(depth, Split.of(self.scrollable_content_region.width).name))
+        indent = len(self._indent(depth, Split.of(self.line_width).name))
         if not self.model.tree.children(node) or not indent <= x < indent + _ARROW:
             return False
         self.move_to(row)

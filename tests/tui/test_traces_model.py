@@ -1,0 +1,253 @@
+"""The list of traces as a function of the store.
+
+in the store     start    duration   spans   errors
+alpha              0 µs     100 µs       1        0
+beta              10 µs      40 µs       2        1
+gamma             20 µs     200 µs       3        0
+delta             30 µs          –       1        0    no end
+(no root)         40 µs      10 µs       1        1    its parent is missing
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import Builder
+from spanview.analysis.query import parse_query
+from spanview.tui import traces_model
+from spanview.tui.traces_model import Column, TracesModel
+from viewers import Growing
+
+DAY_US = 86_400 * 1_000_000
+
+
+@pytest.fixture(name="data")
+def make_data() -> Growing:
+    """Return the store of the drawing."""
+    builder = Builder()
+    return Growing(
+        builder.span("gamma", trace=3, span=1, start=20, duration=200),
+        builder.span("alpha", trace=1, start=0, duration=100),
+        builder.span("beta", trace=2, span=2, start=10, duration=40),
+        builder.span("child", trace=2, parent=2, start=15, status="ERROR"),
+        builder.span("child", trace=3, parent=1, start=25),
+        builder.span("child", trace=3, parent=1, start=35),
+        builder.span("delta", trace=4, start=30, duration=None),
+        builder.span("orphan", trace=5, parent=77, start=40, status="ERROR"),
+    )
+
+
+@pytest.fixture(name="model")
+def make_model(data: Growing) -> TracesModel:
+    """Return a model that has taken the store in."""
+    model = TracesModel(data.store)
+    model.refresh()
+    return model
+
+
+def names(model: TracesModel) -> list[str]:
+    """Return the root names of the listed traces, from the top."""
+    return [model.root_name(trace) or "(no root)" for trace in model.order]
+
+
+def trace_named(model: TracesModel, name: str) -> int:
+    """Return a listed trace by its root name."""
+    return model.order[names(model).index(name)]
+
+
+# -- order ------------------------------------------------------------------------------------------------------------
+
+ORDERS = [
+    (Column.START, ["(no root)", "delta", "gamma", "beta", "alpha"]),
+    (Column.DURATION, ["gamma", "alpha", "beta", "(no root)", "delta"]),
+    (Column.SPANS, ["gamma", "beta"]),
+    (Column.ERRORS, []),
+    (Column.ROOT, ["gamma", "delta", "beta", "alpha", "(no root)"]),
+]
+"""A column, and the traces from its greatest value down, as far as no two have the same."""
+
+
+@pytest.mark.parametrize(("column", "expected"), ORDERS)
+def test_orders(model: TracesModel, column: Column, expected: list[str]) -> None:
+    """Each column sorts down and up."""
+    model.sort = column
+    model.refresh(anew=True)
+    assert names(model)[: len(expected)] == expected
+    values = [*map(model._key(), model.order)]
+    assert values == sorted(values, reverse=True)
+    model.descending = False
+    model.refresh(anew=True)
+    assert [*map(model._key(), model.order)] == values[::-1]
+
+
+def test_the_newest_is_first(model: TracesModel) -> None:
+    """Without being asked, the list has the newest trace at its top."""
+    assert names(model)[0] == "(no root)"
+    assert model.longest_ns == 200_000
+
+
+def test_new_traces_take_their_places(data: Growing, model: TracesModel) -> None:
+    """What comes later is put where it belongs, also when only the new traces are looked at."""
+    builder = Builder()
+    data.add(builder.span("between", trace=6, span=50, start=12), builder.span("new", trace=7, span=51, start=99))
+    model.refresh()
+    assert names(model) == ["new", "(no root)", "delta", "gamma", "between", "beta", "alpha"]
+    model.refresh(anew=True)
+    assert len(model.order) == 7
+
+
+def test_growth_changes_the_order(data: Growing, model: TracesModel) -> None:
+    """A trace that has grown is put in order anew."""
+    model.sort = Column.SPANS
+    model.refresh(anew=True)
+    data.add(*(Builder().span("more", trace=1, span=60 + number, start=5) for number in range(9)))
+    model.refresh()
+    assert names(model)[0] == "alpha"
+
+
+@pytest.mark.parametrize(("last_us", "expected"), [(50, False), (DAY_US - 1, False), (DAY_US + 1, True)])
+def test_dates_are_shown_where_they_tell_something(data: Growing, last_us: int, expected: bool) -> None:  # noqa: FBT001 - a table
+    """Starts have their date when they are more than a day apart."""
+    data.add(Builder().span("late", trace=9, span=70, start=last_us))
+    model = TracesModel(data.store)
+    model.refresh()
+    assert model.spans_days is expected
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+
+def test_groups() -> None:
+    """Traces with one root name are one group, the most frequent first; percentiles are nearest-rank."""
+    builder = Builder()
+    documents = [builder.span("often", trace=1 + n, start=n, duration=n + 1) for n in range(20)]
+    documents += [builder.span("once", trace=90, start=500, status="ERROR"), builder.span(trace=91, parent=99)]
+    model = TracesModel(Growing(*documents).store)
+    model.refresh()
+    often, lost, once = model.groups()
+    assert (often.name, often.traces, often.errors) == ("often", 20, 0)
+    assert (often.p50_ns, often.p95_ns, often.max_ns) == (10_000, 19_000, 20_000)
+    assert (once.name, once.traces, once.errors) == ("once", 1, 1)
+    assert lost.name is None
+
+
+def test_groups_of_nothing() -> None:
+    """Without traces there are no groups."""
+    assert TracesModel(Growing().store).groups() == []
+
+
+@pytest.mark.parametrize(("name", "expected"), [("beta", ["beta"]), (None, ["(no root)"]), ("nobody", [])])
+def test_drilling_down(model: TracesModel, name: str | None, expected: list[str]) -> None:
+    """Of a group that is opened only its traces are listed."""
+    model.only_root, model.is_drilled = name, True
+    model.refresh(anew=True)
+    assert names(model) == expected
+
+
+def test_a_root_that_comes_late_joins_its_group(data: Growing, model: TracesModel) -> None:
+    """In an open group, a trace appears once its root is known, which ends after all its children; and leaves `?`."""
+    model.only_root, model.is_drilled = "alpha", True
+    model.refresh(anew=True)
+    builder = Builder()
+    data.add(builder.span("child", trace=8, span=81, parent=80, start=90))
+    model.refresh()
+    assert names(model) == ["alpha"]
+    data.add(builder.span("alpha", trace=8, span=80, start=89))
+    model.refresh()
+    assert names(model) == ["alpha", "alpha"]
+    model.only_root = None
+    model.refresh()
+    assert names(model) == ["(no root)"]
+
+
+# -- what is listed at all --------------------------------------------------------------------------------------------
+
+
+def test_what_matches(data: Growing, model: TracesModel) -> None:
+    """A filter lists what was found so far; what is found later comes in its place."""
+    model.matching = set()
+    model.refresh(anew=True)
+    assert names(model) == []
+    query = parse_query("status=ERROR")
+    model.add_matching(trace for trace in range(5) if query.matches_trace(data.store, trace))
+    model.refresh()
+    assert names(model) == ["(no root)", "beta"]
+    model.add_matching(model.order)
+    model.refresh()
+    assert names(model) == ["(no root)", "beta"]
+    model.matching = None
+    model.refresh(anew=True)
+    assert len(model.order) == 5
+
+
+def test_what_was_found_before_it_was_seen(data: Growing, model: TracesModel) -> None:
+    """A trace that the filter finds before the list has taken it in is listed once."""
+    model.matching = set()
+    model.refresh(anew=True)
+    data.add(Builder().span("new", trace=7, span=51, start=99))
+    model.add_matching([5])
+    model.refresh()
+    assert names(model) == ["new"]
+
+
+def test_a_limit_holds_for_what_is_there(data: Growing, model: TracesModel) -> None:
+    """A limit leaves out traces that are there already, and lets all come that are new."""
+    model.limit_to({trace_named(model, "beta")})
+    model.refresh(anew=True)
+    assert names(model) == ["beta"]
+    data.add(Builder().span("new", trace=7, span=51, start=99))
+    model.refresh()
+    assert names(model) == ["new", "beta"]
+    model.limit_to(None)
+    model.refresh(anew=True)
+    assert len(model.order) == 6
+
+
+def test_filter_limit_and_group_together(model: TracesModel) -> None:
+    """A trace is listed when nothing leaves it out."""
+    alpha, beta = trace_named(model, "alpha"), trace_named(model, "beta")
+    model.limit_to({alpha, beta})
+    model.matching = {beta, trace_named(model, "gamma")}
+    model.refresh(anew=True)
+    assert names(model) == ["beta"]
+    model.only_root, model.is_drilled = "alpha", True
+    model.refresh(anew=True)
+    assert names(model) == []
+
+
+# -- facts ------------------------------------------------------------------------------------------------------------
+
+
+def test_facts() -> None:
+    """Processes are files and services; a missing parent is named and leaves the trace incomplete."""
+    builder = Builder()
+    data = Growing(builder.span("a", span=1, service="one"), builder.span("b", span=2, parent=1, service="two"))
+    data.add(builder.span("c", span=3, parent=9, service="one"), path="spans/2.json")
+    model = TracesModel(data.store)
+    facts = model.facts(0)
+    assert facts is not None
+    assert (facts.processes, facts.complete, facts.missing) == (3, False, f"{9:016x}")
+    assert model.facts(0) is facts
+    data.add(builder.span("d", span=9, service="one"))
+    later = model.facts(0)
+    assert later is not None
+    assert (later.processes, later.complete, later.missing) == (3, True, "")
+
+
+def test_a_huge_trace_is_not_stitched_while_painting(monkeypatch: pytest.MonkeyPatch, data: Growing) -> None:
+    """A trace above the limit has no facts until somebody takes the time."""
+    monkeypatch.setattr(traces_model, "HUGE", 2)
+    model = TracesModel(data.store)
+    model.refresh()
+    gamma = trace_named(model, "gamma")
+    assert model.facts(gamma) is None
+    assert model.facts(gamma, whatever_it_takes=True) is not None
+    assert model.facts(gamma) is not None
+    data.add(Builder().span("more", trace=3, span=90, parent=1))
+    assert model.facts(gamma) is not None
+
+
+def test_durations(model: TracesModel) -> None:
+    """A trace without an end has no duration, which sorts below all others."""
+    assert model.duration_ns(trace_named(model, "delta")) == -1
+    assert model.duration_ns(trace_named(model, "beta")) == 40_000

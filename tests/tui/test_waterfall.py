@@ -1,0 +1,154 @@
+"""The time side of a trace's rows, drawn cell by cell.
+
+█ the span     ┈ waiting for a worker     ╌ inferred, not seen     ✖ failed     ‹ › out of sight
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import EPOCH_NS, Builder
+from spanview.tui.trace_model import Window
+from spanview.tui.waterfall import Split, Waterfall, ruler
+from viewers import Growing, looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+
+MS = 1_000_000
+
+
+def test_a_ruler() -> None:
+    """The ruler has the start, the end, and round times between them, in their places."""
+    assert ruler(Window(EPOCH_NS, EPOCH_NS + 100 * MS), EPOCH_NS, 70) == (
+        "0 µs          20 ms         40 ms         60 ms         80 ms   100 ms"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (0, 612 * MS, ["0 µs", "200 ms", "400 ms", "612 ms"]),
+        (0, 10_000, ["0 µs", "2 µs", "4 µs", "6 µs", "8 µs", "10 µs"]),
+        (20 * MS, 40 * MS, ["20 ms", "25 ms", "30 ms", "35 ms", "40 ms"]),
+        (0, 3, ["0 µs", "1 ns", "2 ns", "3 ns"]),
+    ],
+)
+def test_the_times_of_a_ruler(first: int, last: int, expected: list[str]) -> None:
+    """The times between the ends are round, counted from the trace's start."""
+    line = ruler(Window(EPOCH_NS + first, EPOCH_NS + last), EPOCH_NS, 70)
+    assert [text.strip() for text in line.split("  ") if text.strip()] == expected
+
+
+@given(st.integers(-(10**15), 10**15), st.integers(1, 10**16), st.integers(0, 300))
+def test_any_ruler_fits(first: int, length: int, width: int) -> None:
+    """Whatever is shown and however wide: the ruler is that wide, or there is none."""
+    line = ruler(Window(first, first + length), 0, width)
+    assert len(line) in {0, width}
+
+
+@pytest.mark.parametrize("width", [*range(1, 60), 79, 119, 199, 299])
+def test_a_line_is_shared_out(width: int) -> None:
+    """The names have most on a narrow screen, and never so much that no time is left."""
+    split = Split.of(width)
+    assert split.name >= 24
+    assert split.time >= 8
+    if width >= 46:
+        assert split.name + 12 + split.time == width
+
+
+def times(waterfall: Waterfall) -> list[str]:
+    """Return the time side of each row."""
+    width = waterfall.line_width
+    lines = ["".join(part.text for part in waterfall.segments_of(row, width)) for row in range(waterfall.row_count)]
+    return [line[-Split.of(width).time :].rstrip() for line in lines]
+
+
+async def drawn(*documents: Document, keys: tuple[str, ...] = ()) -> list[str]:
+    """Return the time side of the rows of a trace on a screen whose time side has 40 cells."""
+    async with looking_at(*documents, size=(90, 24)) as look:
+        await look.press("enter", *keys)
+        waterfall = look.screen.query_one(Waterfall)
+        cells = Split.of(waterfall.line_width).time
+        assert cells == 40
+        return times(waterfall)
+
+
+async def test_bars() -> None:
+    """Bars stand in their time, one cell being a fortieth of the trace."""
+    documents = Builder().draw("a 0-400\n  b 100-200\n  c 205-215\n  d 399-400")
+    assert await drawn(*documents) == [
+        "█" * 40,
+        " " * 10 + "█" * 10,
+        " " * 20 + "▐▌",
+        " " * 39 + "▕",
+    ]
+
+
+async def test_waiting_failing_and_what_was_not_seen() -> None:
+    """Waiting stands before a bar, a cross behind it, and dashes where something is only inferred."""
+    builder = Builder()
+    documents = [
+        builder.span("call", span=1, kind="PRODUCER", start=0, duration=100),
+        builder.span("work", span=2, parent=1, kind="CONSUMER", start=300, duration=50, status="ERROR"),
+        builder.span("open", span=3, parent=1, start=310, duration=None),
+        builder.span("lost", span=4, parent=9, start=320, duration=80),
+    ]
+    assert await drawn(*documents) == [
+        "█" * 10,
+        " " * 10 + "┈" * 20 + "█" * 5 + "✖",
+        " " * 31 + "╌" * 9,
+        " " * 32 + "╌" * 8,
+        " " * 32 + "█" * 8,
+    ]
+
+
+async def test_out_of_sight() -> None:
+    """What lies before or behind the time that is shown leaves an arrow at that edge."""
+    documents = Builder().draw("a 0-40000\n  b 0-100\n  c 10000-30000\n  d 39000-40000")
+    rows = await drawn(*documents, keys=("down", "down", "f"))
+    assert rows[1] == "‹"
+    assert rows[3].strip() == "›"
+    assert len(rows[3]) == 40
+    assert rows[0] == "█" * 40
+
+
+async def test_light_where_children_run() -> None:
+    """The part of a bar in which children run is dim, the span's own part isn't."""
+    documents = Builder().draw("a 0-400\n  b 100-200")
+    async with looking_at(*documents, size=(90, 24)) as look:
+        await look.press("enter")
+        waterfall = look.screen.query_one(Waterfall)
+        segments = waterfall.segments_of(0, waterfall.line_width)
+        assert [(len(part.text), bool(part.style and part.style.dim)) for part in segments[-3:]] == [
+            (10, False),
+            (10, True),
+            (20, False),
+        ]
+
+
+async def test_services_have_colours() -> None:
+    """Where a trace has several services, spans of one have one colour; else spans of one file."""
+    builder = Builder()
+    data = Growing(
+        builder.span("a", service="one", start=0, duration=100), builder.span("b", service="two", start=0, duration=100)
+    )
+    data.add(builder.span("c", service="one", start=0, duration=100), path="spans/2.json")
+    async with looking_at(data=data) as look:
+        await look.press("enter")
+        waterfall = look.screen.query_one(Waterfall)
+        colors = [waterfall.color_of(node) for node, _ in waterfall.model.rows]
+        assert colors[0] == colors[2] != colors[1]
+
+
+async def test_deep_traces_have_names() -> None:
+    """However deep a span is, half of its column is left to its name."""
+    builder = Builder()
+    async with looking_at(*(builder.span(f"level {n}", parent=n or None) for n in range(400)), size=(80, 24)) as look:
+        await look.press("enter", "G")
+        await look.until(lambda: "level 399" in look.text)
+        assert "399│" in look.text

@@ -1,0 +1,163 @@
+"""Viewers for tests: a store that grows when it is told to, an app without a terminal, and what is on its screen."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, cast
+
+from builders import MemoryReader, file_of
+from spanview.formats.decoder import Decoder
+from spanview.index.store import Store
+from spanview.sources.session import Progress
+from spanview.tui.app import FeedNews, Opening, SpanviewApp
+from spanview.tui.feed import FeedState
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from textual.pilot import Pilot
+    from textual.screen import Screen
+
+    from builders import Document
+    from spanview.sources.session import Session
+
+DEADLINE_S: Final = 20.0
+USUAL: Final = (120, 40)
+"""Cells across and down."""
+
+
+class Growing:
+    """A store and what it was read from; it grows by documents.
+
+    Args:
+        documents: What it begins with.
+    """
+
+    def __init__(self, *documents: Document) -> None:
+        self.reader = MemoryReader()
+        self.store = Store(self.reader, notes_changes=True)
+        self._decoders: dict[str, tuple[int, Decoder]] = {}
+        self.add(*documents)
+
+    def add(self, *documents: Document, path: str = "spans/1.json") -> None:
+        """Read more documents from a file."""
+        if path not in self._decoders:
+            self._decoders[path] = self.store.add_source(path), Decoder()
+            self.reader.files.append(b"")
+        source, decoder = self._decoders[path]
+        data = file_of(documents)
+        self.reader.files[source] = (self.reader.files[source] or b"") + data
+        self.store.tallies.add_bytes(path, len(data))
+        self.store.add(source, decoder.feed(data))
+
+
+class NoSession:
+    """A session that finds nothing, because the store is filled already."""
+
+    def load(self) -> Iterator[Progress]:
+        """Yield that everything was read."""
+        yield Progress(0, 0)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Look:
+    """An app that runs, its keys, and what it shows."""
+
+    def __init__(self, app: SpanviewApp, pilot: Pilot[None], data: Growing) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.data = data
+
+    @property
+    def screen(self) -> Screen[object]:
+        """What is shown."""
+        return self.app.screen
+
+    @property
+    def lines(self) -> list[str]:
+        """The text on the screen, line by line."""
+        return screen_lines(self.screen)
+
+    @property
+    def header(self) -> str:
+        """The first line."""
+        return self.lines[0]
+
+    @property
+    def footer(self) -> str:
+        """The last line."""
+        return self.lines[-1]
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self.lines)
+
+    def line_of(self, text: str) -> int:
+        """Return the number of the first line that has a text in it."""
+        return next(number for number, line in enumerate(self.lines) if text in line)
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, each as Textual names it, and let them act."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Type a text, a character at a time."""
+        names = {" ": "space", "=": "equals_sign", "<": "less_than_sign", ">": "greater_than_sign", "/": "slash"}
+        for character in text:
+            await self.pilot.press(names.get(character, character))
+        await self.pilot.pause()
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        """Wait until something is so; fail when it takes too long."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not is_so():
+            assert time.monotonic() < deadline, "\n".join(self.lines)
+            await self.pilot.pause(0.005)
+        await self.pilot.pause()
+
+    async def until_shown(self, *texts: str) -> None:
+        """Wait until all these texts are on the screen."""
+        await self.until(lambda: all(text in self.text for text in texts))
+
+    async def tell(self, state: FeedState) -> None:
+        """Say how the reading stands, as the reading thread does."""
+        self.app.post_message(FeedNews(state))
+        await self.until(lambda: self.app.feed_state is state)
+
+    async def grow(self, *documents: Document, path: str = "spans/1.json") -> None:
+        """Let more spans come while following."""
+        self.data.add(*documents, path=path)
+        await self.tell(FeedState(loading=False, following=True))
+
+
+def screen_lines(screen: Screen[object]) -> list[str]:
+    """Return the text of a screen, line by line."""
+    return ["".join(segment.text for segment in strip) for strip in screen._compositor.render_strips()]
+
+
+@asynccontextmanager
+async def looking_at(
+    *documents: Document,
+    size: tuple[int, int] = USUAL,
+    opening: Opening | None = None,
+    data: Growing | None = None,
+) -> AsyncIterator[Look]:
+    """Run a viewer of some documents.
+
+    Args:
+        documents: What was read.
+        size: Cells across and down.
+        opening: What to begin with.
+        data: The store, instead of documents.
+    """
+    data = Growing(*documents) if data is None else data
+    app = SpanviewApp(data.store, opening or Opening(("spans",)), lambda: cast("Session", NoSession()))
+    async with app.run_test(size=size) as pilot:
+        look = Look(app, pilot, data)
+        await look.until(lambda: not app.feed_state.loading or not app.is_running)
+        yield look

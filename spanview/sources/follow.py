@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from spanview.sources.session import Changes, Session
 
@@ -47,18 +48,23 @@ class Watcher:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._folders: frozenset[str] = frozenset()
+        self._folders: frozenset[tuple[str, int]] = frozenset()
+        """Those that are watched, with their inodes."""
         self._has_told = False
         self.failed = False
 
     def watch(self, folders: frozenset[str]) -> None:
-        """Watch these folders, not what is below them, in place of those before."""
-        if folders == self._folders:
+        """Watch these folders, not what is below them, in place of those before.
+
+        One that was removed and made again is another folder: of it, the old watch would hear nothing.
+        """
+        there = _with_inodes(folders)
+        if there == self._folders:
             return
         self.close()
-        self._folders, self._stop = folders, threading.Event()
-        if folders:
-            arguments = (sorted(folders)[:_MOST_FOLDERS], self._stop)
+        self._folders, self._stop = there, threading.Event()
+        if there:
+            arguments = (sorted(path for path, _ in there)[:_MOST_FOLDERS], self._stop)
             self._thread = threading.Thread(target=self._run, args=arguments, name="spanview-watch", daemon=True)
             self._thread.start()
 
@@ -67,6 +73,10 @@ class Watcher:
         while not stop.is_set():
             try:
                 self._listen(folders, stop)
+            except FileNotFoundError:
+                # A folder went just now; the next search tells which to watch.
+                self._folders = frozenset()
+                return
             except Exception as error:  # noqa: BLE001 - the top of a thread; searching goes on without it
                 self.failed = True
                 if not self._has_told:
@@ -117,6 +127,14 @@ class Watcher:
             self._thread.join(timeout=2)
             self._thread = None
         self._folders = frozenset()
+
+
+def _with_inodes(folders: Iterable[str]) -> frozenset[tuple[str, int]]:
+    found = []
+    for folder in folders:
+        with suppress(OSError):
+            found.append((folder, os.stat(folder).st_ino))
+    return frozenset(found)
 
 
 def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Callable[[], float]) -> Iterator[Update]:

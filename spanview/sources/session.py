@@ -162,7 +162,9 @@ class Session:
         try:
             tail = FileTail(found, cap=self.options.cap)
         except OSError as error:
-            self._report_problem(_unreadable(found.shown, error))
+            # While following, a file that vanished between search and opening is nothing to tell.
+            if not (self.options.follow and isinstance(error, FileNotFoundError)):
+                self._report_problem(_unreadable(found.shown, error))
             return None
         tail.source = source = self._sink.add_source(found.shown, self._generations[found.shown])
         self._generations[found.shown] += 1
@@ -240,10 +242,14 @@ class Session:
             # It vanished between search and look; the next search lets it go.
             return
         if was_rewritten:
-            tail = self._begin_again(tail)
+            renewed = self._begin_again(tail)
+            if renewed is None:
+                return
+            tail = renewed
+        before = changes.bytes
         if has_news:
             self._read_news(tail, changes)
-        else:
+        if changes.bytes == before:
             settled = tail.settle()
             if settled is not None:
                 self._sink.add(tail.source, settled)
@@ -252,7 +258,7 @@ class Session:
         for count in self._drain(tail, live=True):
             changes.bytes += count
 
-    def _begin_again(self, tail: FileTail) -> FileTail:
+    def _begin_again(self, tail: FileTail) -> FileTail | None:
         """Read a file that was cut from its start, as its own next generation."""
         path = tail.found.shown
         self._sink.add(tail.source, tail.decoder.close())
@@ -260,7 +266,8 @@ class Session:
         tail.close()
         detail = f"the file was cut or written anew after {tail.position:,} bytes had been read; what was read is kept"
         self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, tail.position, 0, detail))
-        return self._take_up(tail.found) or tail
+        del self._tails[tail.found.real]
+        return self._take_up(tail.found)
 
     def _let_go(self, real: str, tail: FileTail, changes: Changes) -> None:
         """Read what a file that was removed, renamed or replaced still has."""

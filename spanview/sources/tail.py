@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,9 @@ BLOCK: Final = 512 * 1024
 """Bytes that are read at once."""
 _HEAD: Final = 1024
 """Bytes at the front of a file by which it is recognised."""
+_TICK_NS: Final = 20_000_000
+"""Longer than a file system's clock takes from one tick to the next, but for those that count whole seconds."""
+_SECOND_NS: Final = 1_000_000_000
 
 
 class FileTail:
@@ -82,7 +86,10 @@ class FileTail:
         stamp = status.st_size, status.st_mtime_ns
         if stamp == self._stamp:
             return False
-        self._stamp = stamp
+        # Within one tick of the file system's clock a file can change again and keep its time.
+        tick_ns = _TICK_NS if status.st_mtime_ns % _SECOND_NS else 2 * _SECOND_NS
+        is_fresh = abs(time.time_ns() - status.st_mtime_ns) < tick_ns
+        self._stamp = None if is_fresh else stamp
         return True
 
     def was_rewritten(self) -> bool:
@@ -101,12 +108,17 @@ class FileTail:
         return bool(length) and _digest(read_at(descriptor, length, offset)) != digest
 
     def read(self) -> bytes:
-        """Return the next bytes, at most `BLOCK`; empty at the end of the file.
+        """Return the next bytes, at most `BLOCK`; empty at the end of the file, and where it was rewritten just now.
 
         Raises:
             OSError: The file can't be read.
         """
+        stamp, self._stamp = self._stamp, None
         data = read_at(self._open(), BLOCK, self.position)
+        # Looked at afterwards, because between a look and a read it could be cut and grow again beyond the position.
+        if data and self.was_rewritten():
+            return b""
+        self._stamp = stamp
         if self._head[0] < _HEAD and data:
             head = read_at(self._open(), min(_HEAD, self.position + len(data)), 0)
             self._head = len(head), _digest(head)

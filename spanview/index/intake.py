@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from spanview.formats.decoder import decode_span, digest_of
@@ -14,6 +13,7 @@ from spanview.model.span import ERROR, Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Sequence
 
     from spanview.formats.rows import Batch, Columns
@@ -191,8 +191,15 @@ class Intake:
             if not parent_id:
                 traces.root_count[trace] += 1
                 root = traces.root_row[trace]
-                if root == NO_ROW or start < spans.start_ns[root]:
+                if root == NO_ROW or self._is_earlier(row, root):
                     traces.root_row[trace] = row
+
+    def _is_earlier(self, row: int, other: int) -> bool:
+        """Tell whether a row comes before another one as in the tree: by start, then id; without a start last."""
+        starts, ids = self.spans.start_ns, self.spans.span_id
+        if NO_TIME in (starts[row], starts[other]) and starts[row] != starts[other]:
+            return starts[other] == NO_TIME
+        return (starts[row], ids[row]) < (starts[other], ids[other])
 
     def _add_known(self, source: int, batch: Batch, trace: int, at: int) -> None:
         """Add the span at a place of the batch whose ids are known already or unusable, unless it is a double."""

@@ -1,0 +1,353 @@
+"""The store: doubles are counted once, different spans with one id are all kept, and lost details cost no span.
+
+records with the same ids            spans    duplicates    warnings
+-------------------------            -----    ----------    --------
+the same bytes twice                 1        1
+the same span in two layouts         1        1
+1 and 1.0 in an attribute            2        0             duplicate_id on both
+the same, the other, the same        2        1             duplicate_id on both
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import (
+    EPOCH_NS,
+    Builder,
+    Document,
+    MemoryReader,
+    file_of,
+    store_of,
+    store_of_files,
+    trace_row,
+)
+from spanview.formats.decoder import Decoder
+from spanview.index.store import Store
+from spanview.model.problems import ProblemKind, Summary, Warnings
+from spanview.model.span import Resource, Source
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def one(**fields: Any) -> Document:
+    """Return a span whose ids are always the same."""
+    return Builder().span("one", span=1, **fields)
+
+
+def names(store: Store, rows: Iterable[int]) -> list[str]:
+    """Return the names of rows."""
+    return [store.names.texts[store.spans.name[row]] for row in rows]
+
+
+# Doubles --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("records", "spans", "duplicates"),
+    [
+        ([one(), one()], 1, 1),
+        ([one(), json.dumps(one(), indent=4).encode()], 1, 1),
+        ([one(), dict(reversed(one().items()))], 1, 1),
+        ([one(), one(), one()], 1, 2),
+        ([one(attributes={"v": 1}), one(attributes={"v": 1.0})], 2, 0),
+        ([one(attributes={"v": 1}), one(attributes={"v": True})], 2, 0),
+        ([one(attributes={"v": 1}), one(attributes={"v": "1"})], 2, 0),
+        ([one(), one(attributes={"v": 1}), one()], 2, 1),
+        ([one(), one(attributes={"v": 1}), one(), one(attributes={"v": 1})], 2, 2),
+        ([one(), one(attributes={"v": 1}), one(attributes={"v": 2})], 3, 0),
+        ([one(attributes={"v": float("nan")}), one(attributes={"v": float("nan")})], 1, 1),
+        ([one(duration=None), one(duration=5)], 2, 0),
+        ([one(trace=1), one(trace=2)], 2, 0),
+    ],
+)
+@pytest.mark.parametrize("piece", [100_000, 200])
+def test_records_with_the_same_ids(records: list[Document | bytes], spans: int, duplicates: int, piece: int) -> None:
+    """Identical spans count once, whatever their layout; different ones are all kept, and say so."""
+    data, reader, decoder = file_of(records), MemoryReader(), Decoder()
+    reader.files.append(data)
+    store = Store(reader)
+    source = store.add_source("1.json")
+    for at in range(0, len(data), piece):
+        store.add(source, decoder.feed(data[at : at + piece]))
+    assert (len(store.spans), store.summary().duplicates) == (spans, duplicates)
+    is_marked = spans > 1 and store.summary().traces == 1
+    warnings = [store.span(row).warnings & Warnings.DUPLICATE_ID for row in range(spans)]
+    assert warnings == [Warnings.DUPLICATE_ID if is_marked else Warnings(0)] * spans
+
+
+def test_first_by_place_is_kept() -> None:
+    """Of doubles in several files the first by path and offset is the span's source, whichever was read first."""
+    data = {
+        "b.json": file_of([one(), one()]),
+        "a.json": b"\n\n" + file_of([one()], indent=4),
+        "c.json": file_of([one()]),
+    }
+    for order in (["b.json", "a.json", "c.json"], ["c.json", "b.json", "a.json"], ["a.json", "b.json", "c.json"]):
+        store = store_of_files({path: data[path] for path in order})
+        assert store.span(0).source == Source("a.json", 2, len(data["a.json"]) - 3)
+        assert (len(store.spans), store.summary().duplicates) == (1, 3)
+
+
+def test_doubles_of_a_whole_folder() -> None:
+    """Two folders with the same spans in two layouts are one folder's spans, and as many doubles."""
+    documents = [Builder().span(f"{number}", span=number + 1, start=number) for number in range(500)]
+    store = store_of_files({"core/1.txt": file_of(documents), "serve/1.json": file_of(documents, indent=4)})
+    assert (len(store.spans), store.summary().duplicates) == (500, 500)
+    assert {store.sources[source].path for source in store.spans.source} == {"core/1.txt"}
+
+
+VARIANTS = st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from([None, 4]), st.sampled_from("abcd"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(VARIANTS, max_size=24), st.permutations("abcd"))
+def test_spans_in_are_spans_out_and_doubles(drawn: list[tuple[int, int, int | None, str]], order: list[str]) -> None:
+    """Every record is a span or a double of one, and the first of its doubles by place is the one that is kept."""
+    texts: dict[str, bytes] = dict.fromkeys("abcd", b"")
+    first: dict[tuple[int, int], tuple[str, int]] = {}
+    places = defaultdict(list)
+    for number, variant, indent, path in drawn:
+        # The number 0 is no usable id: only equal records are one span then.
+        document = Builder().span(f"{variant}", span=number, start=0)
+        places[number, variant].append((path, len(texts[path])))
+        texts[path] += json.dumps(document, indent=indent).encode() + b"\n"
+    first = {key: min(found) for key, found in places.items()}
+    store = store_of_files({path: texts[path] for path in order})
+    assert store.summary().duplicates == len(drawn) - len(first)
+    found = {
+        (store.spans.span_id[row], int(store.span(row).name)): (store.span(row).source.file, store.spans.offset[row])
+        for row in range(len(store.spans))
+    }
+    assert found == first
+    assert len(store.spans) == len(first)
+    for row in range(len(store.spans)):
+        number = store.spans.span_id[row]
+        is_shared = number != 0 and sum(1 for other, _ in first if other == number) > 1
+        expected = Warnings.DUPLICATE_ID if is_shared else Warnings(0) if number else Warnings.BAD_ID
+        assert store.span(row).warnings == expected
+
+
+def test_unread_record_is_no_double() -> None:
+    """Where records can't be compared, because one is gone, both are kept."""
+    reader = MemoryReader()
+    store = store_of_files({"1.json": file_of([one()])}, reader=reader)
+    reader.files[0] = None
+    data, decoder = file_of([one()]), Decoder()
+    reader.files.append(data)
+    store.add(store.add_source("2.json"), decoder.feed(data))
+    assert (len(store.spans), store.summary().duplicates) == (2, 0)
+
+
+# Details --------------------------------------------------------------------------------------------------------------
+
+
+def test_span_has_its_details() -> None:
+    """What the columns don't have is read from the record."""
+    document = one(attributes={"k": [1]}, status="ERROR", description="no", service="s", resource={"r": 2})
+    span = store_of(document).span(0)
+    assert (span.attributes, span.status.description) == ({"k": [1]}, "no")
+    assert span.resource == Resource({"service.name": "s", "r": 2})
+    assert span.warnings == Warnings(0)
+
+
+LOST: dict[str, bytes | None] = {
+    "gone": None,
+    "empty": b"",
+    "cut": file_of([one(service="s", status="ERROR")])[:-30],
+    "another span": file_of([Builder().span("two", span=2)]),
+    "another trace": file_of([Builder().span("one", trace=2, span=1)]),
+    "zeros": bytes(1_000),
+    "no span": b'{"name": 1}' + b" " * 1_000,
+}
+
+
+@pytest.mark.parametrize("data", LOST.values(), ids=LOST)
+def test_lost_details(data: bytes | None) -> None:
+    """A record that is gone or another one by now costs the details, not the span, and the span says so."""
+    reader = MemoryReader()
+    document = one(parent=9, kind="CLIENT", status="ERROR", description="no", service="s", attributes={"k": 1})
+    store = store_of_files({"1.json": file_of([document])}, reader=reader)
+    before = store.span(0)
+    reader.files[0] = data
+    after = store.span(0)
+    assert after.warnings == Warnings.DETAIL_LOST
+    for field in ("trace_id", "span_id", "parent_id", "name", "kind_value", "start_ns", "end_ns", "source", "service"):
+        assert getattr(after, field) == getattr(before, field)
+    assert after.status.code_value == before.status.code_value
+    assert (after.attributes, after.events, after.links) == ({}, (), ())
+    reader.files[0] = file_of([document])
+    assert store.span(0) == before
+
+
+def test_record() -> None:
+    """A span's raw text is the bytes of its record, without the line end."""
+    document = one()
+    assert store_of(document).record(0) == json.dumps(document).encode()
+
+
+# Traces ---------------------------------------------------------------------------------------------------------------
+
+
+def test_trace_columns() -> None:
+    """A trace's start, end, counts and root come from its spans, missing times left out, in any order of arrival."""
+    build = Builder()
+    documents = [
+        build.span("no times", span=1, duration=None) | {"start_time": None},
+        build.span("root", span=2, start=5, duration=100),
+        build.span("error", span=3, parent=2, start=3, duration=None, status="ERROR"),
+        build.span("late", span=4, parent=2, start=90, duration=50),
+        build.span("other root", span=5, start=6, duration=1),
+        build.span("tied root", span=6, start=5, duration=1),
+    ]
+    for order in (documents, documents[::-1], documents[2:] + documents[:2]):
+        store = store_of(*order)
+        table = store.trace_table
+        assert table.start_ns[0] == EPOCH_NS + 3_000
+        assert table.end_ns[0] == EPOCH_NS + 140_000
+        assert (table.span_count[0], table.error_count[0], table.root_count[0]) == (6, 1, 4)
+        assert names(store, [table.root_row[0]]) == ["root"]
+        assert sorted(names(store, store.rows_of_trace(0))) == sorted(document["name"] for document in documents)
+
+
+def test_trace_without_times_or_root() -> None:
+    """Where no span has a time or none is a root, the trace has none."""
+    store = store_of(Builder().span("a", parent=7, duration=None) | {"start_time": None})
+    table = store.trace_table
+    assert (table.start_ns[0], table.end_ns[0], table.root_count[0]) == (NO_TIME, NO_TIME, 0)
+    assert table.root_row[0] == 0xFFFFFFFF
+
+
+def test_orders() -> None:
+    """Traces come by start, then id, those without a start and the one without an id last; rows by path and offset."""
+    build = Builder()
+    store = store_of_files(
+        {
+            "b.json": file_of(
+                [
+                    build.span("no id", trace=0, start=0),
+                    build.span("third", trace=9, start=5),
+                    build.span("unstarted", trace=1) | {"start_time": None},
+                ]
+            ),
+            "a.json": file_of([build.span("second", trace=2, start=5), build.span("first", trace=8, start=4)]),
+        }
+    )
+    assert names(store, (store.trace_table.first_row[trace] for trace in store.traces_in_order())) == [
+        "first",
+        "second",
+        "third",
+        "unstarted",
+        "no id",
+    ]
+    assert names(store, store.rows_in_order()) == ["second", "first", "no id", "third", "unstarted"]
+    assert store.summary().traces == 4
+
+
+def test_generations_come_before_offsets() -> None:
+    """A file that was truncated goes on as its next generation, behind the one before."""
+    reader = MemoryReader()
+    store = store_of_files(
+        {"1.txt": file_of([Builder().span("old 1", span=1), Builder().span("old 2", span=2)])}, reader=reader
+    )
+    data, decoder = file_of([Builder().span("new", span=3)]), Decoder()
+    reader.files.append(data)
+    store.add(store.add_source("1.txt", generation=1), decoder.feed(data))
+    assert names(store, store.rows_in_order()) == ["old 1", "old 2", "new"]
+    assert store.summary().files == 1
+
+
+def test_spans_of_many_traces() -> None:
+    """Two thousand traces with equal span ids stay apart, however their spans are interleaved."""
+    build = Builder()
+    documents = [
+        build.span("x", trace=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128, span=span, start=number)
+        for span in (1, 2)
+        for number in range(1, 2_001)
+    ]
+    store = store_of(*documents)
+    assert (store.summary().traces, store.summary().spans, store.summary().duplicates) == (2_000, 4_000, 0)
+    assert set(store.trace_table.span_count) == {2}
+
+
+def test_changed_traces() -> None:
+    """A store that notes changes tells each trace that grew, once."""
+    reader = MemoryReader()
+    store, decoder = Store(reader, notes_changes=True), Decoder()
+    build = Builder()
+    source = store.add_source("1.json")
+    reader.files.append(b"")
+    assert store.take_changed() == set()
+    store.add(source, decoder.feed(file_of([build.span(trace=1), build.span(trace=2), build.span(trace=1)])))
+    assert {store.trace_table.trace_id(trace) for trace in store.take_changed()} == {1, 2}
+    assert store.take_changed() == set()
+    store.add(source, decoder.feed(file_of([build.span(trace=2)])))
+    assert store.take_changed() == {trace_row(store, 2)}
+
+
+# Counts and problems --------------------------------------------------------------------------------------------------
+
+
+def test_summary_and_problems() -> None:
+    """Each count and each problem is that of its file, in the order of files and offsets."""
+    build = Builder()
+    torn = file_of([build.span("torn")])[:-20]
+    whole = file_of([build.span("whole", trace=2, span=2, parent=1)])
+    files = {
+        "e/empty.json": b"",
+        "d/foreign.json": b'{"a": 1}\n{"b": 2}\n[3]\n',
+        "c/text.log": b"only text\n",
+        "b/torn.json": whole + torn,
+        "a/only-torn.json": torn,
+        "blank.json": b"\n\n",
+    }
+    store = store_of_files(files)
+    assert store.summary() == Summary(
+        files=6,
+        bytes=sum(map(len, files.values())),
+        spans=1,
+        traces=1,
+        roots=0,
+        missing_parents=1,
+        duplicates=0,
+        torn=2,
+        skipped=3,
+    )
+    problems = [(problem.file, problem.kind, problem.offset, problem.length) for problem in store.problems()]
+    assert problems == [
+        ("a/only-torn.json", ProblemKind.NO_SPANS, 0, len(torn)),
+        ("a/only-torn.json", ProblemKind.TORN, 0, len(torn)),
+        ("b/torn.json", ProblemKind.TORN, len(whole), len(torn)),
+        ("c/text.log", ProblemKind.NO_SPANS, 0, 10),
+        ("d/foreign.json", ProblemKind.NO_SPANS, 0, 22),
+        ("d/foreign.json", ProblemKind.SKIPPED, 0, 8),
+    ]
+    assert "2 more" in store.problems()[-1].detail
+    assert all(problem.detail.strip() for problem in store.problems())
+
+
+def test_too_large_record_is_a_problem() -> None:
+    """A record above the cap has a problem of its own kind, and isn't counted as torn."""
+    reader, decoder = MemoryReader(), Decoder(cap=1_000)
+    data = file_of([one(attributes={"v": "x" * 2_000}), Builder().span("b", span=2)])
+    reader.files.append(data)
+    store = Store(reader)
+    store.add(store.add_source("1.json"), decoder.feed(data))
+    assert [(problem.kind, problem.offset) for problem in store.problems()] == [(ProblemKind.TOO_LARGE, 0)]
+    assert (store.summary().torn, store.summary().spans) == (0, 1)
+
+
+def test_columns_are_buffers() -> None:
+    """The columns are buffers, some 70 bytes a span, and of one length."""
+    store = store_of(*(Builder().span(span=number) for number in range(1, 50)))
+    columns = [getattr(store.spans, name) for name in store.spans.__slots__]
+    assert {len(memoryview(column)) for column in columns} == {49}
+    assert sum(column.itemsize for column in columns) <= 80

@@ -18,6 +18,7 @@ from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
 from spanview.model.problems import NO_WARNINGS, Summary, Warnings
 from spanview.model.span import STATUS_NAMES, Resource, Source, Span, Status
 from spanview.model.times import NO_TIME
+from spanview.telemetry import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,13 +163,15 @@ class Store:
     def summary(self) -> Summary:
         """Count everything; stitches every trace, because only then the missing parents are known."""
         tallies, table = self.tallies, self.trace_table
+        with stage("stitch"):
+            missing = sum(len(self.tree(trace).missing) for trace in range(len(table)))
         return Summary(
             files=tallies.files,
             bytes=tallies.bytes,
             spans=len(self.spans),
             traces=sum(1 for trace in range(len(table)) if table.trace_id(trace)),
             roots=sum(table.root_count),
-            missing_parents=sum(len(self.tree(trace).missing) for trace in range(len(table))),
+            missing_parents=missing,
             duplicates=tallies.duplicates,
             torn=tallies.torn,
             skipped=tallies.skipped,

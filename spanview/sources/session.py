@@ -17,6 +17,7 @@ from spanview.formats.framing import DEFAULT_CAP
 from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover
 from spanview.sources.tail import BLOCK, FileTail
+from spanview.telemetry import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,7 +114,8 @@ class Session:
         Raises:
             NoSuchPathError: A PATH doesn't exist, and nobody waits for it.
         """
-        listing = discover(self._paths)
+        with stage("scan"):
+            listing = discover(self._paths)
         if listing.missing and not self.options.follow:
             # A line end in a PATH, or nothing at all, is hard to see.
             missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
@@ -127,9 +129,10 @@ class Session:
         with _without_collector():
             for found in files:
                 tail = self._take_up(found)
-                for count in self._drain(tail) if tail else ():
-                    done += count
-                    yield Progress(done, total)
+                with stage("read and decode"):
+                    for count in self._drain(tail) if tail else ():
+                        done += count
+                        yield Progress(done, total)
                 if tail is not None and not self.options.follow:
                     self._finish(tail)
             if STANDARD_INPUT in self._paths and self._standard_input is not None:

@@ -27,6 +27,7 @@ _FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
 _TAKES_VALUE: Final = frozenset(
     ("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on", "--max-span-size")
 )
+_TAKES_QUERY: Final = frozenset(("-q", "-fq", "--query", "--fail-on"))
 USAGE_ERROR: Final = 2
 _INTERRUPTED: Final = 130
 
@@ -142,11 +143,25 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
     return None, words
 
 
+def _joined(words: list[str]) -> list[str]:
+    """Join queries to their options: `-q -status=OK` is no option `-s`, though argparse would take it for one."""
+    joined: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return joined + words[at:]
+        option = words[at - 1] if at else ""
+        if joined and joined[-1] == option and option in _TAKES_QUERY:
+            joined[-1] = f"{option}={word}" if option.startswith("--") else option + word
+        else:
+            joined.append(word)
+    return joined
+
+
 def _options(command: str, words: list[str]) -> Options:
     from spanview.commands.options import Options, parse_size
 
     parser = _parser(command)
-    given = parser.parse_intermixed_args(words)
+    given = parser.parse_intermixed_args(_joined(words))
     try:
         cap = parse_size(given.max_span_size)
     except ValueError:

@@ -1,0 +1,561 @@
+"""The command line from outside: a call, its exit status, and the one line that says what to mend.
+
+status    means
+------    -----
+0         all well, also without a span and with a file that can't be read
+1         `check` found something, or `--fail-on` matched
+2         the call can't be carried out
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import sys
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import pytest
+
+from builders import Builder, file_of
+from programs import SPANVIEW, Outcome, spanview
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
+COMMANDS: Final = ("view", "tree", "spans", "export", "stats", "check")
+NOT_BUILT: Final = ("diff", "push", "receive", "collect")
+WITHOUT_DEFAULTS: Final = (
+    sys.executable,
+    "-c",
+    """if True:
+        import sys
+        from spanview.cli import main
+        from spanview.sources import places
+        places.RAY_SPANS = sys.argv.pop(1)
+        sys.exit(main())
+    """,
+)
+"""spanview with another folder, the first word, in the place of /tmp/spans."""
+HOSTILE: Final = (
+    "\x1b[31mred\x1b]0;title\x07\x1b]52;c;aGVsbG8=\x07\x1b_apc\x1b\\\x9b31m\x9dosc\x9c"
+    "\0\b\r\n\t\v\f\x7f\x85\u202eetfel\u2066\u200b\u200f\u2028\u2029\ufeff\ud800[@click=app.quit]quit[/]"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with one file of two traces, which tests run in."""
+    build = Builder()
+    documents = [*build.draw("alpha 0-10\n  beta 2-5", trace=1), build.span("gamma", trace=2, status="ERROR")]
+    (tmp_path / "1.json").write_bytes(file_of(documents))
+    return tmp_path
+
+
+def refuse_constant(text: str) -> NoReturn:
+    """Fail on NaN and infinities, which are no JSON."""
+    raise AssertionError(f"{text} is no JSON")
+
+
+def strictly(text: str | bytes) -> Any:
+    """Return what JSON says; what only Python's decoder would take fails."""
+    return json.loads(text.decode() if isinstance(text, bytes) else text, parse_constant=refuse_constant)
+
+
+def is_one_line(outcome: Outcome) -> bool:
+    """Tell whether standard error is one line from spanview."""
+    return len(outcome.lines) == 1 and outcome.lines[0].startswith("spanview: ")
+
+
+# -- what can't be carried out -----------------------------------------------------------------------------------------
+
+REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
+    # the call, what its one line says
+    (["nowhere"], ["nowhere", "--follow"]),
+    (["tree", "nowhere"], ["nowhere", "--follow"]),
+    (["tree", "1.json", "nowhere"], ["nowhere", "--follow"]),
+    (["tree", "no*where"], ["no*where", "--follow"]),
+    (["tree", ""], ["''"]),
+    (["tree", "two\nlines \x1b[31m"], ["'two\\nlines \\x1b[31m'"]),
+    (["check", "1.json/below"], ["1.json/below"]),
+    (["--follow", "spans", "-q", "depth>1", "1.json"], ["depth"]),
+    (["tree", "-q", "name=", "1.json"], ["character 6"]),
+    (["spans", "-q", "duration>soon", "1.json"], ["duration"]),
+    (["check", "--fail-on", "name=", "1.json"], ["character 6"]),
+    (["tree", "--since", "someday", "1.json"], ["'someday'", "10m", "last"]),
+    (["tree", "--trace", "f", "1.json"], ["begins with f"]),
+    (["tree", "--trace", "0", "1.json"], ["2 traces", f"{1:032x}, {2:032x}"]),
+    (["spans", "--trace", "0", "1.json"], ["2 traces", f"{1:032x}, {2:032x}"]),
+    (["export", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
+    (["tree", "-f", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
+    (["stats", "--by", "weather", "1.json"], ["'weather'", "name, service, kind"]),
+    (["diff", "a", "b"], ["diff isn't built yet", "--help"]),
+    (["push"], ["push isn't built yet"]),
+    (["receive", "--help"], ["receive isn't built yet"]),
+    (["--follow", "collect"], ["collect isn't built yet"]),
+    (["export", "--format", "otlp", "1.json"], ["otlp isn't built yet", "trace-tree and jsonl"]),
+    (["export", "--format", "html", "1.json"], ["html isn't built yet"]),
+    (["export", "--format", "yaml", "1.json"], ["yaml is no format"]),
+    (["export", "-o", "1.json", "1.json"], ["1.json", "--force"]),
+    (["export", "-o", "no/where.json", "1.json"], ["no/where.json", "folder"]),
+    (["export", "-o", ".", "--force", "1.json"], ["folder"]),
+    (["export", "-f", "1.json"], ["-f", "spanview export --help"]),
+    (["check", "-q", "a", "1.json"], ["-q", "spanview check --help"]),
+    (["tree", "--json", "1.json"], ["--json", "spanview tree --help"]),
+    (["tree", "--fol", "1.json"], ["--fol"]),
+    (["tree", "--odd\n\x1b[31m", "1.json"], ["--odd␊␛[31m"]),
+    (["tree", "--query"], ["--query"]),
+    (["tree", "--max-span-size", "0", "1.json"], ["16MiB"]),
+    (["tree", "--max-span-size", "big", "1.json"], ["16MiB"]),
+)
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+def test_mistakes_are_answered_in_one_line(folder: Path, words: Sequence[str], said: Sequence[str]) -> None:
+    """A call that can't be carried out ends with status 2, prints nothing, and says in one line what is wrong."""
+    done = spanview(*words, folder=folder)
+    assert (done.status, done.output) == (2, b"")
+    assert is_one_line(done), done.notices
+    assert [text for text in said if text not in done.notices] == []
+
+
+@pytest.mark.parametrize("command", [(), ("tree",), ("check", "--json")])
+def test_nothing_in_the_default_places(tmp_path: Path, command: Sequence[str]) -> None:
+    """Without PATHs and without spans it says where it looked and how to turn tracing on."""
+    done = spanview(tmp_path / "spans", *command, program=WITHOUT_DEFAULTS, environment={"RAY_TMPDIR": str(tmp_path)})
+    assert (done.status, done.output) == (2, b"")
+    assert f"{tmp_path}/spans and {tmp_path}/ray/session_latest/logs/serve/spans" in done.lines[0]
+    assert "setup_local_tmp_tracing:setup_tracing" in done.notices
+    assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=" in done.notices
+
+
+@pytest.mark.parametrize("place", ["spans", "ray/session_latest/logs/serve/spans"])
+def test_default_places_are_read(tmp_path: Path, place: str) -> None:
+    """Without PATHs the places that Ray and Ray Serve write to are read, also if only one of them is there."""
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "1.json").write_bytes(file_of([Builder().span("found")]))
+    done = spanview(tmp_path / "spans", program=WITHOUT_DEFAULTS, environment={"RAY_TMPDIR": str(tmp_path)})
+    assert (done.status, done.notices) == (0, "")
+    assert "found" in done.text
+
+
+# -- what is odd, but no reason to stop --------------------------------------------------------------------------------
+
+
+def test_folder_without_spans_is_no_error(tmp_path: Path) -> None:
+    """An empty folder, an empty file, a binary file and foreign text end with status 0 and one notice each."""
+    for name, data, said in (
+        ("nothing", None, "no files"),
+        ("empty", b"", "1 empty file"),
+        ("binary", bytes(range(256)) * 100, "1 file with something else"),
+        ("text", b"not a span\n", "1 file with something else"),
+        ("other", b'{"a": 1}\n', "1 file with something else"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        if data is not None:
+            (folder / "file").write_bytes(data)
+        for command in COMMANDS:
+            done = spanview(command, folder)
+            assert done.status == 0, (name, command)
+            assert is_one_line(done), (name, command, done.notices)
+            assert "no spans" in done.notices
+            assert said in done.notices
+
+
+def test_binary_and_empty_files_beside_spans_are_passed_over(folder: Path) -> None:
+    """What is no span beside spans is no reason for a notice; `check` names the file."""
+    (folder / "binary").write_bytes(bytes(range(1, 256)) * 1000)
+    (folder / "empty").write_bytes(b"")
+    done = spanview("spans", folder)
+    assert (done.status, len(done.text.splitlines())) == (0, 3)
+    report = strictly(spanview("check", "--json", folder).output)
+    assert report["summary"]["files"] == 3
+    assert [problem["file"] for problem in report["problems"] if problem["kind"] == "no_spans"] == [f"{folder}/binary"]
+
+
+def unreadable(folder: Path) -> str:
+    """Return a PATH whose reading fails, for root too where there is one."""
+    if os.geteuid():
+        path = folder / "secret.json"
+        path.write_bytes(b"{}")
+        path.chmod(0)
+        return str(path)
+    if not os.path.exists("/proc/self/mem"):
+        pytest.skip("root reads everything here, so there is no file that can't be read")
+    return "/proc/self/mem"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unreadable_file_stops_nothing(folder: Path, command: str) -> None:
+    """A file that can't be read is told in one line, and the others are read; for `check` it is a problem."""
+    path = unreadable(folder)
+    done = spanview(command, folder / "1.json", path)
+    assert done.status == (1 if command == "check" else 0)
+    # In the report of `check` it stands on standard output.
+    assert f"{path}: can't be read: " in (done.text.replace(" @ 0", "") if command == "check" else done.notices)
+    assert done.output.count(b"alpha") == (0 if command == "check" else 1)
+
+
+@pytest.mark.parametrize("make", [lambda path: os.symlink("1.json", path), os.mkfifo], ids=["symbolic link", "FIFO"])
+def test_odd_entries_are_refused(folder: Path, make: Callable[[Path], None]) -> None:
+    """What is no regular file is refused with one notice, nothing waits for it, and the files are read."""
+    make(folder / "odd.json")
+    done = spanview("spans", folder)
+    assert (done.status, len(done.text.splitlines())) == (0, 3)
+    assert is_one_line(done)
+    assert "odd.json: " in done.notices
+
+
+def test_torn_records_are_counted(folder: Path) -> None:
+    """A torn record is told in one line, and where it stands by `check`, which ends with status 1."""
+    with (folder / "1.json").open("ab") as file:
+        offset = file.tell()
+        file.write(b'{"name": "torn", "context": {')
+    done = spanview("tree", folder)
+    assert (done.status, is_one_line(done)) == (0, True)
+    assert "1 torn record" in done.notices
+    checked = spanview("check", "--json", folder)
+    (problem,) = strictly(checked.output)["problems"]
+    assert checked.status == 1
+    assert (problem["kind"], problem["offset"], problem["severity"]) == ("torn", offset, "warning")
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("status=ERROR", 1), ("name=nothing", 0), ("duration>0ms", 1), ("-name~.", 0), ("-beta", 1)]
+)
+def test_check_fails_on_what_is_asked_for(folder: Path, query: str, status: int) -> None:
+    """`check --fail-on` ends with status 1 where a span matches, else with 0."""
+    assert spanview("check", "--fail-on", query, folder).status == status
+    assert spanview("check", f"--fail-on={query}", "--json", folder).status == status
+
+
+# -- ways to say the same ----------------------------------------------------------------------------------------------
+
+
+def test_options_stand_anywhere(folder: Path) -> None:
+    """Options come before and after the command and the PATHs, in one word or two, and mean the same."""
+    expected = spanview("tree", "--trace", f"{1:032x}", "-q", "beta", "1.json", folder=folder)
+    assert "alpha" in expected.text
+    for words in (
+        ["--trace", f"{1:032x}", "-q", "beta", "tree", "1.json"],
+        ["tree", "1.json", "-q", "beta", "--trace", f"{1:032x}"],
+        ["-qbeta", "tree", f"--trace={1:032x}", "1.json"],
+        ["--query", "beta", "tree", "1.json", "--trace", f"0x{1:032X}"],
+        ["tree", "--no-cache", "--max-span-size", "1MiB", "-q", "beta", "--trace", f"{1:032x}", "--", "1.json"],
+        ["view", "-q", "beta", "--trace", f"{1:032x}", "1.json"],
+        ["-q", "beta", "1.json", "--trace", f"{1:032x}"],
+    ):
+        assert spanview(*words, folder=folder) == expected, words
+
+
+def test_values_are_not_taken_for_commands(folder: Path) -> None:
+    """A command's name behind an option that takes a value is that value."""
+    assert spanview("-q", "tree", "spans", "1.json", folder=folder).output == b""
+    assert spanview("spans", "-q", "alpha", "1.json", folder=folder).text.count("\n") == 1
+
+
+def test_queries_may_begin_with_a_minus(folder: Path) -> None:
+    """A term that is excluded is no option, behind whichever option the query stands."""
+    expected = spanview("spans", "--query=-beta", "1.json", folder=folder)
+    assert [json.loads(line)["name"] for line in expected.text.splitlines()] == ["alpha", "gamma"]
+    for words in (
+        ["-q", "-beta", "spans", "1.json"],
+        ["spans", "1.json", "--query", "-beta"],
+        ["spans", "-q-beta", "1.json"],
+    ):
+        assert spanview(*words, folder=folder) == expected, words
+
+
+def test_paths_spelled_like_commands(folder: Path) -> None:
+    """A folder that is called like a command is given as ./tree, or behind a command."""
+    (folder / "tree").mkdir()
+    (folder / "1.json").rename(folder / "tree" / "1.json")
+    outcomes = [
+        spanview(*words, folder=folder)
+        for words in (["./tree"], ["tree", "tree"], ["tree", "./tree"], ["--", "tree"], ["view", "tree"])
+    ]
+    assert all(outcome.status == 0 and "alpha" in outcome.text for outcome in outcomes)
+    assert len({outcome.output for outcome in outcomes}) == 1
+
+
+def test_paths_of_all_kinds_give_the_same_spans(folder: Path) -> None:
+    """A file, a folder, globs, standard input and a given symbolic link have the same spans."""
+    (folder / "deep").mkdir()
+    (folder / "1.json").rename(folder / "deep" / "1.json")
+    (folder / "link").symlink_to("deep")
+    data = (folder / "deep" / "1.json").read_bytes()
+    outcomes = [
+        spanview("tree", path, folder=folder, given=given)
+        for path, given in (
+            ("deep/1.json", b""),
+            ("deep", b""),
+            (str(folder), b""),
+            ("deep/*.json", b""),
+            ("**/*.json", b""),
+            ("link", b""),
+            ("link/1.json", b""),
+            ("-", data),
+        )
+    ]
+    assert {outcome.status for outcome in outcomes} == {0}
+    assert {outcome.output for outcome in outcomes} == {outcomes[0].output}
+    assert "alpha" in outcomes[0].text
+
+
+def test_names_with_the_signs_of_globs_are_files_first(folder: Path) -> None:
+    """A file whose name looks like a glob is read under that name."""
+    (folder / "1.json").rename(folder / "[1].json")
+    assert "alpha" in spanview("tree", "[1].json", folder=folder).text
+
+
+def test_standard_input_gives_every_detail(folder: Path) -> None:
+    """What is piped in is exported like the file, but for the name of the source."""
+    data = (folder / "1.json").read_bytes()
+    for command in ("export", "spans"):
+        piped = spanview(command, "-", given=data)
+        assert piped.output.replace(b'"file":"-"', b'"file":"1.json"') == (
+            spanview(command, "1.json", folder=folder).output
+        )
+
+
+def test_without_a_terminal_the_viewer_prints_trees(folder: Path) -> None:
+    """Bare `spanview PATH` in a pipe prints what `spanview tree PATH` prints."""
+    assert spanview("1.json", folder=folder) == spanview("tree", "1.json", folder=folder)
+
+
+def test_script_and_module_are_the_same(folder: Path) -> None:
+    """`spanview` and `python -m spanview` print the same."""
+    script = Path(sys.executable).with_name("spanview")
+    for words in (["--version"], ["--help"], ["tree", "1.json"], ["nowhere"]):
+        assert spanview(*words, folder=folder, program=[str(script)]) == spanview(*words, folder=folder)
+
+
+# -- what it says of itself --------------------------------------------------------------------------------------------
+
+
+def test_version() -> None:
+    """`--version` prints name and version, with a command too."""
+    import spanview as package
+
+    for words in (["--version"], ["tree", "--version"]):
+        done = spanview(*words)
+        assert (done.status, done.text, done.notices) == (0, f"spanview {package.__version__}\n", "")
+
+
+def test_help_lists_what_is_built() -> None:
+    """`--help` lists the commands and options that there are, and no others."""
+    done = spanview("--help")
+    assert (done.status, done.notices) == (0, "")
+    assert spanview("-h") == done
+    assert [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()] == [
+        *COMMANDS
+    ]
+    assert not any(name in done.text for name in ("--web", "--ray", "--svg", *NOT_BUILT))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command: str) -> None:
+    """`spanview COMMAND --help` says what the command takes."""
+    done = spanview(command, "--help")
+    assert (done.status, done.notices) == (0, "")
+    assert done.text.startswith(f"usage: spanview {command} ")
+    taken = {
+        option for option in ("--follow", "--query", "--since", "--trace", "--output", "--json") if option in done.text
+    }
+    expected = {
+        "view": {"--follow", "--query", "--since", "--trace"},
+        "tree": {"--follow", "--query", "--since", "--trace"},
+        "spans": {"--follow", "--query", "--since", "--trace"},
+        "export": {"--query", "--since", "--trace", "--output"},
+        "stats": {"--query", "--since", "--json"},
+        "check": {"--json"},
+    }
+    assert taken == expected[command]
+    assert "--no-cache" in done.text
+
+
+# -- output ------------------------------------------------------------------------------------------------------------
+
+
+def test_export_overwrites_only_when_told(folder: Path) -> None:
+    """`-o` writes a new file whole; one that is there stays as it was without --force."""
+    target = folder / "out"
+    words = ("export", "1.json", "-o", "out")
+    assert spanview(*words, folder=folder) == Outcome(0, b"", "")
+    written = target.read_bytes()
+    assert written == spanview("export", "1.json", folder=folder).output
+    target.write_bytes(b"precious")
+    assert spanview(*words, folder=folder).status == 2
+    assert target.read_bytes() == b"precious"
+    assert spanview(*words, "--force", folder=folder).status == 0
+    assert target.read_bytes() == written
+    assert sorted(os.listdir(folder)) == ["1.json", "out"]
+
+
+@pytest.mark.parametrize(
+    "words", [("tree",), ("spans",), ("export",), ("export", "--format", "jsonl"), ("stats", "--json"), ("check",)]
+)
+def test_same_input_gives_the_same_bytes(words: Sequence[str]) -> None:
+    """Two runs print the same, however the interpreter shuffles its sets."""
+    one, other = (
+        spanview(*words, "fixtures/made", folder=FIXTURES.parent, environment={"PYTHONHASHSEED": seed})
+        for seed in ("1", "2")
+    )
+    assert one == other
+    assert one.output
+
+
+def test_output_is_strict_json(folder: Path) -> None:
+    """Whatever a span holds, what is printed as JSON is JSON, as UTF-8 and with exact integers."""
+    odd = {"nan": float("nan"), "endless": [float("inf"), -float("inf")], "big": 2**70, "lone": "\ud800", "nul": "\0"}
+    (folder / "odd.json").write_bytes(file_of([Builder().span("odd", trace=3, attributes=odd)]))
+    paths = [folder, FIXTURES / "made"]
+    documents = [
+        strictly(spanview("export", *paths).output),
+        *map(strictly, spanview("spans", *paths).output.splitlines()),
+        *map(strictly, spanview("export", "--format", "jsonl", *paths).output.splitlines()),
+        strictly(spanview("stats", "--json", *paths).output),
+        strictly(spanview("check", "--json", *paths).output),
+    ]
+    found = [document["attributes"] for document in documents if document.get("name") == "odd"]
+    expected = {"nan": "NaN", "endless": ["Infinity", "-Infinity"], "big": 2**70, "lone": "\ufffd", "nul": "\0"}
+    assert found == [expected, expected]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
+@pytest.mark.parametrize("words", [("--help",), *((command, "1.json") for command in COMMANDS)])
+def test_full_disk_is_told(folder: Path, words: Sequence[str]) -> None:
+    """Output that can't be written is told in one line, with status 2."""
+    program = ("sh", "-c", f'exec "{sys.executable}" -m spanview "$@" > /dev/full', "sh")
+    done = spanview(*words, folder=folder, program=program)
+    assert done.status == 2
+    assert is_one_line(done)
+    assert "standard output" in done.notices
+
+
+@pytest.mark.parametrize("words", [("--help",), ("tree", "--help"), *((command, "1.json") for command in COMMANDS)])
+def test_reader_that_is_gone_is_no_error(folder: Path, words: Sequence[str]) -> None:
+    """Output that nobody reads ends the program with status 0 and without a word."""
+    # `exec` lets the shell wait for spanview itself; the reader ends at once.
+    script = f'set -o pipefail; "{sys.executable}" -m spanview "$@" | true'
+    assert spanview(*words, folder=folder, program=("bash", "-c", script, "bash")) == Outcome(0, b"", "")
+
+
+def test_closed_streams_are_told(folder: Path) -> None:
+    """Without standard output or standard input there is one line, and without standard error there is none."""
+    run = f'exec "{sys.executable}" -m spanview "$@"'
+    no_output = spanview("tree", "1.json", folder=folder, program=("sh", "-c", f"{run} >&-", "sh"))
+    assert (no_output.status, is_one_line(no_output)) == (2, True)
+    no_input = spanview("tree", "-", folder=folder, program=("sh", "-c", f"{run} <&-", "sh"))
+    assert (no_input.status, is_one_line(no_input)) == (2, True)
+    assert spanview("tree", "nowhere", folder=folder, program=("sh", "-c", f"{run} 2>&-", "sh")) == Outcome(2, b"", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_narrow_terminals_get_stand_ins(folder: Path, command: str) -> None:
+    """Where the terminal's encoding lacks a character, a question mark stands for it."""
+    done = spanview(command, "1.json", folder=folder, environment={"PYTHONIOENCODING": "ascii"})
+    assert done.status == 0
+    assert done.output.isascii()
+
+
+# -- hostile strings ---------------------------------------------------------------------------------------------------
+
+
+def hostile_files(folder: Path, text: str) -> Path:
+    """Write a folder in which every field of a span, and names of files, are made of a text."""
+    folder.mkdir()
+    build = Builder()
+    event = {"name": text, "timestamp": None, "attributes": {text: text, "exception.stacktrace": text}}
+    link = {
+        "context": {"trace_id": f"0x{9:032x}", "span_id": f"0x{9:016x}", "trace_state": text},
+        "attributes": {text: text},
+    }
+    odd: list[tuple[int, int | None, dict[str, Any]]] = [
+        (1, None, {}),
+        (2, 1, {}),
+        (3, 77, {"kind": text}),
+        (4, 1, {"end_time": text}),
+    ]
+    documents = [
+        build.span(
+            text,
+            span=number,
+            parent=parent,
+            status="ERROR",
+            description=text,
+            service=text,
+            attributes={text: text, "nested": {text: [text]}},
+            resource={text: text},
+            events=[event],
+            links=[link],
+            **fields,
+        )
+        for number, parent, fields in odd
+    ]
+    name = text.replace("\0", "").replace("/", "").encode("utf-8", "surrogateescape" if "\udc80" in text else "replace")
+    torn = json.dumps(build.span(text)).encode()[:-20]
+    (folder / "spans.json").write_bytes(file_of(documents))
+    with open(os.path.join(os.fsencode(folder), b"torn " + name), "wb") as file:
+        file.write(torn)
+    os.symlink("spans.json", os.path.join(os.fsencode(folder), b"link " + name))
+    return folder
+
+
+def raw(text: str) -> set[str]:
+    """Return the characters of a text that a terminal acts on or that hide, but for ends of lines."""
+    return {each for each in text if each != "\n" and unicodedata.category(each) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
+
+
+@pytest.mark.parametrize("command", ["tree", "stats", "check", "view"])
+def test_hostile_strings_are_shown_not_obeyed(tmp_path: Path, command: str) -> None:
+    """No control, bidi or invisible character of a span or file name is printed, and one line stays one line."""
+    done = spanview(command, hostile_files(tmp_path / "hostile", HOSTILE))
+    harmless = spanview(command, hostile_files(tmp_path / "harmless", "text"))
+    assert raw(done.text) == raw(done.notices) == set()
+    assert done.text.count("\n") == harmless.text.count("\n")
+    assert done.notices.count("\n") == harmless.notices.count("\n") > 0 or command == "check"
+    assert done.status == harmless.status
+    if command == "tree":
+        assert "␛[31mred" in done.text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("tree",), ("stats",), ("check",), ("spans",), ("export",), ("stats", "--json"), ("check", "--json")],
+    ids=" ".join,
+)
+def test_hostile_strings_reach_no_terminal(tmp_path: Path, words: Sequence[str]) -> None:
+    """At a real terminal, JSON too escapes what a terminal acts on, and stays the same JSON."""
+    folder = hostile_files(tmp_path / "hostile", HOSTILE)
+    shown = at_terminal([*SPANVIEW, *words, str(folder)])
+    assert raw(shown) == set()
+    if words[0] in {"spans", "export"} or "--json" in words:
+        piped = spanview(*words, folder).text
+        documents = [text.strip().split("\n") if words == ("spans",) else [text] for text in (shown, piped)]
+        assert list(map(strictly, documents[0])) == list(map(strictly, documents[1]))
+
+
+def at_terminal(words: Sequence[str]) -> str:
+    """Run a program whose standard output is a terminal, and return what it wrote there."""
+    child, terminal = pty.fork()
+    if not child:  # pragma: no cover - the other process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.execv(words[0], list(words))  # noqa: S606 - no shell is wanted
+    parts = []
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            # Linux says so when the other side is closed.
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(terminal)
+    os.waitpid(child, 0)
+    return b"".join(parts).decode().replace("\r\n", "\n")

@@ -6,6 +6,9 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, cast
 
+from textual import events
+from textual.keys import _character_to_key
+
 from builders import MemoryReader, file_of
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
@@ -23,6 +26,18 @@ if TYPE_CHECKING:
     from spanview.sources.session import Session
 
 DEADLINE_S: Final = 20.0
+CHARACTERS: Final = {
+    "space": " ",
+    "slash": "/",
+    "question_mark": "?",
+    "plus": "+",
+    "minus": "-",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+}
+"""Keys that Textual names with a word, and what they type."""
 USUAL: Final = (120, 40)
 """Cells across and down."""
 
@@ -76,6 +91,10 @@ class Look:
         """What is shown."""
         return self.app.screen
 
+    def is_on(self, kind: type[Screen[None]]) -> bool:
+        """Tell whether a screen of this kind is shown."""
+        return isinstance(self.app.screen, kind)
+
     @property
     def lines(self) -> list[str]:
         """The text on the screen, line by line."""
@@ -101,16 +120,28 @@ class Look:
         return next(number for number, line in enumerate(self.lines) if text in line)
 
     async def press(self, *keys: str) -> None:
-        """Press keys, each as Textual names it, and let them act."""
-        await self.pilot.press(*keys)
+        """Press keys, each as Textual names it, and let them act one after the other."""
+        for key in keys:
+            self._send(key)
+            # Again for what the first round's messages have brought about: a new screen, or another focus.
+            for _ in range(4):
+                await self.pilot._wait_for_screen()
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        """Type a text, a character at a time."""
-        names = {" ": "space", "=": "equals_sign", "<": "less_than_sign", ">": "greater_than_sign", "/": "slash"}
+        """Type a text as fast as can be."""
         for character in text:
-            await self.pilot.press(names.get(character, character))
+            self._send(character)
         await self.pilot.pause()
+
+    def _send(self, key: str) -> None:
+        """Put one key into the queue, as a terminal does."""
+        name = _character_to_key(key) if len(key) == 1 else key
+        character = key if len(key) == 1 else CHARACTERS.get(key)
+        event = events.Key(name, character)
+        event.set_sender(self.app)
+        assert self.app._driver is not None
+        self.app._driver.send_message(event)
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Wait until something is so; fail when it takes too long."""

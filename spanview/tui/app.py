@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.message import Message
 
@@ -13,12 +14,16 @@ from spanview.display.sanitise import sanitise
 from spanview.index.table import NO_ROW
 from spanview.tui.base_screen import BaseScreen
 from spanview.tui.feed import Feed, FeedState
+from spanview.tui.keys import keys_on
+from spanview.tui.paint import HARMLESS
 from spanview.tui.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from textual.binding import BindingType
+    from textual.filter import LineFilter
+    from textual.screen import Screen
 
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
@@ -161,6 +166,18 @@ class SpanviewApp(App[None]):
 
         self.push_screen(TraceScreen(self._store, trace, at_error=at_error))
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Let nothing through that a terminal would act on, wherever it comes from: pasted text, too."""
+        return [*super().get_line_filters(), HARMLESS]
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
+        """Offer what the keys of the screen do, then what Textual offers."""
+        if isinstance(screen, BaseScreen):
+            for key in keys_on(screen.ON):
+                if key.action != "app.command_palette":
+                    yield SystemCommand(key.text, key.shown, partial(screen.run_action, key.action))
+        yield from super().get_system_commands(screen)
+
     def toggle_pause(self) -> None:
         """Hold what is shown still, or go on."""
         self.paused = not self.paused
@@ -184,8 +201,8 @@ class SpanviewApp(App[None]):
         """Put a text on the terminal's clipboard (OSC 52).
 
         Args:
-            text: Any text; it is encoded on its way.
+            text: Any text; it is encoded on its way, and what is no valid Unicode in it becomes a question mark.
             what: What it is, in words.
         """
-        self.copy_to_clipboard(text)
+        self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")

@@ -80,8 +80,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def line_width(self) -> int:
-        """Cells of a line; the scrollbar's place stays free while there is none, so that nothing moves when it comes."""
-        return max(0, self.content_size.width - self.scrollbar_size_vertical)
+        """Cells of a line; the scrollbar's place stays free without one, so that nothing moves when it comes."""
+        return max(0, self.content_size.width - self.styles.scrollbar_size_vertical)
 
     def paint_style(self, name: str) -> Style:
         """Return the style of a component class, without a background, so that the cursor's shows through."""

@@ -7,17 +7,41 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.filter import LineFilter
 
 from spanview.display.sanitise import sanitise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.color import Color
+
 PALETTE: Final = tuple(
     Style(color=color)
     for color in ("#4e9fdd", "#5fb36a", "#d9a441", "#b07ad6", "#3fb5b5", "#d9805f", "#8fa63c", "#7f8fd9", "#d67ab0")
 )
 """Colours for services and processes that can be told apart on light and dark; none is the red of errors."""
+
+
+class _Harmless(LineFilter):
+    """The last guard before the terminal: what can't be printed is left out, and no cell is added or lost.
+
+    Data never comes here unsanitised; what is pasted into a prompt, Textual's own included, does.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - as filters are called
+        """Return the segments of a line without what a terminal would act on."""
+        return [
+            segment if segment.text.isprintable() else Segment(_printable(segment.text), segment.style)
+            for segment in segments
+        ]
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else " " * cell_len(each) for each in text)
+
+
+HARMLESS: Final = _Harmless()
 
 
 def data_text(text: str, width: int) -> str:

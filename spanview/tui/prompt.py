@@ -57,13 +57,14 @@ class Prompt(Horizontal):
         """Drop the text and hide."""
         with self.prevent(Input.Changed):
             self.query_one(Input).value = ""
+        self.say("")
         self.display = False
 
     def say(self, result: str, *, is_mistake: bool = False) -> None:
         """Show what came of it, or what is wrong with it."""
         label = self.query_one(".result", Label)
         label.set_class(is_mistake, "mistake")
-        label.update(Content(sanitise(result, 160) + " "))
+        label.update(Content(sanitise(result, 160) + " " if result else ""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what is typed so far."""

@@ -122,9 +122,10 @@ class TraceScreen(BaseScreen):
 
     # -- details -----------------------------------------------------------------------------------------------------
 
-    def on_line_list_moved(self) -> None:
+    def on_line_list_moved(self, event: Waterfall.Moved) -> None:
         """Let the details follow."""
-        self._look_later()
+        if event.sender is self.rows:
+            self._look_later()
 
     def _look_later(self) -> None:
         self._look_timer.stop()
@@ -229,6 +230,7 @@ class TraceScreen(BaseScreen):
         if event.done:
             self.rows.focus()
         if query.is_empty:
+            prompt.say("")
             self.rows.matched = set()
             if event.done:
                 prompt.clear()

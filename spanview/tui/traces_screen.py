@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.display.sanitise import sanitise
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
 from spanview.tui.base_screen import BaseScreen, bindings_of
@@ -127,7 +128,7 @@ class TracesScreen(BaseScreen):
                 lines = ["no trace matches"]
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
-            nothing.update(Content("\n".join(lines)))
+            nothing.update(Content("\n".join(map(sanitise, lines))))
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more."""
@@ -146,8 +147,9 @@ class TracesScreen(BaseScreen):
         self.query_one(Prompt).open()
 
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Filter as it is typed."""
-        self._filter(event.text)
+        """Filter as it is typed; Enter doesn't begin anew what is filtered already."""
+        if event.text != self._query:
+            self._filter(event.text)
         if event.done:
             self.rows.focus()
             if not event.text.strip():
@@ -157,7 +159,7 @@ class TracesScreen(BaseScreen):
         from spanview.analysis.query import parse_query
         from spanview.tui.matching import TraceMatcher
 
-        prompt = self.query_one(Prompt)
+        prompt, self._query = self.query_one(Prompt), text
         try:
             query = parse_query(text)
         except QueryError as error:
@@ -166,6 +168,7 @@ class TracesScreen(BaseScreen):
         if self._matcher is not None:
             self._matcher.cancel()
             self._matcher = None
+        prompt.say("")
         self._model.matching = None if query.is_empty else set()
         if not query.is_empty:
             self._matcher = TraceMatcher(self._store, query, self._matched)

@@ -70,7 +70,7 @@ def times(waterfall: Waterfall) -> list[str]:
 
 async def drawn(*documents: Document, keys: tuple[str, ...] = ()) -> list[str]:
     """Return the time side of the rows of a trace on a screen whose time side has 40 cells."""
-    async with looking_at(*documents, size=(90, 24)) as look:
+    async with looking_at(*documents, size=(91, 24)) as look:
         await look.press("enter", *keys)
         waterfall = look.screen.query_one(Waterfall)
         cells = Split.of(waterfall.line_width).time
@@ -120,7 +120,7 @@ async def test_out_of_sight() -> None:
 async def test_light_where_children_run() -> None:
     """The part of a bar in which children run is dim, the span's own part isn't."""
     documents = Builder().draw("a 0-400\n  b 100-200")
-    async with looking_at(*documents, size=(90, 24)) as look:
+    async with looking_at(*documents, size=(91, 24)) as look:
         await look.press("enter")
         waterfall = look.screen.query_one(Waterfall)
         segments = waterfall.segments_of(0, waterfall.line_width)

@@ -1,0 +1,378 @@
+"""The first screen, walked by keys and mouse: order, groups, filter, and the ways out.
+
+in the store     start    duration   errors
+slow                0 µs     900 µs
+batch              10 µs      20 µs
+batch              20 µs      30 µs   1
+quick              30 µs       5 µs
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import Builder, Document
+from spanview.display.sanitise import sanitise
+from spanview.tui.app import Opening
+from spanview.tui.help_screen import HelpScreen
+from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.waterfall import Waterfall
+from viewers import Look, looking_at
+
+
+def documents() -> list[Document]:
+    """Return the spans of the drawing."""
+    builder = Builder()
+    return [
+        builder.span("slow", trace=1, start=0, duration=900),
+        builder.span("batch", trace=2, start=10, duration=20),
+        builder.span("batch", trace=3, span=3, start=20, duration=30),
+        builder.span("quick", trace=4, start=30, duration=5),
+        builder.span("bad step", trace=3, span=5, parent=3, start=21, duration=1, status="ERROR"),
+    ]
+
+
+def roots(look: Look) -> list[str]:
+    """Return the root names of the rows on the screen, from the top."""
+    names = ("slow", "batch", "quick")
+    lists = look.screen.query_one(TraceList).region
+    rows = look.lines[lists.y : lists.bottom]
+    return [name for row in rows for name in names if f" {name} " in row]
+
+
+def head_at(look: Look, text: str) -> tuple[int, int]:
+    """Return where a column's head is, in cells of its line."""
+    return look.lines[look.screen.query_one(ColumnHeads).region.y].index(text), 0
+
+
+async def test_the_newest_is_first_and_selected() -> None:
+    """The list begins with the newest trace, and the cursor on it."""
+    async with looking_at(*documents()) as look:
+        assert roots(look) == ["quick", "batch", "batch", "slow"]
+        assert look.screen.query_one(TraceList).cursor == 0
+        assert "1 file · 5 spans · 4 traces · 1 error" in look.header
+
+
+async def test_open_and_back() -> None:
+    """Enter opens the selected trace; Esc and q go back to the list, where the cursor still is."""
+    async with looking_at(*documents()) as look:
+        for key in ("escape", "q"):
+            await look.press("G", "enter")
+            assert look.is_on(TraceScreen)
+            assert look.header.startswith(" ‹ slow   900 µs   1 span   1 process   complete")
+            await look.press(key)
+            assert look.is_on(TracesScreen)
+            assert look.screen.query_one(TraceList).cursor == 3
+
+
+async def test_quit() -> None:
+    """On the first screen q ends the program, and Esc doesn't."""
+    async with looking_at(*documents()) as look:
+        await look.press("escape")
+        assert look.app.is_running
+        await look.press("q")
+        assert look.app.return_code == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "row"),
+    [
+        ("j j", 2),
+        ("down down k", 1),
+        ("G", 3),
+        ("end home", 0),
+        ("G g", 0),
+        ("up", 0),
+        ("j j j j j", 3),
+        ("pagedown", 3),
+        ("pagedown pageup", 0),
+    ],
+)
+async def test_moving(keys: str, row: int) -> None:
+    """The cursor moves by rows, by pages and to the ends, and stops there."""
+    async with looking_at(*documents()) as look:
+        await look.press(*keys.split())
+        assert look.screen.query_one(TraceList).cursor == row
+
+
+async def test_sorting_by_keys() -> None:
+    """Sorting goes from column to column; the order can be turned; whoever is not at the top stays on the trace."""
+    async with looking_at(*documents()) as look:
+        await look.press("s")
+        assert roots(look) == ["slow", "batch", "batch", "quick"]
+        assert "DURATION ▾" in look.text
+        assert look.screen.query_one(TraceList).cursor == 0
+        await look.press("G", "S")
+        assert look.screen.query_one(TraceList).cursor == 0
+        assert roots(look) == ["quick", "batch", "batch", "slow"]
+        assert "DURATION ▴" in look.text
+        await look.press("s", "s", "s")
+        assert roots(look) == ["batch", "batch", "quick", "slow"]
+        await look.press("s")
+        assert roots(look) == ["quick", "batch", "batch", "slow"]
+
+
+async def test_sorting_by_the_mouse() -> None:
+    """A click on a column's head sorts by it, a second one turns the order."""
+    async with looking_at(*documents()) as look:
+        await look.pilot.click(ColumnHeads, offset=head_at(look, "DURATION"))
+        await look.until_shown("DURATION ▾")
+        assert roots(look)[0] == "slow"
+        await look.pilot.click(ColumnHeads, offset=head_at(look, "DURATION"))
+        await look.until_shown("DURATION ▴")
+        assert roots(look)[0] == "quick"
+
+
+async def test_heads_stand_above_their_columns() -> None:
+    """Heads end where their figures end, with and without bars."""
+    for width in (80, 120, 200):
+        async with looking_at(*documents(), size=(width, 24)) as look:
+            heads = look.lines[1]
+            row = look.lines[roots(look).index("batch") + 2]
+            assert row.index("✖ 1 error") == heads.index("STATE")
+            assert row.index("batch") == heads.index("ROOT")
+            assert row[heads.index("SPANS") + 4] == "2"
+            assert row[heads.index("ERR") + 2] == "1"
+            assert row[: heads.index("DURATION") + 8].endswith("µs")
+
+
+async def test_clicking_a_row() -> None:
+    """A click selects a trace; another one on it opens it; so does a double click."""
+    async with looking_at(*documents()) as look:
+        await look.pilot.click(TraceList, offset=(20, 2))
+        assert look.is_on(TracesScreen)
+        assert look.screen.query_one(TraceList).cursor == 2
+        await look.pilot.click(TraceList, offset=(22, 2))
+        await look.until(lambda: look.is_on(TraceScreen))
+        await look.press("escape")
+        await look.pilot.click(TraceList, offset=(20, 3), times=2)
+        await look.until(lambda: look.is_on(TraceScreen))
+        assert "slow" in look.header
+
+
+async def test_clicks_beside_the_rows_do_nothing() -> None:
+    """A click below the last row leaves the cursor where it is."""
+    async with looking_at(*documents()) as look:
+        await look.pilot.click(TraceList, offset=(20, 30), times=2)
+        assert look.is_on(TracesScreen)
+        assert look.screen.query_one(TraceList).cursor == 0
+
+
+async def test_groups() -> None:
+    """Traces of one root name are one line; Enter shows them, and every step goes back by one."""
+    async with looking_at(*documents()) as look:
+        await look.press("r")
+        groups = look.screen.query_one(GroupList)
+        assert [(group.name, group.traces) for group in groups.groups] == [("batch", 2), ("quick", 1), ("slow", 1)]
+        assert "TRACES" in look.text
+        await look.press("enter")
+        assert roots(look) == ["batch", "batch"]
+        await look.press("enter")
+        assert look.is_on(TraceScreen)
+        await look.press("escape", "escape")
+        assert groups.display
+        await look.press("down", "enter")
+        assert roots(look) == ["quick"]
+        await look.press("q")
+        assert groups.cursor == 1
+        await look.press("q")
+        assert roots(look) == ["quick", "batch", "batch", "slow"]
+        assert look.app.is_running
+
+
+async def test_group_key_goes_back_and_forth() -> None:
+    """The same key that groups shows all traces again, from within an open group, too."""
+    async with looking_at(*documents()) as look:
+        await look.press("r", "r")
+        assert len(roots(look)) == 4
+        await look.press("r", "enter", "r")
+        assert look.screen.query_one(GroupList).display
+        await look.press("r")
+        assert len(roots(look)) == 4
+
+
+async def test_filter_as_it_is_typed() -> None:
+    """The list narrows while a filter is typed, and says how many are left; Enter goes to the list; Esc drops it."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("batch")
+        await look.until_shown("2 of 4 traces")
+        assert roots(look) == ["batch", "batch"]
+        await look.press("enter", "j")
+        assert look.screen.query_one(TraceList).cursor == 1
+        assert "batch" in look.lines[1]
+        await look.press("escape")
+        assert len(roots(look)) == 4
+        assert "╱" not in look.lines[1]
+
+
+async def test_a_filter_by_attributes_and_figures() -> None:
+    """The whole query language filters."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("status=ERROR duration>500ns")
+        await look.until_shown("1 of 4 traces")
+        assert roots(look) == ["batch"]
+
+
+async def test_a_mistake_in_a_filter() -> None:
+    """A mistake is shown with its place while the list stays as it was, and is gone when it is mended."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("batch")
+        await look.until_shown("2 of 4 traces")
+        await look.type(" duration>")
+        assert "query, character 16: expected a value behind >" in look.lines[1]
+        assert len(roots(look)) in {0, 2}
+        for _ in range(len("batch duration>")):
+            await look.press("backspace")
+        await look.type("duration>500us")
+        await look.until_shown("1 of 4 traces")
+        assert "character" not in look.text
+        await look.type(" (")
+        assert "character" in look.lines[1]
+        for _ in range(len("duration>500us (")):
+            await look.press("backspace")
+        assert "character" not in look.text
+        assert "of 4 traces" not in look.text
+        assert len(roots(look)) == 4
+
+
+async def test_a_dropped_filter_leaves_nothing_behind() -> None:
+    """When a filter is asked for again, the mistake of the last one is forgotten."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("x=")
+        assert "character" in look.lines[1]
+        await look.press("escape", "slash")
+        assert "character" not in look.lines[1]
+        assert look.lines[1].startswith(" ╱ a name, or key=value")
+        await look.press("enter")
+        assert "╱" not in look.lines[1]
+
+
+async def test_nothing_matches() -> None:
+    """A filter that nothing matches says so, and keys still work."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("nobody")
+        await look.until_shown("0 of 4 traces", "no trace matches")
+        await look.press("enter", "s", "r", "enter", "e", "y")
+        assert "no trace with an error" in look.text
+        await look.press("r", "escape")
+        assert len(roots(look)) == 4
+
+
+async def test_a_filter_from_the_command_line() -> None:
+    """A query that was given begins as the filter, and keys go to the list."""
+    async with looking_at(*documents(), opening=Opening(("spans",), query="name=quick")) as look:
+        await look.until_shown("1 of 4 traces")
+        assert "╱ name=quick" in look.lines[1]
+        await look.press("enter")
+        assert look.is_on(TraceScreen)
+
+
+async def test_filter_and_groups() -> None:
+    """Groups have the traces that match."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("status=ERROR")
+        await look.until_shown("1 of 4 traces")
+        await look.press("enter", "r")
+        assert [(group.name, group.traces) for group in look.screen.query_one(GroupList).groups] == [("batch", 1)]
+
+
+async def test_the_newest_failure() -> None:
+    """One key opens the newest trace that failed, at the span that failed."""
+    async with looking_at(*documents()) as look:
+        await look.press("e")
+        await look.until_shown("error 1 of 1")
+        assert look.is_on(TraceScreen)
+        assert look.screen.query_one(Waterfall).cursor == 1
+        await look.until_shown("bad step   ✖ ERROR")
+
+
+async def test_no_failure() -> None:
+    """Where nothing failed, that is said."""
+    async with looking_at(Builder().span("fine")) as look:
+        await look.press("e")
+        assert "no trace with an error" in look.footer
+
+
+async def test_copying_the_trace_id() -> None:
+    """The id of the selected trace goes to the clipboard."""
+    async with looking_at(*documents()) as look:
+        await look.press("down", "y")
+        assert look.app.clipboard == f"{3:032x}"
+        assert "copied the trace id" in look.footer
+
+
+async def test_empty() -> None:
+    """With nothing to show, the screen says where it looked and how to turn tracing on; names are made harmless."""
+    path = "/nowhere\x1b[2J[/nope]\u202e"
+    opening = Opening((path,), nothing=(f"looked in {path}", "to turn tracing on:", "do this"))
+    async with looking_at(opening=opening) as look:
+        await look.until_shown("no spans here", f"looked in {sanitise(path)}", "do this")
+        assert sanitise(path) in look.header
+        await look.press("enter", "down", "e", "s", "r", "enter", "y", "slash", "escape")
+        assert look.app.is_running
+
+
+async def test_only_some_traces() -> None:
+    """Where the traces are limited, only those and newer ones are listed."""
+    async with looking_at(*documents(), opening=Opening(("spans",), choose=lambda _store: {0, 3})) as look:
+        assert len(roots(look)) == 2
+        await look.grow(Builder().span("quick", trace=9, start=99))
+        assert len(roots(look)) == 3
+
+
+async def test_incomplete_traces_are_marked() -> None:
+    """A trace whose parent is missing has no root name, but the id that its spans name."""
+    async with looking_at(Builder().span("orphan", parent=0x3F1C9A0200000000)) as look:
+        assert "? parent not seen (3f1c9a02)" in look.text
+        assert "◌ incomplete" in look.text
+
+
+async def test_dates() -> None:
+    """Starts more than a day apart have their dates."""
+    builder = Builder()
+    async with looking_at(builder.span(start=0), builder.span(trace=2, start=2 * 86_400e6), size=(80, 24)) as look:
+        assert "2023-11-14 " in look.text or "2023-11-15 " in look.text
+        assert " START ▾".strip() in look.lines[1]
+
+
+async def test_help() -> None:
+    """The help opens, shows the keys of this screen first, and closes as every screen does."""
+    async with looking_at(*documents()) as look:
+        for key in ("escape", "q", "question_mark"):
+            await look.press("question_mark")
+            assert look.is_on(HelpScreen)
+            assert look.line_of("on this screen") < look.line_of("group by root name")
+            await look.press(key)
+            assert look.is_on(TracesScreen)
+
+
+async def test_palette() -> None:
+    """The palette finds what the keys do, and does it on the screen below it."""
+    async with looking_at(*documents()) as look:
+        await look.press("ctrl+p")
+        await look.until(lambda: len(look.app.screen_stack) == 3)
+        await look.type("group by")
+        await look.until_shown("group by root name, and back")
+        await look.press("down", "enter")
+        await look.until(lambda: len(look.app.screen_stack) == 2)
+        await look.until(lambda: look.app.screen.query_one(GroupList).display)
+
+
+@pytest.mark.parametrize("text", ["\x1b]52;c;eA==\x07", "\x9b31m", "\u202eabc", "\u200b", "\ud800", "\ue000"])
+async def test_what_is_pasted_can_not_act(text: str) -> None:
+    """What is pasted into a prompt or into the palette reaches the screen without what a terminal would act on."""
+    async with looking_at(*documents()) as look:
+        look.app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
+        look.app._clipboard = text
+        for key in ("slash", "ctrl+p"):
+            await look.press(key, "ctrl+v", "a")
+            assert all(line.isprintable() for line in look.lines)
+            await look.press("escape")

@@ -7,14 +7,15 @@ it is whole and a record, so that neither an event nor a link inside a torn span
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
+from spanview.formats import marks
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
+from spanview.formats.marks import LOOK_BACK, NOWHERE
 from spanview.formats.scanner import Scanner, Verdict
 from spanview.model.problems import ProblemKind
 
@@ -27,15 +28,7 @@ Document: TypeAlias = tuple[int, int, Any]
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 
-_SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]|\xef\xbb\xbf)*")
-_INDENT: Final = rb"(?:[ \t\r\x00,]|\xef\xbb\xbf)*+"
-_LINE_OR_RECORD: Final = re.compile(rb"\n" + _INDENT + rb'[{\[]|\{[ \t\r\n]*+"name"[ \t\r\n]*+:')
-_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"name"[ \t\r\n]*:')
-_RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"(?:n(?:a(?:m(?:e(?:"[ \t\r\n]*)?)?)?)?)?)?\Z')
-_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
-_MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
-
-_BRACE, _CLOSE_BRACE, _BRACKET, _LF, _NUL = b"{}[\n\x00"
+_BRACE, _CLOSE_BRACE, _BRACKET, _LF = b"{}[\n"
 _BLANKS: Final = b" \t\r\n"
 _LINE_ENDS: Final = (b"\r", b"\n")
 _NOTHING: Final = object()
@@ -43,8 +36,6 @@ _END_ATTEMPTS: Final = 32
 """So many line ends are tried as a document's end before it is scanned."""
 _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
-_LOOK_BACK: Final = 256
-"""Bytes before a break in which the beginning of the record that broke it is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +72,7 @@ class Framer:
         "_cap",
         "_data",
         "_discarding",
+        "_doomed",
         "_frames",
         "_gap_at",
         "_gap_kind",
@@ -93,7 +85,7 @@ class Framer:
 
     def __init__(self, is_record: Callable[[Any], bool], *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
         self._is_record = is_record
-        self._cap = max(cap, _LOOK_BACK)
+        self._cap = max(cap, LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
         self._data = b""
@@ -103,6 +95,8 @@ class Framer:
         self._discarding = False
         self._gap_at: int | None = None
         self._gap_kind = ProblemKind.TORN
+        self._doomed: set[int] = set()
+        """Offsets in the gap where a document begins that can't be whole, because one around it broke off."""
         self._scanner: Scanner | None = None
         self._lists = ListProbe(is_record, self._cap)
         self._frames = Frames()
@@ -126,6 +120,7 @@ class Framer:
         unfinished, position = self._run(0, quiet=True)
         while unfinished:
             self._open_gap(position)
+            self._doom(self._scanner)
             self._scanner, self._discarding = None, False
             self._lists.forget()
             unfinished, position = self._run(position + 1, quiet=True)
@@ -137,7 +132,7 @@ class Framer:
         self._data = self._data[position:]
         self.offset += position
         if self._scanner is not None:
-            self._scanner.position -= position
+            self._scanner.shift(position)
         self._lists.shift(position)
         frames, self._frames = self._frames, Frames()
         return frames
@@ -175,10 +170,8 @@ class Framer:
         view, find, loads = memoryview(data), data.find, orjson.loads
         add, base, cap, skipped = self._frames.documents.append, self.offset, self._cap, 0
         while data[position] == _BRACE:
-            if data[position + 1 : position + 2] in _LINE_ENDS:
-                end = find(b"\n}", position + skipped) + 2
-            else:
-                end = find(b"\n", position + skipped)
+            many_lines = data[position + 1 : position + 2] in _LINE_ENDS
+            end = find(b"\n}" if many_lines else b"\n", position + skipped) + 2 * many_lines
             try:
                 value = loads(view[position:end]) if position < end <= position + cap else _NOTHING
             except orjson.JSONDecodeError:
@@ -204,67 +197,72 @@ class Framer:
         if self._scanner is not None:
             return True, position
         if self._gap_at is not None:
-            # The pattern can't look back beyond the buffer.
-            if data[position : position + 1] == b"{" and self._byte_before(position) in (_LF, _NUL):
-                return True, position
-            return self._search(_RESYNC, position)
+            return self._search(marks.find_in_gap(data, position, self._byte_before(position)), position)
         if not self._in_text:
-            match = _SEPARATOR.match(data, position)
-            position = match.end() if match else position
-            if position >= len(data) or _MARK_SO_FAR.match(data, position):
+            position = marks.skip_separators(data, position)
+            if position >= len(data) or marks.is_mark_so_far(data, position):
                 return False, position
             if data[position] in (_BRACE, _BRACKET):
                 return True, position
             self._frames.has_text = True
-        return self._search(_LINE_OR_RECORD, position)
+        return self._search(marks.find_in_text(data, position), position)
 
-    def _search(self, pattern: re.Pattern[bytes], position: int) -> tuple[bool, int]:
+    def _search(self, start: int, position: int) -> tuple[bool, int]:
+        """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""
         data = self._data
-        match = pattern.search(data, position)
-        if match is not None:
-            self._in_text = False
-            return True, match.end() - 1 if data[match.start()] == _LF else match.start()
-        self._in_text = self._gap_at is None
-        brace = data.rfind(b"{", max(position, len(data) - _LOOK_BACK))
-        if brace >= 0 and _RECORD_SO_FAR.match(data, brace):
-            return False, brace
-        line = data.rfind(b"\n", position)
-        blank = _BLANK_LINE_SO_FAR.match(data, line) if self._in_text and line >= 0 else None
-        if blank is not None:
-            self._in_text = False
-            return False, blank.start(1)
-        # A line start that the next bytes may turn into a document's beginning is kept.
+        self._in_text = start == NOWHERE and self._gap_at is None
+        if start != NOWHERE:
+            return True, start
+        start = marks.find_record_so_far(data, position)
+        if start == NOWHERE and self._in_text:
+            start = marks.find_end_of_blank_line(data, position)
+            self._in_text = start == NOWHERE
+        if start != NOWHERE:
+            return False, start
         return False, max(position, len(data) - (data[-1:] in (b"\n", b"\x00")))
 
     def _frame_slowly(self, position: int, *, quiet: bool) -> int:
         """Frame the document at `position`; return where to go on, `position` itself to wait for more."""
         data = self._data
         if self._scanner is None:
-            if data[position] == _BRACKET and self._gap_at is None:
-                first = self._lists.look(data, position)
-                if first != position:
-                    # The elements are framed one by one.
-                    return position if first is None else first
-            end, value, has_line_end = self._try_ends(position)
-            if end:
-                return self._accept(position, end, value)
-            if not (quiet or has_line_end) and len(data) - position < min(_SCAN_FROM, self._cap):
-                return position
+            if self.offset + position in self._doomed:
+                return position + 1
+            after = None if self._gap_at is not None else self._frame_cheaply(position, quiet=quiet)
+            if after is not None:
+                return after
             self._scanner = Scanner(position)
-        verdict = self._scanner.scan(data)
+        scanner = self._scanner
+        verdict = scanner.scan(data)
         if verdict is Verdict.UNFINISHED:
             return position
-        end, self._scanner = self._scanner.position, None
+        end, self._scanner = scanner.position, None
         if verdict is Verdict.WHOLE:
+            if self._gap_at is not None and end == len(data) and not quiet:
+                # What follows tells whether it is a part of something torn.
+                return position
             try:
                 return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
             except BadJsonError:
-                pass
-        if end - position > self._cap:
-            self._open_gap(position, ProblemKind.TOO_LARGE)
-            return max(position + 1, end - _LOOK_BACK)
-        self._open_gap(position)
-        return position + 1
+                self._open_gap(position)
+                return end
+        self._doom(scanner)
+        is_large = end - position > self._cap
+        self._open_gap(position, ProblemKind.TOO_LARGE if is_large else ProblemKind.TORN)
+        return max(position + 1, end - LOOK_BACK) if is_large else position + 1
+
+    def _frame_cheaply(self, position: int, *, quiet: bool) -> int | None:
+        """Frame the document at `position` where that needs no scan; return where to go on, None where it does."""
+        data = self._data
+        if data[position] == _BRACKET:
+            first = self._lists.look(data, position)
+            if first != position:
+                # The elements are framed one by one.
+                return position if first is None else first
+        end, value, has_line_end = self._try_ends(position)
+        if end:
+            return self._accept(position, end, value)
+        is_short = len(data) - position < min(_SCAN_FROM, self._cap)
+        return position if is_short and not quiet and not has_line_end else None
 
     def _try_ends(self, position: int) -> tuple[int, Any, bool]:
         """Try the next line ends as the document's end.
@@ -324,12 +322,17 @@ class Framer:
         scanner = self._scanner or Scanner(0)
         verdict = scanner.scan(self._data)
         if verdict is Verdict.UNFINISHED:
-            return min(scanner.position, max(0, len(self._data) - _LOOK_BACK))
+            return min(scanner.position, max(0, len(self._data) - LOOK_BACK))
         self._scanner, self._discarding = None, False
         if verdict is Verdict.WHOLE:
             self._close_gap(scanner.position)
             return scanner.position
-        return max(0, scanner.position - _LOOK_BACK)
+        return max(0, scanner.position - LOOK_BACK)
+
+    def _doom(self, scanner: Scanner | None) -> None:
+        """Take note of what need not be looked at again, lest nesting costs its square."""
+        if scanner is not None:
+            self._doomed.update(self.offset + position for position in scanner.unclosed())
 
     def _open_gap(self, position: int, kind: ProblemKind = ProblemKind.TORN) -> None:
         if self._gap_at is None:
@@ -341,3 +344,4 @@ class Framer:
         if self._gap_at is not None:
             self._frames.gaps.append(Gap(self._gap_kind, self._gap_at, self.offset + position - self._gap_at))
             self._gap_at = None
+            self._doomed.clear()

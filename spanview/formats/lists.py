@@ -58,7 +58,7 @@ class ListProbe:
     def shift(self, count: int) -> None:
         """Take note that so many bytes were cut off the buffer's front."""
         if self._scanner is not None:
-            self._scanner.position -= count
+            self._scanner.shift(count)
 
     def forget(self) -> None:
         """Give up on an element that isn't whole yet."""

@@ -7,8 +7,12 @@ Source: RFC 8259, with the SDK's NaN, Infinity and -Infinity.
 from __future__ import annotations
 
 import re
+from array import array
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_DEPTH: Final = 1_000_000
 """Deeper than this counts as broken: no span nests so, and memory stays bounded."""
@@ -53,11 +57,14 @@ class Scanner:
         position: Where the document begins in the first buffer that `scan` gets.
     """
 
-    __slots__ = ("_expect", "_in_string", "_open", "_string_is_key", "position")
+    __slots__ = ("_expect", "_in_string", "_open", "_start", "_starts", "_string_is_key", "position")
 
     def __init__(self, position: int) -> None:
         self.position = position
+        self._start = position
         self._open = bytearray()
+        self._starts = array("Q")
+        """Where each opener stands, from the document's first byte on."""
         self._expect = _Expect.VALUE
         self._in_string = False
         self._string_is_key = False
@@ -66,7 +73,7 @@ class Scanner:
         """Go on at `position`; the cost is that of the bytes which are new.
 
         Args:
-            data: The buffer; where its front was cut off, `position` must have been moved by as much.
+            data: The buffer; where its front was cut off, `shift` must have been called.
         """
         while True:
             if self._in_string:
@@ -79,6 +86,15 @@ class Scanner:
                 verdict = self._scan_token(data, data[self.position])
             if verdict is not None:
                 return verdict
+
+    def shift(self, count: int) -> None:
+        """Take note that so many bytes were cut off the buffer's front."""
+        self.position -= count
+        self._start -= count
+
+    def unclosed(self) -> Iterator[int]:
+        """Yield the place of every `{` and `[` that isn't closed; a document that begins there isn't whole either."""
+        return (self._start + start for start in self._starts)
 
     def _scan_string(self, data: bytes) -> Verdict | None:
         match = _STRING_PART.match(data, self.position)
@@ -117,6 +133,7 @@ class Scanner:
         if self._expect not in (_Expect.MORE, empty) or self._open[-1] != opener:
             return Verdict.BROKEN
         self._open.pop()
+        self._starts.pop()
         self.position += 1
         self._expect = _Expect.MORE
         return None if self._open else Verdict.WHOLE
@@ -130,6 +147,7 @@ class Scanner:
             if len(self._open) >= MAX_DEPTH:
                 return Verdict.BROKEN
             self._open.append(byte)
+            self._starts.append(self.position - self._start)
             self._expect = _Expect.FIRST_KEY if byte == _OPEN_BRACE else _Expect.FIRST_VALUE
         else:
             return self._scan_scalar(data)

@@ -425,3 +425,24 @@ def test_torn_records_cost_their_bytes_once() -> None:
     assert seconds_to_frame(torn * 1_000, 65536) < 10
     assert seconds_to_frame((TEXT_A[:-1] + b"\n") * 3_000, 65536) < 10
     assert seconds_to_frame(b"{\n" * 50_000, 65536) < 10
+
+
+@pytest.mark.parametrize("end", [b"", b"x\n", b"1" + b"}" * 9, b"1" + b"}" * 20_000 + b"x\n"])
+def test_nested_beginnings_cost_their_bytes_once(end: bytes) -> None:
+    """Records that seem to begin inside of each other, and are none, are not looked at again for each of them."""
+    for opener in (b'{"name":', b'\n{"name":', b'{"name": 1, "context": {"x":'):
+        assert seconds_to_frame(opener * 20_000 + end, 65536) < 10
+        start = time.perf_counter()
+        framed = frame(TEXT_A + b"\n" + opener * 20_000 + end, b"\n" + TEXT_A + b"\n" + TEXT_B + b"\n")
+        assert time.perf_counter() - start < 10
+        assert framed.values == [A, A, B]
+        assert len(framed.gaps) == 1
+
+
+@pytest.mark.parametrize("filling", [b"\n", b"\n ", b"\r\n", b"{", b'{"name"', b"\x00", b"\n,", MARK])
+def test_odd_filling_costs_its_bytes_once(filling: bytes) -> None:
+    """A megabyte of blanks or of beginnings behind a text takes no longer with every one of them."""
+    data = b"text" + filling * (1_000_000 // len(filling)) + b"text\n" + TEXT_A + b"\n"
+    start = time.perf_counter()
+    assert A in frame(*(data[at : at + 65536] for at in range(0, len(data), 65536))).values
+    assert time.perf_counter() - start < 10

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import store_of_files
+import spanview
 from independent_reader import Record, ground_truth, key_of, read_folder, without_doubles
 from spanview.model.span import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
@@ -27,9 +27,7 @@ COUNTED: Final = sorted(path.parent.name for path in FIXTURES.glob("*/GROUND_TRU
 
 def load(folder: str) -> Store:
     """Return the store of a fixture's files."""
-    top = FIXTURES / folder / "spans"
-    files = {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
-    return store_of_files(dict(sorted(files.items())))
+    return spanview.load(str(FIXTURES / folder / "spans"))
 
 
 def expected(folder: str) -> list[Record]:
@@ -211,7 +209,7 @@ def test_independent_reader_reaches_the_ground_truth(folder: str) -> None:
 def test_pid_reuse_has_the_recorded_counts() -> None:
     """A file that was truncated between runs has each run's spans, one that was appended to has all up to then."""
     store = load("pid-reuse")
-    counts = Counter(store.sources[number].path for number in store.spans.source)
+    counts = Counter(Path(store.sources[number].path).name for number in store.spans.source)
     assert [counts[f"1.txt.after_{nth}"] for nth in ("first", "second", "third")] == [5, 3, 9]
     # What stands in the second and third copy too is a double, kept where the first stands.
     assert [counts[f"1.json.after_{nth}"] for nth in ("first", "second", "third")] == [5, 3, 9]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from operator import le
+from binascii import unhexlify
+from operator import itemgetter, le
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -48,6 +49,22 @@ _NEGATIVE: Final = int(Warnings.NEGATIVE_DURATION)
 _BAD_ID: Final = int(Warnings.BAD_ID)
 _ODD_VALUE: Final = int(Warnings.ODD_VALUE)
 _NO_PARENT: Final = "0x" + "0" * SPAN_ID_DIGITS
+_FIELDS: Final = itemgetter(
+    "name",
+    "context",
+    "kind",
+    "parent_id",
+    "start_time",
+    "end_time",
+    "status",
+    "attributes",
+    "events",
+    "links",
+    "resource",
+)
+_TYPES: Final = [{dict}, {list}, {list}, {str}, {str}]
+"""Of attributes, events, links, names and services, each as the SDK writes them."""
+_IDS: Final = itemgetter("trace_id", "span_id")
 _FEW: Final = 8
 """So few spans are converted one by one when one of them isn't as the SDK writes it."""
 
@@ -75,63 +92,77 @@ def columns_of(spans: Sequence[dict[str, Any]]) -> Columns:
     pending = [spans] if spans else []
     while pending:
         part = pending.pop()
-        try:
-            parts.append(_columns_at_once(part))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            if len(part) <= _FEW:
-                parts.append(Columns(*zip(*map(_row_with_care, part), strict=True)))
-            else:
-                half = len(part) // 2
-                pending += [part[half:], part[:half]]
+        columns = columns_at_once(part)
+        if columns is not None:
+            parts.append(columns)
+        elif len(part) <= _FEW:
+            parts.append(Columns(*zip(*map(_row_with_care, part), strict=True)))
+        else:
+            half = len(part) // 2
+            pending += [part[half:], part[:half]]
     return parts[0] if len(parts) == 1 else join_columns(parts)
 
 
-def _columns_at_once(spans: Sequence[dict[str, Any]]) -> Columns:
-    contexts = [span["context"] for span in spans]
-    trace_ids = _ids_at_once([context["trace_id"] for context in contexts], TRACE_ID_DIGITS)
-    span_ids = _ids_at_once([context["span_id"] for context in contexts], SPAN_ID_DIGITS)
-    parents = [span["parent_id"] for span in spans]
-    parent_ids = _ids_at_once([_NO_PARENT if parent is None else parent for parent in parents], SPAN_ID_DIGITS)
-    starts = parse_sdk_times([span["start_time"] for span in spans])
-    ends = parse_sdk_times([span["end_time"] for span in spans])
-    resources = [span["resource"] for span in spans]
-    services = [resource.get("attributes", resource).get("service.name", "") for resource in resources]
-    names = [span["name"] for span in spans]
-    kinds = [_KINDS[span["kind"]] for span in spans]
-    statuses = [_STATUSES[span["status"]["status_code"]] for span in spans]
-    is_usual = (
-        all(trace_ids)
-        and all(span_ids)
-        and all(map(le, starts, ends))
-        and {*map(type, names), *map(type, services)} == {str}
-        and {type(span["attributes"]) for span in spans} == {dict}
-        and {type(span[key]) for span in spans for key in ("events", "links")} == {list}
+def columns_at_once(documents: Sequence[Any]) -> Columns | None:
+    """Return the columns of documents that are all spans as the SDK writes them; None where one of them isn't."""
+    try:
+        names, contexts, kinds, parents, starts, ends, statuses, *others, resources = zip(
+            *map(_FIELDS, documents), strict=True
+        )
+        trace_ids, span_ids = zip(*map(_IDS, contexts), strict=True)
+        services = _services(resources)
+        types = [{*map(type, column)} for column in (*others, names, services)]
+        if types != _TYPES:
+            return None
+        columns = Columns(
+            trace_ids=_trace_ids_at_once(trace_ids),
+            span_ids=_ids_at_once(span_ids, SPAN_ID_DIGITS),
+            parent_ids=_ids_at_once([_NO_PARENT if parent is None else parent for parent in parents], SPAN_ID_DIGITS),
+            start_ns=parse_sdk_times(starts),
+            end_ns=parse_sdk_times(ends),
+            names=[*names],
+            services=services,
+            kinds=array("B", bytes(map(_KINDS.__getitem__, kinds))),
+            statuses=array("B", bytes([_STATUSES[status["status_code"]] for status in statuses])),
+            warnings=array("H", bytes(2 * len(documents))),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    has_warnings = not (
+        all(columns.trace_ids) and all(columns.span_ids) and all(map(le, columns.start_ns, columns.end_ns))
     )
-    if not is_usual:
-        raise ValueError
-    no_warnings = [0] * len(spans)
-    return Columns(trace_ids, span_ids, parent_ids, starts, ends, names, services, kinds, statuses, no_warnings)
+    return None if has_warnings else columns
 
 
-def _ids_at_once(texts: list[str], digits: int) -> list[int]:
-    """Return ids that are all written with `0x` and all their digits; anything else is a ValueError."""
+def _services(resources: Sequence[Any]) -> list[str]:
+    try:
+        return [resource["attributes"]["service.name"] for resource in resources]
+    except KeyError:
+        return [resource.get("attributes", resource).get("service.name", "") for resource in resources]
+
+
+def _trace_ids_at_once(texts: Sequence[str]) -> list[int]:
+    halves = _ids_at_once(texts, TRACE_ID_DIGITS)
+    return [high << 64 | low for high, low in zip(halves[::2], halves[1::2], strict=True)]
+
+
+def _ids_at_once(texts: Sequence[str], digits: int) -> array[int]:
+    """Return ids that are all written with `0x` and all their digits, as words of 64 bits.
+
+    Raises:
+        ValueError: One of them isn't.
+    """
     width = digits + 2
-    if {*map(len, texts)} != {width}:
-        raise ValueError
-    joined = "".join(texts)
+    joined = bytearray("".join(texts), "ascii")
     # Without one of the prefixes, what is too long in one id would make up for what is too short in another.
-    if joined[::width].strip("0") or joined[1::width].strip("x"):
+    if {*map(len, texts)} != {width} or joined[::width].strip(b"0") or joined[1::width].strip(b"x"):
         raise ValueError
-    raw = bytes.fromhex(joined.replace("0x", ""))
-    # fromhex passes over blanks: with one of them the size is another.
-    if len(raw) * 2 != digits * len(texts):
-        raise ValueError
-    words = array("Q", raw)
+    del joined[::width]
+    del joined[:: width - 1]
+    words = array("Q", unhexlify(joined))
     if byteorder == "little":
         words.byteswap()
-    if digits == SPAN_ID_DIGITS:
-        return words.tolist()
-    return [high << 64 | low for high, low in zip(words[::2], words[1::2], strict=True)]
+    return words
 
 
 def _row_with_care(span: dict[str, Any]) -> _Row:

@@ -60,15 +60,17 @@ class Decoder:
 
 def _batch_of(frames: Frames) -> Batch:
     documents = frames.documents
-    is_span = console.is_span
-    spans = [document for document in documents if is_span(document[2])]
-    skipped = (
-        [] if len(spans) == len(documents) else [(at, size) for at, size, value in documents if not is_span(value)]
-    )
+    # Nearly always all of them are spans as the SDK writes them: then nobody has to ask each for itself.
+    columns = console.columns_at_once([value for _, _, value in documents]) if documents else None
+    skipped = []
+    if columns is None:
+        skipped = [(at, size) for at, size, value in documents if not console.is_span(value)]
+        documents = [document for document in documents if console.is_span(document[2])]
+        columns = console.columns_of([value for _, _, value in documents])
     return Batch(
-        columns=console.columns_of([span[2] for span in spans]),
-        offsets=[span[0] for span in spans],
-        lengths=[span[1] for span in spans],
+        columns=columns,
+        offsets=[at for at, _, _ in documents],
+        lengths=[size for _, size, _ in documents],
         gaps=frames.gaps,
         skipped=skipped,
         has_text=frames.has_text,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Columns:
     """The part of spans that the index keeps, column by column; the rest is read again when someone looks.
 
-    The columns are of one length; whatever makes them, a decoder or a scan of the raw bytes, hands over these.
+    The columns are of one length; whatever makes them, a decoder or a scan of the raw bytes, hands over these. Where
+    they are arrays of the index's own type codes, they are taken over at once.
     """
 
     trace_ids: Sequence[int]

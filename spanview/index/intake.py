@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from array import array
+from itertools import compress
+from operator import not_
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 from spanview.formats.decoder import decode_span, digest_of
 from spanview.index.slots import Slots
@@ -16,10 +19,10 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Sequence
 
-    from spanview.formats.rows import Batch, Columns
+    from spanview.formats.rows import Batch
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
-_KEPT_TRACE_NUMBERS: Final = 4096
+_KEPT_TRACE_NUMBERS: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
 
@@ -73,16 +76,11 @@ class Intake:
             return
         numbers = self._trace_numbers(columns.trace_ids)
         first = len(self.spans)
-        known = self._place(numbers, columns)
-        if known:
-            fresh = [at for at in range(len(columns)) if at not in known]
-            self._extend(source, batch, fresh)
-            self._link(first)
-            for at in known:
-                self._add_known(source, batch, numbers[at], at)
-        else:
-            self._extend(source, batch, None)
-            self._link(first)
+        known = self._place(numbers, columns.span_ids)
+        self._extend(source, batch, [at for at in range(len(columns)) if at not in known] if known else None)
+        self._link(first)
+        for at in sorted(known):
+            self._add_known(source, batch, numbers[at], at)
         if self.changed is not None:
             self.changed.append(numbers)
 
@@ -91,9 +89,12 @@ class Intake:
         recent = self._recent
         if len(recent) > _KEPT_TRACE_NUMBERS:
             recent.clear()
+        numbers = [*map(recent.get, trace_ids)]
+        if None not in numbers:
+            return cast(list[int], numbers)
         traces, slots = self.traces, self._trace_slots
         highs, lows = traces.id_high, traces.id_low
-        for trace_id in dict.fromkeys(trace_ids).keys() - recent.keys():
+        for trace_id in {trace_id: None for trace_id in trace_ids if trace_id not in recent}:
             high, low = trace_id >> 64, trace_id & _SIXTY_FOUR_BITS
             table, mask = slots.table, slots.mask
             slot = hash(trace_id) & mask
@@ -114,28 +115,32 @@ class Intake:
         self._span_slots.reserve(spans)
         self._trace_slots.reserve(spans // 4)
 
-    def _place(self, numbers: list[int], columns: Columns) -> dict[int, None]:
+    def _place(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
         """Append the ids of all spans that are new; return the places in the batch of those that may not be."""
-        spans, slots = self.spans, self._span_slots
-        slots.reserve(len(numbers))
-        table, mask, traces, span_ids = slots.table, slots.mask, spans.trace, spans.span_id
-        known: dict[int, None] = {}
-        row = first = len(span_ids)
-        for at, key in enumerate(zip(numbers, columns.span_ids, strict=True)):
-            slot = hash(key) & mask
+        spans, slots, unplaced = self.spans, self._span_slots, self._unplaced
+        known: set[int] = set()
+        places: Sequence[int] = range(len(numbers))
+        if not all(span_ids) or unplaced in numbers:
+            known = {at for at in places if not span_ids[at] or numbers[at] == unplaced}
+            places = [at for at in places if at not in known]
+            numbers, span_ids = [numbers[at] for at in places], [span_ids[at] for at in places]
+        slots.reserve(len(places))
+        table, mask, traces, ids = slots.table, slots.mask, spans.trace, spans.span_id
+        row = first = len(ids)
+        # All are appended, and those that turn out to be known are taken out again.
+        traces.extend(numbers)
+        ids.extend(span_ids)
+        for at, key in zip(places, map(hash, zip(numbers, span_ids, strict=True)), strict=True):
+            slot = key & mask
             while entry := table[slot]:
-                if span_ids[entry - 1] == key[1] and traces[entry - 1] == key[0]:
-                    known[at] = None
+                if ids[entry - 1] == ids[row] and traces[entry - 1] == traces[row]:
+                    known.add(at)
+                    del ids[row], traces[row]
                     break
                 slot = (slot + 1) & mask
             else:
-                if not key[1] or key[0] == self._unplaced:
-                    known[at] = None
-                    continue
                 row += 1
                 table[slot] = row
-                traces.append(key[0])
-                span_ids.append(key[1])
         slots.used += row - first
         return known
 
@@ -147,52 +152,53 @@ class Intake:
             return values if fresh is None else [values[at] for at in fresh]
 
         count = len(columns) if fresh is None else len(fresh)
-        spans.parent_id.extend(chosen(columns.parent_ids))
-        spans.start_ns.extend(chosen(columns.start_ns))
-        spans.end_ns.extend(chosen(columns.end_ns))
-        spans.name.extend(map(self.names.__getitem__, chosen(columns.names)))
-        spans.service.extend(map(self.services.__getitem__, chosen(columns.services)))
-        spans.kind.extend(chosen(columns.kinds))
-        spans.status.extend(chosen(columns.statuses))
-        spans.warnings.extend(chosen(columns.warnings))
-        spans.source.extend([source] * count)
-        spans.offset.extend(chosen(batch.offsets))
-        spans.length.extend(chosen(batch.lengths))
-        spans.next_row.extend([NO_ROW] * count)
+        spans.parent_id.extend(_packed("Q", chosen(columns.parent_ids)))
+        spans.start_ns.extend(_packed("q", chosen(columns.start_ns)))
+        spans.end_ns.extend(_packed("q", chosen(columns.end_ns)))
+        spans.name.extend(_packed("I", [*map(self.names.__getitem__, chosen(columns.names))]))
+        spans.service.extend(_packed("I", [*map(self.services.__getitem__, chosen(columns.services))]))
+        spans.kind.extend(_packed("B", chosen(columns.kinds)))
+        spans.status.extend(_packed("B", chosen(columns.statuses)))
+        spans.warnings.extend(_packed("H", chosen(columns.warnings)))
+        spans.source.extend(array("I", [source]) * count)
+        spans.offset.extend(_packed("Q", chosen(batch.offsets)))
+        spans.length.extend(_packed("I", chosen(batch.lengths)))
+        spans.next_row.extend(array("I", [NO_ROW]) * count)
 
     def _link(self, first: int) -> None:
         """Make the rows from `first` on part of their traces."""
         spans, traces = self.spans, self.traces
-        last_rows, next_row, counts, starts, ends = (
-            traces.last_row,
-            spans.next_row,
-            traces.span_count,
-            traces.start_ns,
-            traces.end_ns,
-        )
-        columns = (spans.trace, spans.start_ns, spans.end_ns, spans.status, spans.parent_id)
-        for row, (trace, start, end, status, parent_id) in enumerate(
-            zip(*[c[first:] for c in columns], strict=True), first
-        ):
+        last_rows, next_row, counts = traces.last_row, spans.next_row, traces.span_count
+        starts, ends = traces.start_ns, traces.end_ns
+        of_trace = spans.trace[first:]
+        columns = (of_trace, spans.start_ns[first:], spans.end_ns[first:])
+        for row, (trace, start, end) in enumerate(zip(*columns, strict=True), first):
             last = last_rows[trace]
             last_rows[trace] = row
             counts[trace] += 1
             if last == NO_ROW:
                 traces.first_row[trace] = row
                 starts[trace], ends[trace] = start, end
-            else:
-                next_row[last] = row
-                if (start < starts[trace] and start != NO_TIME) or starts[trace] == NO_TIME:
-                    starts[trace] = start
-                # NO_TIME is the least of all integers: a missing end needs no question.
-                ends[trace] = max(ends[trace], end)
-            if status == ERROR:
-                traces.error_count[trace] += 1
-            if not parent_id:
-                traces.root_count[trace] += 1
-                root = traces.root_row[trace]
-                if root == NO_ROW or self._is_earlier(row, root):
-                    traces.root_row[trace] = row
+                continue
+            next_row[last] = row
+            # NO_TIME is the least of all integers: a missing end needs no question.
+            if end > ends[trace]:  # noqa: PLR1730 - twice as quick
+                ends[trace] = end
+            earliest = starts[trace]
+            if (start < earliest and start != NO_TIME) or earliest == NO_TIME:
+                starts[trace] = start
+        for trace in compress(of_trace, map(ERROR.__eq__, spans.status[first:])):
+            traces.error_count[trace] += 1
+        self._link_roots(first)
+
+    def _link_roots(self, first: int) -> None:
+        spans, traces = self.spans, self.traces
+        for row in compress(range(first, len(spans)), map(not_, spans.parent_id[first:])):
+            trace = spans.trace[row]
+            traces.root_count[trace] += 1
+            root = traces.root_row[trace]
+            if root == NO_ROW or self._is_earlier(row, root):
+                traces.root_row[trace] = row
 
     def _is_earlier(self, row: int, other: int) -> bool:
         """Tell whether a row comes before another one as in the tree: by start, then id; without a start last."""
@@ -263,3 +269,10 @@ class Intake:
         """Return what rows are ordered by where their place decides: path, generation, offset."""
         source = self.sources[self.spans.source[row]]
         return source.path, source.generation, self.spans.offset[row]
+
+
+def _packed(typecode: str, values: Sequence[int]) -> array[int]:
+    """Return values as an array: another one takes it in at once, a list item by item."""
+    if isinstance(values, array) and values.typecode == typecode:
+        return values
+    return array(typecode, [*values])

@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from calendar import timegm
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NO_TIME: Final = -(2**63)
 """The integer that stands for a time the file doesn't have."""
@@ -15,6 +20,8 @@ _MAX_NS: Final = 2**63 - 1
 _MAX_SECONDS: Final = _MAX_NS // NS_PER_SECOND
 """Seconds of which every nanosecond fits are fewer than this, before and after 1970."""
 _SDK_LENGTH: Final = len("2024-05-28T18:05:04.864137Z")
+_SDK_LAYOUT: Final = b"0000-00-00T00:00:00.000000Z"
+_DIGITS_AS_0: Final = bytes.maketrans(b"123456789", b"000000000")
 _CACHED_SECONDS: Final = 65536
 
 _ISO: Final = re.compile(
@@ -44,25 +51,28 @@ def parse_time(value: object) -> int:
     return _parse_any(value)
 
 
-def parse_sdk_times(texts: list[str]) -> list[int]:
+def parse_sdk_times(texts: Sequence[str]) -> list[int]:
     """Return the nanoseconds of times that are all written as the SDK writes them; much quicker than one by one.
 
     Raises:
         ValueError: One of them has another layout.
         TypeError: One of them is no text.
     """
-    joined = "".join(texts)
-    if {*map(len, texts)} != {_SDK_LENGTH} or joined[19::_SDK_LENGTH].strip(".") or joined[26::_SDK_LENGTH].strip("Z"):
+    joined = "".join(texts).encode()
+    if {*map(len, texts)} != {_SDK_LENGTH} or joined.translate(_DIGITS_AS_0) != _SDK_LAYOUT * len(texts):
         raise ValueError("not the SDK's layout")
-    micros = [text[20:26] for text in texts]
-    digits = "".join(micros)
-    if not (digits.isdigit() and digits.isascii()):
-        raise ValueError("not the SDK's layout")
-    prefixes = [text[:19] for text in texts]
-    for prefix in {*prefixes} - _seconds.keys():
-        if parse_time(prefix + ".000000Z") == NO_TIME or prefix not in _seconds:
+    seconds = [text[:19] for text in texts]
+    for second in {*seconds}.difference(_seconds):
+        if parse_time(second + ".000000Z") == NO_TIME or second not in _seconds:
             raise ValueError("not a time")
-    return [_seconds[prefix] + int(micro) * 1000 for prefix, micro in zip(prefixes, micros, strict=True)]
+    # One list of numbers in JSON is read quicker than one number by int(). They begin with a 1, because JSON has no
+    # leading zeros; it stands for a second too much.
+    numbers = bytearray(b",1000000000" * len(texts))
+    for place in range(6):
+        numbers[2 + place :: 11] = joined[20 + place :: _SDK_LENGTH]
+    numbers[0] = ord("[")
+    fractions = orjson.loads(numbers + b"]")
+    return [_seconds[second] + fraction - NS_PER_SECOND for second, fraction in zip(seconds, fractions, strict=True)]
 
 
 def _parse_any(value: str) -> int:

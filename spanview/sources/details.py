@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import OrderedDict
 from contextlib import suppress
 from threading import Lock
@@ -66,8 +67,7 @@ class Details:
             return None
         path, device, inode = self._files[source]
         descriptor = os.open(path, OPEN_FLAGS)
-        status = os.fstat(descriptor)
-        if (status.st_dev, status.st_ino) != (device, inode):
+        if not is_file(descriptor, device, inode):
             os.close(descriptor)
             return None
         self._open[source] = descriptor
@@ -88,6 +88,12 @@ class Details:
                 self._close(source)
             self._files.clear()
         self.spool.close()
+
+
+def is_file(descriptor: int, device: int, inode: int) -> bool:
+    """Tell whether this regular file was opened; a file system gives the inode of a removed one to a FIFO too."""
+    status = os.fstat(descriptor)
+    return stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) == (device, inode)
 
 
 def read_at(descriptor: int, length: int, offset: int) -> bytes:

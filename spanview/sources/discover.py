@@ -28,6 +28,11 @@ class FoundFile:
     modified_ns: int
     """Nanoseconds since 1970."""
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Device and inode."""
+        return self.device, self.inode
+
 
 @dataclass(slots=True)
 class Listing:

@@ -89,7 +89,7 @@ class Watcher:
                 return
 
     def _listen(self, folders: list[str], stop: threading.Event) -> None:
-        from watchfiles import watch
+        from watchfiles import Change, watch
 
         for changes in watch(
             *folders,
@@ -103,10 +103,16 @@ class Watcher:
             recursive=False,
         ):
             self.failed = False
+            gone = {path for change, path in changes if change is Change.deleted}.intersection(folders)
+            if gone:
+                # Its watch went with it, also where another folder has its name, and even its inode, by now.
+                self._folders = frozenset()
             if changes:
                 with self._lock:
                     self._paths.update(path for _, path in changes)
                 self._changed.set()
+            if gone:
+                return
 
     def wait(self, seconds: float) -> set[str]:
         """Wait for a hint, at most so long; return the paths that seem to have changed."""

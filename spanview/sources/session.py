@@ -224,10 +224,7 @@ class Session:
         self._report(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
         there = {found.real: found for found in listing.files}
-        for real, tail in list(self._tails.items()):
-            found = there.get(real)
-            if found is None or (found.device, found.inode) != tail.identity:
-                self._let_go(real, tail, changes)
+        self._sort_out(there, changes)
         for real, found in there.items():
             known = self._tails.get(real)
             if known is not None:
@@ -237,12 +234,30 @@ class Session:
                 if new is not None:
                     self._read_news(new, changes)
 
+    def _sort_out(self, there: dict[str, FoundFile], changes: Changes) -> None:
+        """Give files that were renamed their new paths, and let go of those that are gone."""
+        elsewhere = [tail for real, tail in self._tails.items() if real not in there or _is_other(tail, there[real])]
+        for tail in elsewhere:
+            del self._tails[tail.found.real]
+        now = {found.identity: found for real, found in there.items() if real not in self._tails}
+        for tail in elsewhere:
+            found = now.pop(tail.identity, None)
+            if found is not None and tail.move(found):
+                self._tails[found.real] = tail
+                self._details.register(tail.source, found.real, found.device, found.inode)
+            else:
+                self._let_go(tail, changes)
+
     def _look_at(self, tail: FileTail, changes: Changes) -> None:
         try:
             has_news = tail.has_news()
             was_rewritten = has_news and tail.was_rewritten()
-        except OSError:
+        except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
+            return
+        except OSError as error:
+            self._report_problem(_unreadable(tail.found.shown, error))
+            tail.look_again()
             return
         if was_rewritten:
             renewed = self._begin_again(tail)
@@ -272,13 +287,12 @@ class Session:
         del self._tails[tail.found.real]
         return self._take_up(tail.found)
 
-    def _let_go(self, real: str, tail: FileTail, changes: Changes) -> None:
-        """Read what a file that was removed, renamed or replaced still has."""
+    def _let_go(self, tail: FileTail, changes: Changes) -> None:
+        """Read what a file that was removed or replaced still has."""
         if tail.is_open:
             self._read_news(tail, changes)
         self._finish(tail)
         self._details.retire(tail.source)
-        del self._tails[real]
 
     def close(self) -> None:
         """Settle the ends of all files: whatever is unfinished becomes a problem."""
@@ -300,6 +314,10 @@ class Session:
         if key not in self._reported:
             self._reported.add(key)
             self._sink.tallies.add_problem(problem)
+
+
+def _is_other(tail: FileTail, found: FoundFile) -> bool:
+    return tail.identity != found.identity
 
 
 def _unreadable(path: str, error: OSError) -> Problem:

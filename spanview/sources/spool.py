@@ -59,10 +59,12 @@ class Spool:
         block = zlib.compress(kept.tail, _LEVEL)
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="spanview-")  # noqa: SIM115 - it lives as long as the spool
+                # Without a buffer: what a full disk refuses must not stay in one, and fail every later read.
+                self._file = tempfile.TemporaryFile(prefix="spanview-", buffering=0)  # noqa: SIM115 - it lives long
             self._file.seek(self._end)
-            self._file.write(block)
-            self._file.flush()
+            rest = memoryview(block)
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             self.failed = error.strerror or str(error)
         else:

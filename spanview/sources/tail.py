@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from spanview.formats.decoder import Decoder
-from spanview.sources.details import OPEN_FLAGS, read_at
+from spanview.sources.details import OPEN_FLAGS, is_file, read_at
 
 if TYPE_CHECKING:
     from spanview.formats.rows import Batch
@@ -53,7 +54,7 @@ class FileTail:
     @property
     def identity(self) -> tuple[int, int]:
         """Device and inode."""
-        return self.found.device, self.found.inode
+        return self.found.identity
 
     @property
     def is_open(self) -> bool:
@@ -63,12 +64,25 @@ class FileTail:
     def _open(self) -> int:
         if self._descriptor is None:
             descriptor = os.open(self.found.real, OPEN_FLAGS)
-            status = os.fstat(descriptor)
-            if (status.st_dev, status.st_ino) != self.identity:
+            if not is_file(descriptor, *self.identity):
                 os.close(descriptor)
                 raise FileNotFoundError(0, "the file was replaced while it was opened", self.found.real)
             self._descriptor = descriptor
         return self._descriptor
+
+    def move(self, found: FoundFile) -> bool:
+        """Go on where the file is now, shown as before; tell whether it is this file still.
+
+        An inode alone doesn't say so: that of a removed file is given to the next one.
+        """
+        before, self.found = self.found, replace(found, shown=self.found.shown)
+        try:
+            is_same = not self.was_rewritten()
+        except OSError:
+            is_same = False
+        if not is_same:
+            self.found = before
+        return is_same
 
     def close(self) -> None:
         """Give the descriptor back; the next read opens the file again."""
@@ -91,6 +105,10 @@ class FileTail:
         is_fresh = abs(time.time_ns() - status.st_mtime_ns) < tick_ns
         self._stamp = None if is_fresh else stamp
         return True
+
+    def look_again(self) -> None:
+        """Have news next time, whatever the file's size and time."""
+        self._stamp = None
 
     def was_rewritten(self) -> bool:
         """Tell whether what was read already isn't there any more: the file was cut, or cut and written anew.
@@ -118,10 +136,10 @@ class FileTail:
         # Looked at afterwards, because between a look and a read it could be cut and grow again beyond the position.
         if data and self.was_rewritten():
             return b""
-        self._stamp = stamp
         if self._head[0] < _HEAD and data:
             head = read_at(self._open(), min(_HEAD, self.position + len(data)), 0)
             self._head = len(head), _digest(head)
+        self._stamp = stamp
         self.position += len(data)
         self._is_settled = self._is_settled and not data
         return data
@@ -136,7 +154,11 @@ class FileTail:
     def _remember(self, offset: int, length: int) -> None:
         """Keep the checksum of the last whole record; a huge one is known by its front."""
         length = min(length, BLOCK)
-        record = read_at(self._open(), length, offset)
+        try:
+            record = read_at(self._open(), length, offset)
+        except OSError:
+            # The spans are here already; the front of the file alone tells then whether it is the same.
+            record = b""
         self._last = (offset, len(record), _digest(record))
 
     def settle(self) -> Batch | None:

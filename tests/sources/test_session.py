@@ -1,0 +1,354 @@
+"""Reading files again and again while everything happens to them; nothing that was whole for a moment gets lost.
+
+what happened since the last look            what the next look does
+---------------------------------            -----------------------
+more was written                             reads on
+it was cut, and written anew                 keeps what it had; reads a new generation
+it was removed, or renamed                   reads the rest of the old one, then what is there
+another file took the path                   the same
+it can't be read                             tells once, and tries again
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import Builder, Document, file_of
+from spanview.index.store import Store
+from spanview.model.problems import NoSuchPathError, ProblemKind
+from spanview.sources.details import Details, read_at
+from spanview.sources.session import Changes, ReadOptions, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Reading:
+    """A session with its store, begun on a folder."""
+
+    def __init__(self, *paths: Path, follow: bool = True, newest_first: bool = False) -> None:
+        self.details = Details()
+        self.store = Store(self.details)
+        options = ReadOptions(tuple(map(str, paths)), follow=follow, newest_first=newest_first)
+        self.session = Session(options, self.store, self.details)
+        self.progress = list(self.session.load())
+
+    def look(self) -> Changes:
+        """Search everything once."""
+        return self.session.look()
+
+    @property
+    def names(self) -> list[str]:
+        """The spans' names by path, generation and offset, each read again."""
+        return [self.store.span(row).name for row in self.store.rows_in_order()]
+
+    @property
+    def kinds(self) -> list[ProblemKind]:
+        """The kinds of problems."""
+        return [problem.kind for problem in self.store.problems()]
+
+    @property
+    def lost_details(self) -> list[str]:
+        """The names of spans whose attributes can't be read again."""
+        spans = [self.store.span(row) for row in range(len(self.store.spans))]
+        return [span.name for span in spans if span.attributes != {"of": span.name}]
+
+
+@contextmanager
+def reading(*paths: Path, follow: bool = True, newest_first: bool = False) -> Iterator[Reading]:
+    """Read a folder, and give everything back in the end."""
+    made = Reading(*paths, follow=follow, newest_first=newest_first)
+    try:
+        yield made
+    finally:
+        made.session.close()
+        made.details.close()
+
+
+BUILD = Builder()
+
+
+def spans(*names: str) -> bytes:
+    """Return records whose attributes tell their names."""
+    return file_of(span(name) for name in names)
+
+
+def span(name: str) -> Document:
+    """Return a span whose attributes tell its name."""
+    return BUILD.span(name, attributes={"of": name})
+
+
+def append(path: Path, data: bytes) -> None:
+    """Append to a file."""
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_growing_files_are_read_on(tmp_path: Path) -> None:
+    """Looks bring what was appended and what is new, and count it; a quiet one brings nothing."""
+    append(tmp_path / "1.json", spans("a"))
+    with reading(tmp_path) as made:
+        append(tmp_path / "1.json", spans("b"))
+        append(tmp_path / "2.json", spans("c", "d"))
+        changes = made.look()
+        assert (changes.spans, changes.bytes) == (3, len(spans("b", "c", "d")))
+        assert (made.look().spans, made.look().bytes) == (0, 0)
+        assert made.names == ["a", "b", "c", "d"]
+        assert made.lost_details == []
+
+
+def test_hints_are_enough_for_known_files(tmp_path: Path) -> None:
+    """A hint at a known file is looked at alone; one at an unknown file makes a search."""
+    append(tmp_path / "1.json", spans("a"))
+    append(tmp_path / "2.json", spans("b"))
+    with reading(tmp_path) as made:
+        append(tmp_path / "1.json", spans("c"))
+        append(tmp_path / "2.json", spans("d"))
+        assert made.session.look([str(tmp_path / "1.json")]).spans == 1
+        append(tmp_path / "3.json", spans("e"))
+        assert made.session.look([str(tmp_path / "3.json")]).spans == 2
+
+
+def test_rewritten_file_keeps_what_it_had(tmp_path: Path) -> None:
+    """500 times opened with mode "w", half of them with records of one width: 0 lost, 0 doubled, every detail there."""
+    path = tmp_path / "1.txt"
+    path.write_bytes(b"")
+    expected = []
+    with reading(tmp_path) as made:
+        for trial in range(500):
+            count = 1 + trial % 4 if trial % 2 else 3
+            batch = [f"{trial:04}-{number}" for number in range(count)]
+            path.write_bytes(spans(*batch))
+            made.look()
+            expected += batch
+        assert made.names == expected
+        assert made.store.summary().duplicates == 0
+        assert made.lost_details == []
+        assert set(made.kinds) == {ProblemKind.TRUNCATED}
+        assert made.store.summary().files == 1
+
+
+def test_removed_and_replaced_files_are_read_to_their_ends(tmp_path: Path) -> None:
+    """300 times something is appended and the file at once removed, renamed away or replaced: 0 lost."""
+    path = tmp_path / "spans" / "1.json"
+    path.parent.mkdir()
+    path.write_bytes(b"")
+    expected = []
+    with reading(path.parent) as made:
+        for cycle in range(300):
+            append(path, spans(f"{cycle} last"))
+            if cycle % 3 == 0:
+                path.unlink()
+            elif cycle % 3 == 1:
+                path.rename(tmp_path / "moved")
+            (tmp_path / "new").write_bytes(spans(f"{cycle} first"))
+            (tmp_path / "new").rename(path)
+            made.look()
+            expected += [f"{cycle} last", f"{cycle} first"]
+        assert made.names == expected
+        assert made.lost_details == []
+        assert made.kinds == []
+
+
+def test_renamed_file_has_its_spans_once(tmp_path: Path) -> None:
+    """Files that are rotated, as logs are, are read on under their new names; the path's next file is a new one."""
+    one, two, three = (tmp_path / f"{number}.json" for number in (1, 2, 3))
+    append(one, spans("a"))
+    expected = ["a"]
+    with reading(tmp_path) as made:
+        for number in range(20):
+            append(one, spans(f"{number} before"))
+            made.look()
+            append(one, spans(f"{number} between"))
+            if two.exists():
+                two.rename(three)
+            one.rename(two)
+            append(two, spans(f"{number} after"))
+            append(one, spans(f"{number} new"))
+            made.look()
+            expected += [f"{number} {which}" for which in ("before", "between", "after", "new")]
+        assert sorted(made.names) == sorted(expected)
+        # Read before the following began, so that nobody kept it when its file was overwritten.
+        assert made.lost_details == ["a"]
+        assert made.store.summary().duplicates == 0
+        assert made.kinds == []
+
+
+def test_generations_come_in_their_order(tmp_path: Path) -> None:
+    """What a path held first comes before what it held later, though the offsets say otherwise."""
+    path = tmp_path / "1.json"
+    path.write_bytes(spans("old 1", "old 2"))
+    append(tmp_path / "2.json", spans("other"))
+    with reading(tmp_path) as made:
+        append(path, spans("old 3"))
+        made.look()
+        path.write_bytes(spans("new 1"))
+        made.look()
+        path.unlink()
+        made.look()
+        path.write_bytes(spans("newest 1", "newest 2"))
+        made.look()
+        assert [made.store.names.texts[made.store.spans.name[row]] for row in made.store.rows_in_order()] == [
+            *("old 1", "old 2", "old 3"),
+            "new 1",
+            *("newest 1", "newest 2"),
+            "other",
+        ]
+
+
+def test_session_link_is_followed_to_its_next_target(tmp_path: Path) -> None:
+    """A given link that is re-pointed again and again: the old target is finished, the new one read."""
+    expected = []
+    (tmp_path / "session 0").mkdir()
+    link = tmp_path / "session_latest"
+    link.symlink_to("session 0")
+    with reading(link / ".") as made:
+        for number in range(1, 21):
+            append(tmp_path / f"session {number - 1}" / "1.json", spans(f"{number} old"))
+            made.look()
+            append(tmp_path / f"session {number - 1}" / "1.json", spans(f"{number} last"))
+            (tmp_path / f"session {number}").mkdir()
+            append(tmp_path / f"session {number}" / "1.json", spans(f"{number} new"))
+            link.unlink()
+            link.symlink_to(f"session {number}")
+            made.look()
+            expected += [f"{number} {which}" for which in ("old", "last", "new")]
+        assert sorted(made.names) == sorted(expected)
+        assert made.kinds == []
+
+
+def test_folder_comes_and_goes(tmp_path: Path) -> None:
+    """A folder that isn't there is missing in each look until it comes, and again after it went."""
+    folder = tmp_path / "spans"
+    with reading(folder) as made:
+        assert made.look().missing == [str(folder)]
+        folder.mkdir()
+        append(folder / "1.json", spans("a"))
+        changes = made.look()
+        assert (changes.missing, changes.spans, changes.directories) == ([], 1, [str(folder)])
+        (folder / "1.json").unlink()
+        folder.rmdir()
+        assert made.look().missing == [str(folder)]
+        assert made.names == ["a"]
+
+
+def test_missing_path_is_an_error_without_follow(tmp_path: Path) -> None:
+    """Nobody waits for what isn't there unless asked to."""
+    with pytest.raises(NoSuchPathError, match="nowhere: no such file or folder"):
+        Reading(tmp_path / "nowhere", follow=False)
+
+
+def test_unfinished_ends_are_torn_in_the_end_only(tmp_path: Path) -> None:
+    """Half a record at the end of a file is being written while somebody follows, and torn when it is over."""
+    record = spans("a")
+    append(tmp_path / "1.json", record + record[:50])
+    with reading(tmp_path) as made:
+        made.look()
+        made.look()
+        assert made.kinds == []
+    assert made.kinds == [ProblemKind.TORN]
+    with reading(tmp_path, follow=False) as once:
+        assert once.kinds == [ProblemKind.TORN]
+
+
+def test_newest_file_comes_first_where_asked_for(tmp_path: Path) -> None:
+    """The viewer reads first what changed last; the order of the export stays."""
+    for age, name in ((30, "a"), (10, "b"), (20, "c")):
+        append(tmp_path / f"{name}.json", spans(name))
+        os.utime(tmp_path / f"{name}.json", (2_000_000_000 - age,) * 2)
+    with reading(tmp_path, follow=False, newest_first=True) as made:
+        assert [made.store.span(row).name for row in range(3)] == ["b", "c", "a"]
+        assert made.names == ["a", "b", "c"]
+
+
+def test_standard_input_keeps_its_details() -> None:
+    """What is piped in is read to its end in the pieces that come, and its records can be read again."""
+    reader, writer = os.pipe()
+    os.write(writer, spans("a", "b"))
+    os.close(writer)
+    details = Details()
+    store = Store(details)
+    with os.fdopen(reader, "rb") as stream:
+        for _ in Session(ReadOptions(("-",)), store, details, stream).load():
+            pass
+    assert [store.span(row).attributes for row in range(2)] == [{"of": "a"}, {"of": "b"}]
+    details.close()
+
+
+def test_standard_input_that_fails_is_a_problem() -> None:
+    """An error while standard input is read ends it, with a problem, and what came before stays."""
+    reader, writer = os.pipe()
+    details = Details()
+    store = Store(details)
+    with os.fdopen(reader, "rb"), os.fdopen(writer, "wb") as wrong_end:
+        for _ in Session(ReadOptions(("-",)), store, details, wrong_end).load():
+            pass
+    assert [(problem.kind, problem.file) for problem in store.problems()] == [(ProblemKind.UNREADABLE, "-")]
+    details.close()
+
+
+@pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
+def test_failing_reads_are_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, always: bool
+) -> None:
+    """An I/O error at any read of one file is told once and tried again; the other files go on."""
+    for nth in range(1, 26):
+        folder = tmp_path / f"{nth} {always}"
+        folder.mkdir()
+        append(folder / "bad.json", spans(*"abc"))
+        append(folder / "good.json", spans(*"defg"))
+        bad, reads = (folder / "bad.json").stat().st_ino, 0
+
+        def failing(descriptor: int, length: int, offset: int, nth: int = nth, bad: int = bad) -> bytes:
+            nonlocal reads
+            if os.fstat(descriptor).st_ino == bad:
+                reads += 1
+                if reads == nth or (always and reads > nth):
+                    raise OSError(5, "Input/output error")
+            return read_at(descriptor, length, offset)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("spanview.sources.tail.read_at", failing)
+            with reading(folder) as made:
+                for name in "hij":
+                    append(folder / "bad.json", spans(name))
+                    append(folder / "good.json", spans(name.upper()))
+                    made.look()
+                made.look()
+                found = [made.store.names.texts[name] for name in made.store.spans.name]
+        assert {*"defgHIJ"} <= {*found}
+        assert made.kinds in ([], [ProblemKind.UNREADABLE])
+        if always:
+            assert made.kinds or reads < nth
+        else:
+            assert sorted(found) == sorted("abcdefghijHIJ")
+
+
+def test_many_files_need_few_descriptors(tmp_path: Path) -> None:
+    """1,000 files with 256 descriptors: appended to, cut and written anew, nothing is lost."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    paths = [tmp_path / f"{number:04}.json" for number in range(1000)]
+    for path in paths:
+        path.write_bytes(spans(f"{path.stem} first"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with reading(tmp_path) as made:
+            for path in paths:
+                append(path, spans(f"{path.stem} second"))
+            made.look()
+            for path in paths:
+                path.write_bytes(spans(f"{path.stem} third", f"{path.stem} fourth", f"{path.stem} fifth"))
+            made.look()
+            found = sorted(made.store.names.texts[name] for name in made.store.spans.name)
+            assert set(made.kinds) == {ProblemKind.TRUNCATED}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert found == sorted(
+        f"{path.stem} {which}" for path in paths for which in ("first", "second", "third", "fourth", "fifth")
+    )

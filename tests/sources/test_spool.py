@@ -1,0 +1,111 @@
+"""What can't be read again is kept in pieces, and comes back by source and offset."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from spanview.sources.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def spool() -> Iterator[Spool]:
+    """Return an empty spool."""
+    spool = Spool()
+    yield spool
+    spool.close()
+
+
+def test_any_stretch_comes_back_however_it_was_written(spool: Spool) -> None:
+    """Pieces of several sources, in any sizes and interleaved, give every stretch back that lies within one source."""
+    chance = random.Random(7)  # noqa: S311 - a repeatable one is wanted
+    sources = {source: chance.randbytes(700_000) for source in range(3)}
+    places = dict.fromkeys(sources, 0)
+    while places:
+        source = chance.choice(sorted(places))
+        start = places[source]
+        end = start + chance.choice((1, 100, 5_000, 200_000))
+        spool.write(source, start, sources[source][start:end])
+        places[source] = end
+        if end >= len(sources[source]):
+            del places[source]
+    for _ in range(300):
+        source = chance.randrange(3)
+        start = chance.randrange(700_000)
+        length = min(chance.choice((1, 1_000, 300_000)), 700_000 - start)
+        assert spool.read(source, start, length) == sources[source][start : start + length]
+
+
+@pytest.mark.parametrize(("source", "offset", "length"), [(1, 0, 4), (0, 8, 4), (0, 0, 4), (0, 99, 5), (0, 104, 1)])
+def test_what_was_not_kept_is_none(spool: Spool, source: int, offset: int, length: int) -> None:
+    """Another source, bytes before the first piece and bytes behind the last give None, not something shorter."""
+    spool.write(0, 100, b"kept")
+    assert spool.read(source, offset, length) is None
+    assert spool.read(0, 100, 4) == b"kept"
+
+
+def test_pieces_may_leave_gaps(spool: Spool) -> None:
+    """Where a piece doesn't join the one before, both are kept and what is between isn't."""
+    spool.write(0, 0, b"first")
+    spool.write(0, 1000, b"second")
+    assert spool.read(0, 0, 5) == b"first"
+    assert spool.read(0, 1000, 6) == b"second"
+    assert spool.read(0, 3, 4) is None
+    assert spool.read(0, 500, 1) is None
+
+
+def test_forgetting_drops_what_lies_before(spool: Spool) -> None:
+    """What was forgotten is gone, what follows stays, and forgetting the future is nothing."""
+    spool.write(0, 0, b"0123456789")
+    spool.forget(0, 4)
+    spool.forget(0, 2)
+    spool.forget(7, 2)
+    assert spool.read(0, 3, 2) is None
+    assert spool.read(0, 4, 6) == b"456789"
+    spool.write(0, 10, b"ab")
+    assert spool.read(0, 8, 4) == b"89ab"
+
+
+def test_memory_stays_small_when_all_is_forgotten(spool: Spool) -> None:
+    """A reader that never looks back neither fills memory nor the disk."""
+    piece = bytes(1000)
+    for number in range(5_000):
+        spool.write(0, number * 1000, piece)
+        spool.forget(0, (number + 1) * 1000)
+    assert spool._file is None
+    assert len(spool._kept[0].tail) == 0
+
+
+FULL_DISK = """
+import json, random, resource, signal
+from spanview.sources.spool import Spool
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+spool, data = Spool(), random.Random(1).randbytes(1_000_000)
+for start in range(0, len(data), 50_000):
+    spool.write(0, start, data[start : start + 50_000])
+parts = [spool.read(0, start, 1_000) for start in range(0, len(data), 1_000)]
+print(json.dumps({
+    "failed": spool.failed,
+    "kept": sum(part is not None for part in parts),
+    "wrong": sum(part not in (None, data[at * 1_000 : at * 1_000 + 1_000]) for at, part in enumerate(parts)),
+}))
+"""
+
+
+def test_full_disk_loses_details_and_says_so() -> None:
+    """When nothing more fits, what was kept comes back, what wasn't is None, and the reason is there."""
+    done = subprocess.run([sys.executable, "-c", FULL_DISK], capture_output=True, text=True, timeout=60, check=True)
+    outcome: dict[str, Any] = json.loads(done.stdout)
+    assert outcome["failed"] == "File too large"
+    assert outcome["wrong"] == 0
+    assert 200 <= outcome["kept"] < 1000

@@ -1,0 +1,202 @@
+"""One file that grows: what was read is known again, and what is not the same any more is told from it.
+
+is the file, after so much was read,     was it rewritten?
+------------------------------------     -----------------
+as it was, or longer                     no
+shorter                                  yes
+as long, with records of the same width  yes
+longer, with another beginning           yes
+longer, with another last record         yes
+"""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import Builder, file_of
+from spanview.formats.framing import DEFAULT_CAP
+from spanview.sources import tail as tail_module
+from spanview.sources.discover import discover
+from spanview.sources.tail import BLOCK, FileTail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the path of a file with three records."""
+    path = tmp_path / "1.json"
+    path.write_bytes(records("a", "b", "c"))
+    return path
+
+
+@pytest.fixture
+def tail(path: Path) -> Iterator[FileTail]:
+    """Return the file's tail, read to its end."""
+    tail = tail_of(path)
+    assert tail.has_news()
+    drain(tail)
+    yield tail
+    tail.close()
+
+
+def tail_of(path: Path) -> FileTail:
+    """Return a tail that has read nothing yet."""
+    (found,) = discover([str(path)]).files
+    return FileTail(found, cap=DEFAULT_CAP)
+
+
+def records(*names: str, first: int = 1) -> bytes:
+    """Return records of one width, about 400 bytes each, for names of one length."""
+    build = Builder()
+    return file_of(build.span(name, span=number) for number, name in enumerate(names, first))
+
+
+def drain(tail: FileTail) -> int:
+    """Read to the end and return how many spans came."""
+    spans = 0
+    while data := tail.read():
+        spans += len(tail.decode(data).offsets)
+    return spans
+
+
+def settle(tail: FileTail) -> int:
+    """Take the file for quiet and return how many spans came."""
+    batch = tail.settle()
+    return 0 if batch is None else len(batch.offsets)
+
+
+def test_what_is_appended_is_read_on(path: Path, tail: FileTail) -> None:
+    """A file that only grows is no other file, and its new records come alone."""
+    for _ in range(20):
+        with path.open("ab") as file:
+            file.write(records("d"))
+        assert tail.has_news()
+        assert not tail.was_rewritten()
+        assert drain(tail) == 1
+
+
+REWRITES = {
+    "shorter": records("d"),
+    "empty": b"",
+    "of one width, as long": records("d", "e", "f"),
+    "of one width, with the same beginning": records("a", "b", "f"),
+    "of one width, longer": records("d", "e", "f", "g"),
+    "of one width, differing in an id": records("a", "b") + records("c", first=9),
+    "longer, with the same last record": records("x", "b", "c", "g"),
+    "one byte longer": b" " + records("a", "b", "c"),
+}
+
+
+@pytest.mark.parametrize("content", REWRITES.values(), ids=REWRITES.keys())
+def test_other_content_is_noticed(path: Path, tail: FileTail, content: bytes) -> None:
+    """A file that was cut and written anew is told from one that grew, whatever its size."""
+    inode = path.stat().st_ino
+    path.write_bytes(content)
+    assert path.stat().st_ino == inode
+    assert tail.has_news()
+    assert tail.was_rewritten()
+
+
+def test_same_size_within_one_tick_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right after a write the time alone isn't trusted: a rewrite of the same size may have the same."""
+    path.write_bytes(records("a", "b", "c"))
+    times = path.stat()
+    monkeypatch.setattr(tail_module, "time", SimpleNamespace(time_ns=lambda: times.st_mtime_ns + 4_000_000))
+    tail = tail_of(path)
+    assert tail.has_news()
+    drain(tail)
+    path.write_bytes(records("d", "e", "f"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert tail.has_news()
+    assert tail.was_rewritten()
+    tail.close()
+
+
+def test_rewrite_between_look_and_read_is_noticed(path: Path, tail: FileTail) -> None:
+    """Bytes beyond the position that belong to another content aren't read; the next look tells why."""
+    with path.open("ab") as file:
+        file.write(records("d"))
+    assert tail.has_news()
+    assert not tail.was_rewritten()
+    path.write_bytes(records("e", "f", "g", "h", "i"))
+    assert tail.read() == b""
+    assert tail.has_news()
+    assert tail.was_rewritten()
+
+
+def test_quiet_file_has_no_news(path: Path, tail: FileTail) -> None:
+    """A file whose size and time stay the same is not looked into again."""
+    os.utime(path, ns=(1, 1_500_000_000_123_456_789))
+    assert tail.has_news()
+    assert not tail.was_rewritten()
+    assert not tail.has_news()
+
+
+def test_replaced_file_is_not_opened(path: Path) -> None:
+    """A file that took the path's place since the search isn't taken for the one that was found."""
+    (found,) = discover([str(path)]).files
+    other = path.with_name("2.json")
+    other.write_bytes(records("x"))
+    os.replace(other, path)
+    with pytest.raises(FileNotFoundError):
+        FileTail(found, cap=DEFAULT_CAP)
+
+
+@pytest.mark.parametrize("make", [lambda path: os.symlink("2.json", path), os.mkfifo], ids=["symbolic link", "FIFO"])
+def test_what_took_the_place_is_neither_followed_nor_waited_for(path: Path, make: Callable[[Path], None]) -> None:
+    """A symbolic link or FIFO that took a file's place is refused at once."""
+    (found,) = discover([str(path)]).files
+    path.with_name("2.json").write_bytes(records("secret"))
+    path.unlink()
+    make(path)
+    with pytest.raises(OSError, match=r".*"):
+        FileTail(found, cap=DEFAULT_CAP)
+
+
+def test_closed_file_is_opened_again(path: Path, tail: FileTail) -> None:
+    """Giving the descriptor back loses nothing, neither the position nor what the file is recognised by."""
+    tail.close()
+    assert not tail.is_open
+    with path.open("ab") as file:
+        file.write(records("d"))
+    assert not tail.was_rewritten()
+    assert drain(tail) == 1
+    tail.close()
+    path.write_bytes(records("e", "f", "g", "h"))
+    assert tail.was_rewritten()
+
+
+def test_whole_record_without_line_end_is_settled_once(path: Path, tail: FileTail) -> None:
+    """What has no line end yet is given out when the file is quiet, at the latest, and once; half a record isn't."""
+    record = records("d").rstrip()
+    with path.open("ab") as file:
+        file.write(record[:100])
+    assert drain(tail) + settle(tail) == 0
+    with path.open("ab") as file:
+        file.write(record[100:])
+    assert drain(tail) + settle(tail) == 1
+    assert drain(tail) + settle(tail) == 0
+    with path.open("ab") as file:
+        file.write(b"\n" + records("e"))
+    assert drain(tail) == 1
+
+
+def test_large_files_come_in_blocks(path: Path) -> None:
+    """No more than a block is read at once, and the blocks make the file."""
+    data = records(*(f"{number:05}" for number in range(4 * BLOCK // 400)))
+    path.write_bytes(data)
+    tail = tail_of(path)
+    blocks = []
+    while block := tail.read():
+        blocks.append(block)
+        tail.decode(block)
+    tail.close()
+    assert b"".join(blocks) == data
+    assert {len(block) for block in blocks[:-1]} == {BLOCK}

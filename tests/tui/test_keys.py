@@ -1,0 +1,97 @@
+"""One table of keys: what the screens do, what the footer hints at, what help and README say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.keys import Keys, _character_to_key
+
+from builders import Builder
+from readme_parts import README, block_of, keys_table
+from spanview.tui.help_screen import HelpScreen, KeyLines
+from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
+from spanview.tui.span_screen import SpanScreen
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from viewers import looking_at
+
+if TYPE_CHECKING:
+    from spanview.tui.base_screen import BaseScreen
+
+SCREENS: list[tuple[On, type[BaseScreen]]] = [
+    (On.TRACES, TracesScreen),
+    (On.TRACE, TraceScreen),
+    (On.SPAN, SpanScreen),
+    (On.SPAN, HelpScreen),
+]
+
+
+def actions(key: Key) -> str:
+    """Return the name of a key's action without what it is given."""
+    return key.action.split("(")[0]
+
+
+@pytest.mark.parametrize(("on", "screen"), SCREENS)
+def test_every_key_does_something(on: On, screen: type[BaseScreen]) -> None:
+    """Each screen has all the actions that the table says it has."""
+    for key in keys_on(on):
+        name = actions(key)
+        assert name.startswith("app.") or hasattr(screen, f"action_{name}"), key
+    assert on == screen.ON
+
+
+def test_no_key_means_two_things() -> None:
+    """On no screen do two lines of the table have the same key."""
+    for on, _ in SCREENS:
+        names = [name for key in keys_on(on) for name in key.keys.split(",")]
+        assert len(names) == len(set(names))
+
+
+def test_keys_are_known_to_textual() -> None:
+    """Each key has a name that Textual gives to one."""
+    words = {key.value for key in Keys} | {"space"}
+    for key in KEYS:
+        for name in key.keys.split(","):
+            is_character = len(name) == 1 or any(_character_to_key(chr(code)) == name for code in range(32, 127))
+            assert is_character or name in words, name
+
+
+@pytest.mark.parametrize("on", [On.TRACES, On.TRACE, On.SPAN])
+def test_the_footer_fits(on: On) -> None:
+    """The hints of each screen fit 100 cells, and the way to the help stands first, where no screen cuts it off."""
+    assert len(footer_text(on)) <= 98
+    assert footer_text(on).startswith("? help  ")
+
+
+async def test_the_help_has_every_key() -> None:
+    """On each screen the help shows all keys, those of the screen first."""
+    async with looking_at(Builder().span(), size=(100, 60)) as look:
+        for on in (On.TRACES, On.TRACE, On.SPAN):
+            await look.press("question_mark")
+            assert look.is_on(HelpScreen)
+            lines = [line.strip() for line in look.lines]
+            others = lines.index("on the other screens")
+            for key in KEYS:
+                at = next(number for number, line in enumerate(lines) if line.endswith(key.text))
+                assert lines[at].startswith(key.shown)
+                assert (at < others) == bool(key.on & on), key
+            await look.press("escape", "enter")
+
+
+async def test_the_help_scrolls() -> None:
+    """On a small screen the rest of the help is reached by the keys that move."""
+    async with looking_at(Builder().span(), size=(80, 24)) as look:
+        await look.press("question_mark")
+        assert "the mouse:" not in look.text
+        await look.press("G")
+        assert "the mouse:" in look.text
+        await look.press("pageup", "k", "g")
+        assert look.screen.query_one(KeyLines).cursor == 0
+        await look.press("tab", "o", "y")
+        assert look.is_on(HelpScreen)
+
+
+def test_the_readme_has_every_key() -> None:
+    """The README's table of keys is made from the table that the program works by."""
+    assert block_of(README.read_text()) == keys_table()

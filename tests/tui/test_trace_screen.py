@@ -1,0 +1,412 @@
+"""One trace, walked by keys and mouse: folding, searching, errors, time, and the details of a span.
+
+run 0-1000
+  load 100-300
+    read 120-200      failed
+    parse 210-290
+  work 400-900
+    step 410-500
+    step 510-600      failed
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import Builder, Document, time_text
+from spanview.tui.app import Opening
+from spanview.tui.details import DetailLines, Details, TabLine
+from spanview.tui.span_screen import SpanScreen
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.waterfall import Waterfall
+from viewers import Look, looking_at
+
+if TYPE_CHECKING:
+    from spanview.tui.trace_model import TraceModel
+
+SMALL, USUAL = (80, 24), (120, 40)
+
+
+def documents() -> list[Document]:
+    """Return the spans of the drawing."""
+    drawn = Builder().draw(
+        """
+        run 0-1000
+          load 100-300
+            read 120-200
+            parse 210-290
+          work 400-900
+            step 410-500
+            step 510-600
+        """
+    )
+    attributes = {
+        "exception.type": "OSError",
+        "exception.message": "gone",
+        "exception.stacktrace": 'Traceback:\n  File "a.py", line 3\nOSError: gone\n',
+    }
+    event = {"name": "exception", "timestamp": time_text(190), "attributes": attributes}
+    drawn[2] |= {"status": {"status_code": "ERROR", "description": "OSError: gone"}, "events": [event]}
+    drawn[6] |= {"status": {"status_code": "ERROR"}}
+    drawn[1] |= {"attributes": {"path": "/data/file", "tries": 3}}
+    return drawn
+
+
+def waterfall(look: Look) -> Waterfall:
+    """Return the rows."""
+    return look.screen.query_one(Waterfall)
+
+
+def model(look: Look) -> TraceModel:
+    """Return what the rows are made from."""
+    return waterfall(look).model
+
+
+def here(look: Look) -> str:
+    """Return the name of the span under the cursor."""
+    rows = waterfall(look)
+    assert rows.node is not None
+    store = look.data.store
+    return store.names.texts[store.spans.name[rows.model.tree.rows[rows.node]]]
+
+
+def shown(look: Look) -> list[str]:
+    """Return the names of the rows, from the top."""
+    store, rows = look.data.store, model(look)
+    return [store.names.texts[store.spans.name[rows.tree.rows[node]]] for node, _ in rows.rows]
+
+
+# -- folding ----------------------------------------------------------------------------------------------------------
+
+
+async def test_collapse_and_expand() -> None:
+    """To the left collapses and then goes to the parent; to the right expands and then goes to the first child."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "right")
+        assert here(look) == "load"
+        await look.press("l")
+        assert here(look) == "read"
+        await look.press("left")
+        assert here(look) == "load"
+        await look.press("h")
+        assert shown(look) == ["run", "load", "work", "step", "step"]
+        assert "▸ load" in look.text
+        assert "+2 ✖1" in look.text
+        await look.press("left")
+        assert here(look) == "run"
+        await look.press("down", "right")
+        assert len(shown(look)) == 7
+        assert here(look) == "load"
+
+
+async def test_collapse_and_expand_all() -> None:
+    """All are collapsed to the root and opened again; the cursor stays on what can be seen of its span."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "G", "left_square_bracket")
+        assert shown(look) == ["run"]
+        assert here(look) == "run"
+        await look.press("right_square_bracket", "G", "right_square_bracket")
+        assert len(shown(look)) == 7
+        assert here(look) == "step"
+
+
+async def test_folding_by_the_mouse() -> None:
+    """A click on the arrow before a name folds and unfolds; a click beside it selects; the second one opens."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter")
+        row = look.line_of("▾ load") - waterfall(look).region.y
+        x = look.lines[look.line_of("▾ load")].index("▾ load")
+        await look.pilot.click(Waterfall, offset=(x, row))
+        assert shown(look) == ["run", "load", "work", "step", "step"]
+        await look.pilot.click(Waterfall, offset=(x, row))
+        assert len(shown(look)) == 7
+        await look.pilot.click(Waterfall, offset=(x + 3, row + 1))
+        assert here(look) == "read"
+        assert look.is_on(TraceScreen)
+        await look.pilot.click(Waterfall, offset=(x + 4, row + 1))
+        await look.until(lambda: look.is_on(SpanScreen))
+
+
+# -- searching and errors ---------------------------------------------------------------------------------------------
+
+
+async def test_search() -> None:
+    """A search counts its matches; Enter goes to the first from here on; n and N go round; Esc drops it."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "slash")
+        await look.type("step")
+        await look.until_shown("2 matches, n N")
+        await look.press("enter")
+        await look.until_shown("match 1 of 2")
+        assert waterfall(look).cursor == 5
+        await look.press("n")
+        assert waterfall(look).cursor == 6
+        await look.press("n")
+        assert waterfall(look).cursor == 5
+        await look.press("N")
+        assert waterfall(look).cursor == 6
+        assert "match 2 of 2" in look.footer
+        await look.press("escape")
+        assert not waterfall(look).matched
+        assert look.is_on(TraceScreen)
+        assert "╱" not in look.lines[1]
+        await look.press("escape")
+        assert look.is_on(TracesScreen)
+
+
+async def test_search_opens_what_hides_a_match() -> None:
+    """A match inside what is collapsed is revealed; what has nothing to do with it stays collapsed."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "left_square_bracket", "slash")
+        await look.type("tries=3")
+        await look.until_shown("1 match, n N")
+        await look.press("enter")
+        await look.until_shown("match 1 of 1")
+        assert shown(look) == ["run", "load", "work"]
+        assert here(look) == "load"
+
+
+async def test_search_without_matches_and_with_mistakes() -> None:
+    """What isn't found and what can't be searched is said; emptied, the search is over."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "slash")
+        await look.type("nobody")
+        await look.until_shown("0 matches")
+        await look.press("enter")
+        await look.until_shown("no match in this trace")
+        await look.press("n")
+        assert "no match in this trace" in look.footer
+        await look.press("slash")
+        await look.type(" x<")
+        await look.until_shown("query, character 10")
+        for _ in range(9):
+            await look.press("backspace")
+        assert "character" not in look.text
+        await look.press("enter")
+        assert "╱" not in look.lines[1]
+
+
+async def test_errors() -> None:
+    """The keys for errors go from one to the next, round the ends, and open what hides them."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "left_square_bracket", "e")
+        assert here(look) == "read"
+        assert "error 1 of 2" in look.footer
+        await look.press("e")
+        assert waterfall(look).cursor == 6
+        await look.press("e")
+        assert here(look) == "read"
+        await look.press("E")
+        assert "error 2 of 2" in look.footer
+
+
+async def test_no_errors() -> None:
+    """In a trace without errors that is said."""
+    async with looking_at(Builder().span()) as look:
+        await look.press("enter", "e", "n")
+        assert "no match in this trace" in look.footer
+
+
+# -- time -------------------------------------------------------------------------------------------------------------
+
+
+async def test_zoom_and_pan() -> None:
+    """Zooming keeps the selected span in sight; panning stops at the trace's ends; the whole comes back."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "down", "down", "plus", "plus")
+        whole, window, span = model(look).whole, model(look).shown, model(look).interval(waterfall(look).node or 0)
+        assert span is not None
+        assert window.length_ns == pytest.approx(whole.length_ns * 0.36, rel=0.01)
+        assert window.start_ns <= span[0] < span[1] <= window.end_ns
+        await look.press("greater_than_sign")
+        assert model(look).shown.start_ns > window.start_ns
+        assert model(look).shown.length_ns == pytest.approx(window.length_ns, abs=2)
+        await look.press(*["greater_than_sign"] * 30)
+        assert model(look).shown.end_ns == whole.end_ns
+        await look.press(*["less_than_sign"] * 30)
+        assert model(look).shown.start_ns == whole.start_ns
+        await look.press("0")
+        assert model(look).shown == whole
+        await look.press("minus")
+        assert model(look).shown == whole
+
+
+async def test_zoom_has_an_end() -> None:
+    """However often one zooms, there is time left to show, and the way back out."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", *["plus"] * 40)
+        assert 900 <= model(look).shown.length_ns <= 1_100
+        await look.press(*["minus"] * 40)
+        assert model(look).shown == model(look).whole
+
+
+async def test_fit() -> None:
+    """Fitting shows the selected span with a little of what is round it."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "down", "f")
+        window, span = model(look).shown, model(look).interval(waterfall(look).node or 0)
+        assert span is not None
+        assert (window.start_ns, window.end_ns) == (span[0] - 10_000, span[1] + 10_000)
+        assert "90 µs" in look.lines[1]
+
+
+# -- details ----------------------------------------------------------------------------------------------------------
+
+
+async def test_details_follow_the_cursor() -> None:
+    """Where there is room, the selected span's details stand below, and follow the cursor."""
+    async with looking_at(*documents(), size=USUAL) as look:
+        await look.press("enter")
+        await look.until_shown("run   INTERNAL   1 ms", "Attributes  Events", "no attributes", "spans/1.json @ 0")
+        await look.press("down")
+        await look.until_shown("load   INTERNAL   200 µs", "Attributes 2", "path   /data/file")
+        await look.press("down")
+        await look.until_shown("read   ✖ ERROR OSError: gone   INTERNAL   80 µs", "Events 1")
+
+
+async def test_sections() -> None:
+    """Tab goes from section to section, o to the record and back, a click on a title to its section."""
+    async with looking_at(*documents(), size=USUAL) as look:
+        await look.press("enter", "down", "down")
+        await look.until_shown("read   ✖ ERROR")
+        await look.press("tab")
+        await look.until_shown("OSError: gone   +70 µs", 'File "a.py", line 3')
+        await look.press("tab", "tab", "tab")
+        await look.until_shown("in the trace", "+120 µs after its start")
+        await look.press("o")
+        await look.until_shown('"name": "read"')
+        await look.press("o")
+        await look.until_shown("in the trace")
+        await look.pilot.click(TabLine, offset=(3, 0))
+        await look.until_shown("no attributes")
+        titles = look.lines[look.screen.query_one(TabLine).region.y]
+        await look.pilot.click(TabLine, offset=(titles.index("Raw") + 1, 0))
+        await look.until_shown('"name": "read"')
+        await look.press("tab")
+        await look.until_shown("no attributes")
+
+
+async def test_details_on_a_screen_of_their_own() -> None:
+    """On a small screen Enter shows the details alone, o the record; both ways lead back to the span."""
+    async with looking_at(*documents(), size=SMALL) as look:
+        await look.press("enter", "down", "down")
+        assert not look.screen.query_one(Details).display
+        await look.press("enter")
+        assert look.is_on(SpanScreen)
+        await look.until_shown(" ‹ run › read", "read   ✖ ERROR OSError: gone", "no attributes")
+        await look.press("tab")
+        await look.until_shown('File "a.py", line 3')
+        await look.press("escape", "o")
+        assert look.is_on(SpanScreen)
+        await look.until_shown('"name": "read"')
+        await look.press("q")
+        assert here(look) == "read"
+
+
+async def test_resizing() -> None:
+    """The details come and go with the room for them."""
+    async with looking_at(*documents(), size=SMALL) as look:
+        await look.press("enter", "down")
+        await look.pilot.resize_terminal(*USUAL)
+        await look.until(lambda: look.screen.query_one(Details).display)
+        await look.press("down", "up")
+        await look.until_shown("/data/file")
+        await look.pilot.resize_terminal(*SMALL)
+        await look.until(lambda: not look.screen.query_one(Details).display)
+
+
+async def test_what_is_clicked_in_the_details_stays_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A click on a line of the details selects it and scrolls nothing away."""
+    monkeypatch.setattr("spanview.tui.trace_screen._LOOK_S", 0.001)
+    document = Builder().span(attributes={f"key {number}": number for number in range(60)})
+    async with looking_at(document) as look:
+        await look.press("enter")
+        await look.until_shown("key 3")
+        lines = look.screen.query_one(DetailLines)
+        lines.scroll_to(y=20, animate=False, immediate=True)
+        await look.pilot.pause()
+        await look.pilot.click(DetailLines, offset=(5, 3))
+        await look.pilot.pause()
+        assert (lines.cursor, lines.scroll_offset.y) == (23, 20)
+
+
+async def test_long_values_are_whole() -> None:
+    """A value of many lines loses nothing at their ends, with a scrollbar beside it or without."""
+    value = "".join(f"<{number}>" for number in range(3_000))
+    for size in (SMALL, USUAL):
+        async with looking_at(Builder().span(attributes={"long": value}), size=size) as look:
+            await look.press("enter", "enter")
+            lines = look.screen.query_one(DetailLines)
+            await look.until_shown("<9>")
+            rows = [lines.segments_of(row, lines.line_width) for row in range(lines.row_count)]
+            assert "".join(row[-1].text.rstrip() for row in rows) == value
+            assert {sum(part.cell_length for part in row) for row in rows} == {lines.line_width}
+
+
+async def test_a_parent_that_was_not_seen() -> None:
+    """A placeholder says what it is, and opening it says that there is nothing to open."""
+    async with looking_at(Builder().span("orphan", parent=9)) as look:
+        await look.press("enter")
+        await look.until_shown("? parent not seen 00000000", "it has not ended yet, or its record is lost")
+        assert "incomplete" in look.header
+        await look.press("enter", "tab", "o")
+        assert look.is_on(TraceScreen)
+        await look.press("enter")
+        assert "there is nothing to open" in look.footer
+
+
+# -- copying ----------------------------------------------------------------------------------------------------------
+
+
+async def test_copying() -> None:
+    """In the tree the span id is copied, in the details the whole value of the line."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "down", "y")
+        assert look.app.clipboard == f"{2:016x}"
+        assert "copied the span id" in look.footer
+        await look.press("enter")
+        await look.until_shown("/data/file")
+        await look.press("y")
+        assert look.app.clipboard == "/data/file"
+        assert "copied the value" in look.footer
+        await look.press("escape", "down", "o", "enter")
+        await look.until_shown('"name": "read"')
+        await look.press("y")
+        assert look.app.clipboard.startswith('{"name": "read"')
+
+
+@pytest.mark.parametrize("value", ["\ud800 lone", "\x1b]52;c;x\x07", "", "漢字", "a\nb"])
+async def test_copying_any_value(value: str) -> None:
+    """Any value can be copied, one that is no valid Unicode, too."""
+    async with looking_at(Builder().span(attributes={"k": value}), size=SMALL) as look:
+        await look.press("enter", "enter")
+        await look.until(lambda: look.screen.query_one(DetailLines).row_count)
+        await look.press("y")
+        assert look.app.clipboard == value.replace("\ud800", "?")
+
+
+# -- from the command line --------------------------------------------------------------------------------------------
+
+
+async def test_a_trace_from_the_command_line() -> None:
+    """A trace that was asked for opens when everything was read; back leads to the list."""
+    builder = Builder()
+    spans = [builder.span(f"t{number}", trace=number) for number in (0xA0, 0xB0)]
+    async with looking_at(*spans, opening=Opening(("spans",), trace="0" * 30 + "a")) as look:
+        await look.until(lambda: look.is_on(TraceScreen))
+        assert "‹ t160" in look.header
+        await look.press("q")
+        assert look.is_on(TracesScreen)
+
+
+@pytest.mark.parametrize("trace", ["ff", "0", "[/nope]"])
+async def test_no_such_trace(trace: str) -> None:
+    """An id that fits none or several ends the program with 2."""
+    builder = Builder()
+    spans = [builder.span(trace=number) for number in (0xA0, 0xB0)]
+    async with looking_at(*spans, opening=Opening(("spans",), trace=trace)) as look:
+        await look.until(lambda: look.app.return_code is not None)
+        assert look.app.return_code == 2

@@ -105,6 +105,26 @@ def test_torn_at_every_byte(layout: str, filling: str) -> None:
         assert not framed.has_text, cut
 
 
+@pytest.mark.parametrize("filling", [b"\n", b"\r\n", bytes(5)], ids=["newline", "CRLF", "NUL hole"])
+@pytest.mark.parametrize("layout", ["compact", "indented"])
+def test_torn_before_another_key_order(layout: str, filling: bytes) -> None:
+    """Behind a torn record, one whose first key isn't its name is found where a line or a hole ends, in any pieces."""
+    build, dump = Builder(), LAYOUTS[layout]
+    torn, after = rich_span(build, "torn"), dict(reversed(rich_span(build, "after").items()))
+    text = dump(torn)
+    for cut in range(1, len(text), 3):
+        first, second = text[:cut] + filling, dump(after) + b"\n"
+        for pieces in (
+            (first + second,),
+            (first, second),
+            (first, second[:1], second[1:]),
+            (first[:-1], first[-1:], second),
+        ):
+            framed = frame(*pieces)
+            assert framed.values == [after], cut
+            assert framed.gaps == [(ProblemKind.TORN, 0, len(first))], cut
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_torn_while_it_is_followed(layout: str) -> None:
     """A record that breaks off, is looked at in the quiet, and is followed by others costs nothing but itself."""

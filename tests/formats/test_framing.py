@@ -119,6 +119,7 @@ def test_torn_before_another_key_order(layout: str, filling: bytes) -> None:
             (first, second),
             (first, second[:1], second[1:]),
             (first[:-1], first[-1:], second),
+            (first + second[:-1], second[-1:]),
         ):
             framed = frame(*pieces)
             assert framed.values == [after], cut
@@ -176,6 +177,15 @@ def test_front_cut_off(layout: str) -> None:
     for cut in range(1, len(text) - 1):
         values = [value for value in frame(text[cut:] + tail).values if is_span(value)]
         assert values == others, cut
+
+
+@pytest.mark.parametrize("size", [1, 6, 14, 15, 1_000])
+def test_part_of_a_torn_record_is_no_document(size: int) -> None:
+    """What stands on a line of its own behind a torn record is a document only if nothing follows it there."""
+    for rest, documents in ((b', {"e": 2}\n', []), (b"\n", [{"e": 1}])):
+        data = b'{"a"}\n{"e": 1}' + rest + TEXT_A + b"\n"
+        framed = frame(*(data[at : at + size] for at in range(0, len(data), size)))
+        assert framed.values == [*documents, A]
 
 
 def test_several_torn_in_a_row() -> None:
@@ -408,11 +418,11 @@ def test_too_large_record_that_breaks_off() -> None:
         assert [at for _, at, _ in framed.gaps] == [0]
 
 
-@pytest.mark.parametrize("opener", [b"[", b'{"a":'])
-def test_bottomless_nesting(opener: bytes) -> None:
+@pytest.mark.parametrize(("opener", "depth"), [(b"[", 1_100_000), (b'{"a":', 200_000)])
+def test_bottomless_nesting(opener: bytes, depth: int) -> None:
     """A million openers without an end keep the neighbours, whether they are cut off or closed."""
     head, tail = TEXT_A + b"\n", b"\n" + TEXT_B + b"\n"
-    framed = frame(head, opener * 1_100_000, tail)
+    framed = frame(head, opener * depth, tail)
     assert framed.values == [A, B]
     assert framed.gaps[0][:2] == (ProblemKind.TORN, len(head))
     closed = b"[" * 100_000 + b"]" * 100_000

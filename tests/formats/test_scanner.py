@@ -104,7 +104,7 @@ def test_pieces(text: bytes, cuts: list[int]) -> None:
     assert (scanner.scan(text), scanner.position) == (Verdict.WHOLE, len(text))
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=1_000, deadline=None)
 @given(TEXTS, st.data())
 def test_damaged_document(text: bytes, data: st.DataObject) -> None:
     """Of a damaged document the scanner thinks as the standard library does, and never takes back a break."""

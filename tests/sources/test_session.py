@@ -316,8 +316,10 @@ def test_failing_reads_are_told_and_tried_again(
         with monkeypatch.context() as patch:
             patch.setattr("spanview.sources.tail.read_at", failing)
             with reading(folder) as made:
-                for name in "hij":
+                for number, name in enumerate("hij"):
                     append(folder / "bad.json", spans(name))
+                    # Long ago, so that nothing but the error is a reason to look again.
+                    os.utime(folder / "bad.json", (number, number))
                     append(folder / "good.json", spans(name.upper()))
                     made.look()
                 made.look()

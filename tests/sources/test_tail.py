@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return the path of a file with three records."""
+    """Return the path of a file with six records, the last of them beyond its first kilobyte."""
     path = tmp_path / "1.json"
-    path.write_bytes(records("a", "b", "c"))
+    path.write_bytes(records(*"abcdef"))
     return path
 
 
@@ -83,14 +83,15 @@ def test_what_is_appended_is_read_on(path: Path, tail: FileTail) -> None:
 
 
 REWRITES = {
-    "shorter": records("d"),
+    "shorter": records("x"),
     "empty": b"",
-    "of one width, as long": records("d", "e", "f"),
-    "of one width, with the same beginning": records("a", "b", "f"),
-    "of one width, longer": records("d", "e", "f", "g"),
-    "of one width, differing in an id": records("a", "b") + records("c", first=9),
-    "longer, with the same last record": records("x", "b", "c", "g"),
-    "one byte longer": b" " + records("a", "b", "c"),
+    "of one width, as long": records(*"uvwxyz"),
+    "of one width, with the same beginning": records(*"abcdex"),
+    "of one width, longer, with the same beginning": records(*"abcdexg"),
+    "of one width, longer": records(*"uvwxyz0"),
+    "of one width, differing in an id": records(*"abcde") + records("f", first=9),
+    "longer, with the same last record": records(*"xbcdefg"),
+    "one byte longer": b" " + records(*"abcdef"),
 }
 
 
@@ -125,7 +126,7 @@ def test_rewrite_between_look_and_read_is_noticed(path: Path, tail: FileTail) ->
         file.write(records("d"))
     assert tail.has_news()
     assert not tail.was_rewritten()
-    path.write_bytes(records("e", "f", "g", "h", "i"))
+    path.write_bytes(records(*"uvwxyz012"))
     assert tail.read() == b""
     assert tail.has_news()
     assert tail.was_rewritten()
@@ -169,7 +170,7 @@ def test_closed_file_is_opened_again(path: Path, tail: FileTail) -> None:
     assert not tail.was_rewritten()
     assert drain(tail) == 1
     tail.close()
-    path.write_bytes(records("e", "f", "g", "h"))
+    path.write_bytes(records(*"uvwxyz012"))
     assert tail.was_rewritten()
 
 

@@ -58,6 +58,10 @@ class BaseScreen(Screen[None]):
             changed: The traces that have grown.
         """
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys alone that were pressed before the screen has its widgets."""
+        return self.is_mounted and super().check_action(action, parameters)
+
     def action_move(self, by: int) -> None:
         """Move the cursor by rows."""
         self.rows.action_move(by)

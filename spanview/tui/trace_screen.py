@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual.worker import get_current_worker
+
 from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.worker import Worker
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
@@ -30,6 +33,8 @@ _ROOM_FOR_DETAILS: Final = 30
 """Lines from which on the details stand below the waterfall."""
 _ZOOM: Final = 0.6
 _PAN: Final = 0.25
+_SEARCH: Final = "search"
+"""The group of the threads that search."""
 _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
@@ -222,6 +227,7 @@ class TraceScreen(BaseScreen):
         from spanview.analysis.query import parse_query
 
         prompt = self.query_one(Prompt)
+        self.workers.cancel_group(self, _SEARCH)
         try:
             query = parse_query(event.text)
         except QueryError as error:
@@ -236,15 +242,22 @@ class TraceScreen(BaseScreen):
                 prompt.clear()
             self.rows.refresh()
             return
-        self.run_worker(lambda: self._search(query, go=event.done), thread=True, exclusive=True, group="search")
+        self.run_worker(lambda: self._search(query, go=event.done), thread=True, group=_SEARCH)
 
     def _search(self, query: Query, *, go: bool) -> None:
         """Called in a thread: a query may have to read every record of the trace again."""
-        tree = self._model.tree
-        found = {row for row in tree.rows if query.keeps(self._store, row)}
-        self.app.call_from_thread(self._take_matches, found, go=go)
+        worker, found = get_current_worker(), set()
+        for row in self._model.tree.rows:
+            if worker.is_cancelled:
+                return
+            if query.keeps(self._store, row):
+                found.add(row)
+        self.app.call_from_thread(self._take_matches, worker, found, go=go)
 
-    def _take_matches(self, found: set[int], *, go: bool) -> None:
+    def _take_matches(self, worker: Worker[None], found: set[int], *, go: bool) -> None:
+        if worker.is_cancelled:
+            # Another search was typed meanwhile, or the screen was left.
+            return
         self.rows.matched = found
         self.query_one(Prompt).say(f"{count(len(found), 'match')}, n N")
         self.rows.refresh()
@@ -283,6 +296,7 @@ class TraceScreen(BaseScreen):
         """Drop the search, then go back to the traces."""
         prompt = self.query_one(Prompt)
         if prompt.display:
+            self.workers.cancel_group(self, _SEARCH)
             prompt.clear()
             self.rows.matched = set()
             self.rows.refresh()

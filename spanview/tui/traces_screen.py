@@ -82,6 +82,11 @@ class TracesScreen(BaseScreen):
         self.set_interval(1.0, self._calm_down)
         self._show()
 
+    def on_unmount(self) -> None:
+        """End the filtering."""
+        if self._matcher is not None:
+            self._matcher.cancel()
+
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def title_text(self) -> str:

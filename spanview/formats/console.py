@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from binascii import unhexlify
-from operator import itemgetter, le
+from operator import le
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -49,24 +49,12 @@ _NEGATIVE: Final = int(Warnings.NEGATIVE_DURATION)
 _BAD_ID: Final = int(Warnings.BAD_ID)
 _ODD_VALUE: Final = int(Warnings.ODD_VALUE)
 _NO_PARENT: Final = "0x" + "0" * SPAN_ID_DIGITS
-_FIELDS: Final = itemgetter(
-    "name",
-    "context",
-    "kind",
-    "parent_id",
-    "start_time",
-    "end_time",
-    "status",
-    "attributes",
-    "events",
-    "links",
-    "resource",
-)
-_TYPES: Final = [{dict}, {list}, {list}, {str}, {str}]
-"""Of attributes, events, links, names and services, each as the SDK writes them."""
-_IDS: Final = itemgetter("trace_id", "span_id")
 _FEW: Final = 8
 """So few spans are converted one by one when one of them isn't as the SDK writes it."""
+
+Fields: TypeAlias = tuple[Any, ...]
+"""What the columns need of a span that is built as the SDK builds it, as the file has it: name, trace id, span id,
+parent id, kind, start, end, status code, service."""
 
 _Row: TypeAlias = tuple[int, int, int, int, int, str, str, int, int, int]
 """One span's values, in the order of `Columns`."""
@@ -82,38 +70,73 @@ def is_span(value: Any) -> bool:
     )
 
 
-def columns_of(spans: Sequence[dict[str, Any]]) -> Columns:
-    """Return the columns of documents for which `is_span` holds.
+def fields_of(document: Any) -> Fields | Any:
+    """Return what the columns need of a span that is built as the SDK builds it; any other document as it is."""
+    try:
+        context, resource = document["context"], document["resource"]
+        is_usual = (
+            type(document["attributes"]) is dict
+            and type(document["events"]) is list
+            and type(document["links"]) is list
+            and type(context) is dict
+        )
+        if not is_usual:
+            return document
+        return (
+            document["name"],
+            context["trace_id"],
+            context["span_id"],
+            document["parent_id"],
+            document["kind"],
+            document["start_time"],
+            document["end_time"],
+            document["status"]["status_code"],
+            resource.get("attributes", resource).get("service.name", ""),
+        )
+    except (KeyError, TypeError, AttributeError):
+        return document
 
-    They are converted field by field for all spans at once. Where one of them isn't as the SDK writes it, its
+
+def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> Columns:
+    """Return the columns of spans, each as `fields_of` returns it; for documents, `is_span` must hold.
+
+    They are converted column by column for all spans at once. Where one of them isn't as the SDK writes it, its
     neighbours go through `_row_with_care` with it, which comes to the same for every document.
     """
     parts: list[Columns] = []
-    pending = [spans] if spans else []
+    pending: list[Sequence[Any]] = [spans] if spans else []
     while pending:
         part = pending.pop()
-        columns = columns_at_once(part)
+        columns = _columns_at_once(part) if {*map(type, part)} == {tuple} else None
         if columns is not None:
             parts.append(columns)
         elif len(part) <= _FEW:
-            parts.append(Columns(*zip(*map(_row_with_care, part), strict=True)))
+            parts.append(Columns(*zip(*map(_row_with_care, map(_document_of, part)), strict=True)))
         else:
             half = len(part) // 2
             pending += [part[half:], part[:half]]
     return parts[0] if len(parts) == 1 else join_columns(parts)
 
 
-def columns_at_once(documents: Sequence[Any]) -> Columns | None:
-    """Return the columns of documents that are all spans as the SDK writes them; None where one of them isn't."""
+def _document_of(span: Fields | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(span, dict):
+        return span
+    name, trace_id, span_id, parent_id, kind, start, end, status, service = span
+    return {
+        "name": name,
+        "context": {"trace_id": trace_id, "span_id": span_id},
+        "parent_id": parent_id,
+        "kind": kind,
+        "start_time": start,
+        "end_time": end,
+        "status": {"status_code": status},
+        "resource": {"attributes": {"service.name": service}},
+    }
+
+
+def _columns_at_once(spans: Sequence[Fields]) -> Columns | None:
     try:
-        names, contexts, kinds, parents, starts, ends, statuses, *others, resources = zip(
-            *map(_FIELDS, documents), strict=True
-        )
-        trace_ids, span_ids = zip(*map(_IDS, contexts), strict=True)
-        services = _services(resources)
-        types = [{*map(type, column)} for column in (*others, names, services)]
-        if types != _TYPES:
-            return None
+        names, trace_ids, span_ids, parents, kinds, starts, ends, statuses, services = zip(*spans, strict=True)
         columns = Columns(
             trace_ids=_trace_ids_at_once(trace_ids),
             span_ids=_ids_at_once(span_ids, SPAN_ID_DIGITS),
@@ -121,24 +144,20 @@ def columns_at_once(documents: Sequence[Any]) -> Columns | None:
             start_ns=parse_sdk_times(starts),
             end_ns=parse_sdk_times(ends),
             names=[*names],
-            services=services,
+            services=[*services],
             kinds=array("B", bytes(map(_KINDS.__getitem__, kinds))),
-            statuses=array("B", bytes([_STATUSES[status["status_code"]] for status in statuses])),
-            warnings=array("H", bytes(2 * len(documents))),
+            statuses=array("B", bytes(map(_STATUSES.__getitem__, statuses))),
+            warnings=array("H", bytes(2 * len(spans))),
         )
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError):
         return None
-    has_warnings = not (
-        all(columns.trace_ids) and all(columns.span_ids) and all(map(le, columns.start_ns, columns.end_ns))
+    has_no_warnings = (
+        {*map(type, names), *map(type, services)} == {str}
+        and all(columns.trace_ids)
+        and all(columns.span_ids)
+        and all(map(le, columns.start_ns, columns.end_ns))
     )
-    return None if has_warnings else columns
-
-
-def _services(resources: Sequence[Any]) -> list[str]:
-    try:
-        return [resource["attributes"]["service.name"] for resource in resources]
-    except KeyError:
-        return [resource.get("attributes", resource).get("service.name", "") for resource in resources]
+    return columns if has_no_warnings else None
 
 
 def _trace_ids_at_once(texts: Sequence[str]) -> list[int]:

@@ -10,11 +10,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from spanview.formats import console
-from spanview.formats.framing import DEFAULT_CAP, Framer, Frames
+from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
 from spanview.formats.rows import Batch
 
 if TYPE_CHECKING:
+    from spanview.formats.frames import Frames
     from spanview.formats.rows import Details
     from spanview.model.span import Source, Span
 
@@ -33,7 +34,7 @@ class Decoder:
     __slots__ = ("_framer",)
 
     def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
-        self._framer = Framer(console.is_span, cap=cap, offset=offset)
+        self._framer = Framer(console.is_span, console.fields_of, cap=cap, offset=offset)
 
     @property
     def offset(self) -> int:
@@ -60,15 +61,12 @@ class Decoder:
 
 def _batch_of(frames: Frames) -> Batch:
     documents = frames.documents
-    # Nearly always all of them are spans as the SDK writes them: then nobody has to ask each for itself.
-    columns = console.columns_at_once([value for _, _, value in documents]) if documents else None
     skipped = []
-    if columns is None:
-        skipped = [(at, size) for at, size, value in documents if not console.is_span(value)]
-        documents = [document for document in documents if console.is_span(document[2])]
-        columns = console.columns_of([value for _, _, value in documents])
+    if not all(type(kept) is tuple for _, _, kept in documents):
+        skipped = [(at, size) for at, size, kept in documents if type(kept) is not tuple and not console.is_span(kept)]
+        documents = [part for part in documents if type(part[2]) is tuple or console.is_span(part[2])]
     return Batch(
-        columns=columns,
+        columns=console.columns_of([kept for _, _, kept in documents]),
         offsets=[at for at, _, _ in documents],
         lengths=[size for _, size, _ in documents],
         gaps=frames.gaps,

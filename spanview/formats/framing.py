@@ -7,12 +7,12 @@ it is whole and a record, so that neither an event nor a link inside a torn span
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from spanview.formats import marks
+from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
 from spanview.formats.marks import LOOK_BACK, NOWHERE
@@ -21,9 +21,6 @@ from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Document: TypeAlias = tuple[int, int, Any]
-"""Offset in the file, length in bytes, decoded value; a plain tuple because there are millions."""
 
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
@@ -38,31 +35,12 @@ _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A stretch of a file that holds no whole document."""
-
-    kind: ProblemKind
-    """TORN or TOO_LARGE."""
-    offset: int
-    length: int
-
-
-@dataclass(slots=True)
-class Frames:
-    """What one piece of a file completed, in the order of the file."""
-
-    documents: list[Document] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
-    has_text: bool = False
-    """Whether something stood there that is neither blank nor part of a document or gap."""
-
-
 class Framer:
     """The framing of one file, from its first byte on.
 
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
+        keep: Returns what is kept of a decoded value; all of it without.
         cap: Bytes of the longest document that is kept, 256 at the least.
         offset: Where in the file the first byte stands that `feed` will get.
     """
@@ -78,13 +56,22 @@ class Framer:
         "_gap_kind",
         "_in_text",
         "_is_record",
+        "_keep",
         "_lists",
         "_scanner",
         "offset",
     )
 
-    def __init__(self, is_record: Callable[[Any], bool], *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
+    def __init__(
+        self,
+        is_record: Callable[[Any], bool],
+        keep: Callable[[Any], Any] = lambda value: value,
+        *,
+        cap: int = DEFAULT_CAP,
+        offset: int = 0,
+    ) -> None:
         self._is_record = is_record
+        self._keep = keep
         self._cap = max(cap, LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
@@ -165,15 +152,16 @@ class Framer:
 
         The front of a document, as long as the shortest one so far, isn't searched for that line, which spares
         reading most bytes twice. Where a document is shorter, what is found doesn't decode, and all is searched.
+        What isn't kept of a value is let go at once: its memory is used again while it is still at hand.
         """
-        data = self._data
+        data, keep = self._data, self._keep
         view, find, loads = memoryview(data), data.find, orjson.loads
         add, base, cap, skipped = self._frames.documents.append, self.offset, self._cap, 0
         while data[position] == _BRACE:
             many_lines = data[position + 1 : position + 2] in _LINE_ENDS
             end = find(b"\n}" if many_lines else b"\n", position + skipped) + 2 * many_lines
             try:
-                value = loads(view[position:end]) if position < end <= position + cap else _NOTHING
+                value = keep(loads(view[position:end])) if position < end <= position + cap else _NOTHING
             except orjson.JSONDecodeError:
                 value = _NOTHING
             if value is _NOTHING:
@@ -300,7 +288,7 @@ class Framer:
             if not alone or self._byte_before(position) != _LF:
                 return position + 1
         self._close_gap(position)
-        self._frames.documents.append((self.offset + position, end - position, value))
+        self._frames.documents.append((self.offset + position, end - position, self._keep(value)))
         return end
 
     def _byte_before(self, position: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from spanview.formats.framing import Gap
+    from spanview.formats.frames import Gap
     from spanview.model.span import Event, Link, Resource, Scope
 
 

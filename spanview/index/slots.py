@@ -24,7 +24,7 @@ class Slots:
     def __init__(self, hash_of: Callable[[int], int]) -> None:
         self._hash_of = hash_of
         self.used = 0
-        self.table = array("I", bytes(4 * _FIRST_SIZE))
+        self.table = array("I", [_FREE]) * _FIRST_SIZE
         """Row number plus one, or 0 where free; probe from `hash & mask` on, one by one, to the first free slot."""
         self.mask = _FIRST_SIZE - 1
 
@@ -49,7 +49,7 @@ class Slots:
         table[slot] = row + 1
 
     def _grow(self, size: int) -> None:
-        table, mask = array("I", bytes(4 * size)), size - 1
+        table, mask = array("I", [_FREE]) * size, size - 1
         if self.used:
             for entry in self.table:
                 if entry != _FREE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spanview.model.problems import Problem, ProblemKind
 
 if TYPE_CHECKING:
-    from spanview.formats.framing import Gap
+    from spanview.formats.frames import Gap
     from spanview.formats.rows import Batch
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.sources.discover import FoundFile
 
-BLOCK: Final = 512 * 1024
+BLOCK: Final = 192 * 1024
 """Bytes that are read at once."""
 _HEAD: Final = 1024
 """Bytes at the front of a file by which it is recognised."""

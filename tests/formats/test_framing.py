@@ -25,11 +25,13 @@ from hypothesis import strategies as st
 
 from builders import Builder, Document, span_id, time_text, trace_id
 from spanview.formats.console import is_span
-from spanview.formats.framing import DEFAULT_CAP, Framer, Frames
+from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from spanview.formats.frames import Frames
 
 MARK: Final = b"\xef\xbb\xbf"
 

@@ -1,0 +1,32 @@
+"""What framing hands over: documents, and the gaps between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from spanview.model.problems import ProblemKind
+
+Document: TypeAlias = tuple[int, int, Any]
+"""Offset in the file, length in bytes, what is kept of the decoded value; a plain tuple because there are millions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch of a file that holds no whole document."""
+
+    kind: ProblemKind
+    """TORN or TOO_LARGE."""
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class Frames:
+    """What one piece of a file completed, in the order of the file."""
+
+    documents: list[Document] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    has_text: bool = False
+    """Whether something stood there that is neither blank nor part of a document or gap."""

@@ -9,9 +9,11 @@ self    |==|            |=====|
 
 from __future__ import annotations
 
-from operator import sub
+from itertools import compress
+from operator import ne, sub
 from typing import TYPE_CHECKING, Final, cast
 
+from spanview.index.table import NO_ROW
 from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME
 
@@ -80,19 +82,24 @@ def stitched(store: Store, traces: Sequence[int]) -> Iterator[TraceTree]:
 
 def _stitched_as_one(store: Store, traces: Sequence[int]) -> TraceTree | None:
     spans = store.spans
-    rows = [row for trace in traces for row in store.rows_of_trace(trace)]
-    if len({*map(spans.span_id.__getitem__, rows)}) < len(rows):
+    try:
+        tree = TraceTree(spans, [row for trace in traces for row in store.rows_of_trace(trace)], _no_order)
+    except _DoubledError:
         return None
-    tree = TraceTree(spans, rows, _no_order)
     of_trace = [*map(spans.trace.__getitem__, tree.rows)]
-    count = len(rows)
-    pairs = zip(of_trace, tree.parents, strict=False)
-    is_mixed = any(0 <= parent < count and of_trace[parent] != trace for trace, parent in pairs)
-    return None if is_mixed else tree
+    # Placeholders are of no trace, and neither is the parent of roots, which is the last: -1.
+    of_node = [*of_trace, *[NO_ROW] * (len(tree.missing) + 1)]
+    of_parent = [*map(of_node.__getitem__, tree.parents)]
+    strangers = compress(of_parent, map(ne, of_parent, of_trace))
+    return None if any(map(NO_ROW.__ne__, strangers)) else tree
+
+
+class _DoubledError(Exception):
+    """Several spans have one id."""
 
 
 def _no_order(row: int) -> tuple[str, int, int]:
-    raise AssertionError(f"the id of row {row} is there once")
+    raise _DoubledError(row)
 
 
 def _take_children(starts: list[int], ends: list[int], parents: list[int], own: list[int]) -> None:

@@ -62,7 +62,7 @@ class Decoder:
 def _batch_of(frames: Frames) -> Batch:
     documents = frames.documents
     skipped = []
-    if not all(type(kept) is tuple for _, _, kept in documents):
+    if {type(kept) for _, _, kept in documents} != {tuple}:
         skipped = [(at, size) for at, size, kept in documents if type(kept) is not tuple and not console.is_span(kept)]
         documents = [part for part in documents if type(part[2]) is tuple or console.is_span(part[2])]
     return Batch(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from . import processes, viewer
-from .figures import Figure, table
+from .figures import Figure, as_installed, table
 from .folders import Shape, folder_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="smaller folders: minutes become seconds")
     parser.add_argument("--rounds", type=int, default=5, help="how often each is run, in turns")
     given = parser.parse_args(words)
+    as_installed()
     figures: list[Figure] = []
     for goal, measure in _measures(_QUICK if given.quick else _FULL, given.rounds):
         if not given.goals or goal in given.goals:

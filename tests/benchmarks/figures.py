@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+KEPT: Final = Path(tempfile.gettempdir()) / "spanview-benchmarks"
+"""Where folders and bytecode are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +40,17 @@ class Figure:
         return None if self.base is None else self.value / self.base
 
 
+def as_installed() -> None:
+    """Let the processes that are started find bytecode, as those of an installed package do."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(KEPT / "bytecode")
+
+
 def in_turns(measures: Sequence[Callable[[], float]], rounds: int) -> list[float]:
-    """Return the median of each measure, taken one after the other again and again."""
+    """Return the median of each measure, taken one after the other again and again; the first time doesn't count."""
     taken: list[list[float]] = [[] for _ in measures]
+    for measure in measures:
+        measure()
     for _ in range(rounds):
         for measure, values in zip(measures, taken, strict=True):
             values.append(measure())
@@ -47,6 +62,14 @@ def seconds_of(*words: str) -> float:
     began = time.perf_counter()
     subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - began
+
+
+def cpu_seconds_of(*words: str) -> float:
+    """Return how much of the processor a fresh process takes, which other programs disturb less than its time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds_of(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def table(figures: Sequence[Figure]) -> str:

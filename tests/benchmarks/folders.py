@@ -13,16 +13,19 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode
 
 from spanview.model.times import format_time
+
+from .figures import KEPT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VERSION: Final = 1
 """To be counted up when other folders are made; those of before are made anew."""
@@ -67,10 +70,9 @@ class _Written:
 
 def folder_of(shape: Shape) -> Path:
     """Return a folder of that shape, made where there is none yet."""
-    kept = Path(tempfile.gettempdir()) / "spanview-benchmarks"
-    folder = kept / shape.name
+    folder = KEPT / shape.name
     if not folder.exists():
-        half = kept / f"{shape.name}.{os.getpid()}"
+        half = KEPT / f"{shape.name}.{os.getpid()}"
         half.mkdir(parents=True)
         try:
             _write(half, shape)

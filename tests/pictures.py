@@ -14,7 +14,8 @@ from pathlib import Path
 
 from spanview.index.store import Store
 from spanview.sources.details import Details
-from spanview.sources.session import ReadOptions, Session
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
 from spanview.tui.app import Opening, SpanviewApp
 
 ROOT = Path(__file__).parent.parent

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import spanview
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROGRAM = """
 import sys
@@ -27,7 +30,8 @@ sys.exit(main(["check", "--json", sys.argv[2]]))
 def test_stages_are_spans_where_an_sdk_is_set_up(tmp_path: Path) -> None:
     """With an SDK, a run leaves a trace of its stages, which spanview shows as one tree."""
     own, folder = tmp_path / "own.json", "fixtures/pid-reuse/spans"
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(own), folder], capture_output=True, check=False, timeout=60)
+    words = [sys.executable, "-c", PROGRAM, str(own), folder]
+    done = subprocess.run(words, capture_output=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
     store = spanview.load(own)
     trees = {

@@ -12,7 +12,7 @@ from textual.keys import _character_to_key
 from builders import MemoryReader, file_of
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
-from spanview.sources.session import Progress
+from spanview.sources.terms import Progress
 from spanview.tui.app import FeedNews, Opening, SpanviewApp
 from spanview.tui.feed import FeedState
 

@@ -18,7 +18,8 @@ from spanview.model.problems import NoSuchPathError, ProblemKind
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import default_places, how_to_turn_tracing_on
-from spanview.sources.session import ReadOptions, Session
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.commands.options import Options
     from spanview.model.problems import Problem
-    from spanview.sources.session import Progress
+    from spanview.sources.terms import Progress
 
 _SHOW_PROGRESS_FROM: Final = 32 * 1024 * 1024
 NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.TOO_LARGE, ProblemKind.WATCHER))
@@ -79,7 +80,7 @@ def read_all(options: Options) -> tuple[Store, Session]:
     """
     details = Details()
     store = Store(details, notes_changes=options.follow)
-    how = read_options(options)
+    how = replace(read_options(options), processes=True)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:
         show: Callable[[Progress], None] | None = None

@@ -13,7 +13,8 @@ from spanview.model.problems import Problem, ProblemKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from spanview.sources.session import Changes, Session
+    from spanview.sources.session import Session
+    from spanview.sources.terms import Changes
 
 SEARCH_S: Final = 0.7
 """Seconds between two searches."""

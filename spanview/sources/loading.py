@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from spanview.formats.framing import DEFAULT_CAP
 from spanview.index.store import Store
 from spanview.sources.details import Details
-from spanview.sources.session import ReadOptions, Session
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

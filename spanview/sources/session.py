@@ -9,79 +9,26 @@ import gc
 import os
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final
 
 from spanview.formats.decoder import Decoder
-from spanview.formats.framing import DEFAULT_CAP
 from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
+from spanview.sources.ahead import decode_ahead
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover
 from spanview.sources.tail import BLOCK, FileTail
+from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from spanview.formats.rows import Batch
-    from spanview.index.tallies import Tallies
+    from spanview.sources.ahead import DecodedFile
     from spanview.sources.details import Details
 
 _USUAL_SIZE: Final = 1024
 """Bytes of a usual span's record."""
 _HELD_OPEN: Final = 64
 """So many files are held open, so that their inodes aren't used again; others are opened when they have news."""
-
-
-class Sink(Protocol):
-    """Takes what was read: a store, or what prints it at once."""
-
-    tallies: Tallies
-
-    def add_source(self, path: str, generation: int = 0) -> int:
-        """Take note of a file, or of its next generation, and return its number."""
-
-    def add(self, source: int, batch: Batch) -> None:
-        """Take the spans and the problems that one piece of a file has."""
-
-    def expect(self, spans: int) -> None:
-        """Make room for about so many spans."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read."""
-
-    paths: tuple[str, ...]
-    """Files, folders, globs, or `-`."""
-    cap: int = DEFAULT_CAP
-    """Bytes of the longest record that is kept."""
-    follow: bool = False
-    """Whether the ends of files are still being written."""
-    newest_first: bool = False
-    """Whether the files that changed last are read first."""
-    keep_details: bool = True
-    """Whether what is read while following can be read again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far the first reading is."""
-
-    bytes_read: int
-    bytes_total: int
-    """As the files were when they were found; 0 for a stream."""
-
-
-@dataclass(slots=True)
-class Changes:
-    """What one look at the PATHs brought."""
-
-    spans: int = 0
-    bytes: int = 0
-    missing: list[str] = field(default_factory=list)
-    """PATHs that don't exist yet, or no more."""
-    directories: list[str] = field(default_factory=list)
-    """Real paths of the folders in which something may change."""
 
 
 class Session:
@@ -127,17 +74,39 @@ class Session:
         self._sink.expect(total // _USUAL_SIZE)
         done = 0
         with _without_collector():
-            for found in files:
-                tail = self._take_up(found)
+            for found, decoded in self._decoded(files):
                 with stage("read and decode"):
-                    for count in self._drain(tail) if tail else ():
+                    for count in self._load_file(found) if decoded is None else self._take_decoded(found, decoded):
                         done += count
                         yield Progress(done, total)
-                if tail is not None and not self.options.follow:
-                    self._finish(tail)
             if STANDARD_INPUT in self._paths and self._standard_input is not None:
                 yield from self._read_stream(self._standard_input, done)
         self._report(listing)
+
+    def _decoded(self, files: list[FoundFile]) -> Iterator[tuple[FoundFile, DecodedFile | None]]:
+        if self.options.processes and not self.options.follow:
+            return decode_ahead(files, cap=self.options.cap)
+        return ((found, None) for found in files)
+
+    def _load_file(self, found: FoundFile) -> Iterator[int]:
+        tail = self._take_up(found)
+        if tail is not None:
+            yield from self._drain(tail)
+            if not self.options.follow:
+                self._finish(tail)
+
+    def _take_decoded(self, found: FoundFile, decoded: DecodedFile) -> Iterator[int]:
+        """Take in what another process has made of a file."""
+        if decoded.failure is not None:
+            self._report_problem(_unreadable(found.shown, decoded.failure))
+            if not decoded.bytes:
+                return
+        source = self._sink.add_source(found.shown)
+        self._details.register(source, found.real, found.device, found.inode)
+        self._sink.tallies.add_bytes(found.shown, decoded.bytes)
+        for batch in decoded.batches:
+            self._sink.add(source, batch)
+        yield decoded.bytes
 
     def _read_stream(self, stream: IO[bytes], done: int) -> Iterator[Progress]:
         source = self._sink.add_source(STANDARD_INPUT)
@@ -157,7 +126,7 @@ class Session:
         try:
             return os.read(stream.fileno(), BLOCK)
         except OSError as error:
-            self._report_problem(_unreadable(STANDARD_INPUT, error))
+            self._report_problem(_unreadable(STANDARD_INPUT, _reason(error)))
             return b""
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
@@ -167,7 +136,7 @@ class Session:
         except OSError as error:
             # While following, a file that vanished between search and opening is nothing to tell.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
-                self._report_problem(_unreadable(found.shown, error))
+                self._report_problem(_unreadable(found.shown, _reason(error)))
             return None
         tail.source = source = self._sink.add_source(found.shown, self._generations[found.shown])
         self._generations[found.shown] += 1
@@ -182,7 +151,7 @@ class Session:
             try:
                 offset, data = tail.position, tail.read()
             except OSError as error:
-                self._report_problem(_unreadable(path, error))
+                self._report_problem(_unreadable(path, _reason(error)))
                 return
             if not data:
                 break
@@ -256,7 +225,7 @@ class Session:
             # It vanished between search and look; the next search lets it go.
             return
         except OSError as error:
-            self._report_problem(_unreadable(tail.found.shown, error))
+            self._report_problem(_unreadable(tail.found.shown, _reason(error)))
             tail.look_again()
             return
         if was_rewritten:
@@ -320,8 +289,12 @@ def _is_other(tail: FileTail, found: FoundFile) -> bool:
     return tail.identity != found.identity
 
 
-def _unreadable(path: str, error: OSError) -> Problem:
-    return Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {error.strerror or error}")
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _unreadable(path: str, reason: str) -> Problem:
+    return Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}")
 
 
 @contextmanager

@@ -22,7 +22,8 @@ from builders import Builder, Document, file_of
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, ProblemKind
 from spanview.sources.details import Details, read_at
-from spanview.sources.session import Changes, ReadOptions, Session
+from spanview.sources.session import Session
+from spanview.sources.terms import Changes, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

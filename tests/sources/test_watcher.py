@@ -14,7 +14,8 @@ from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind
 from spanview.sources.details import Details
 from spanview.sources.follow import Watcher, follow
-from spanview.sources.session import ReadOptions, Session
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -71,17 +71,18 @@ def is_span(value: Any) -> bool:
 
 
 def fields_of(document: Any) -> Fields | Any:
-    """Return what the columns need of a span that is built as the SDK builds it; any other document as it is."""
+    """Return what the columns need of a span that is built as the SDK builds it; any other document as it is.
+
+    It is asked for every span there is: what isn't a dict fails by itself where something is looked up in it.
+    """
     try:
-        context, resource = document["context"], document["resource"]
-        is_usual = (
-            type(document["attributes"]) is dict
-            and type(document["events"]) is list
-            and type(document["links"]) is list
-            and type(context) is dict
-        )
-        if not is_usual:
+        if type(document["attributes"]) is not dict or not type(document["events"]) is type(document["links"]) is list:
             return document
+        context, resource = document["context"], document["resource"]
+        try:
+            service = resource["attributes"]["service.name"]
+        except KeyError:
+            service = resource.get("attributes", resource).get("service.name", "")
         return (
             document["name"],
             context["trace_id"],
@@ -91,7 +92,7 @@ def fields_of(document: Any) -> Fields | Any:
             document["start_time"],
             document["end_time"],
             document["status"]["status_code"],
-            resource.get("attributes", resource).get("service.name", ""),
+            service,
         )
     except (KeyError, TypeError, AttributeError):
         return document
@@ -135,19 +136,23 @@ def _document_of(span: Fields | dict[str, Any]) -> dict[str, Any]:
 
 
 def _columns_at_once(spans: Sequence[Fields]) -> Columns | None:
+    count = len(spans)
     try:
         names, trace_ids, span_ids, parents, kinds, starts, ends, statuses, services = zip(*spans, strict=True)
+        times = parse_sdk_times(starts + ends)
+        parent_ids = [_NO_PARENT if parent is None else parent for parent in parents]
+        ids = _ids_at_once([*span_ids, *parent_ids], SPAN_ID_DIGITS)
         columns = Columns(
             trace_ids=_trace_ids_at_once(trace_ids),
-            span_ids=_ids_at_once(span_ids, SPAN_ID_DIGITS),
-            parent_ids=_ids_at_once([_NO_PARENT if parent is None else parent for parent in parents], SPAN_ID_DIGITS),
-            start_ns=parse_sdk_times(starts),
-            end_ns=parse_sdk_times(ends),
+            span_ids=ids[:count],
+            parent_ids=ids[count:],
+            start_ns=times[:count],
+            end_ns=times[count:],
             names=[*names],
             services=[*services],
             kinds=array("B", bytes(map(_KINDS.__getitem__, kinds))),
             statuses=array("B", bytes(map(_STATUSES.__getitem__, statuses))),
-            warnings=array("H", bytes(2 * len(spans))),
+            warnings=array("H", bytes(2 * count)),
         )
     except (KeyError, TypeError, ValueError):
         return None

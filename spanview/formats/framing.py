@@ -157,9 +157,11 @@ class Framer:
         data, keep = self._data, self._keep
         view, find, loads = memoryview(data), data.find, orjson.loads
         add, base, cap, skipped = self._frames.documents.append, self.offset, self._cap, 0
-        while data[position] == _BRACE:
-            many_lines = data[position + 1 : position + 2] in _LINE_ENDS
-            end = find(b"\n}" if many_lines else b"\n", position + skipped) + 2 * many_lines
+        first_bytes = data[position : position + 2]
+        mark, behind = (b"\n}", 2) if first_bytes[1:] in _LINE_ENDS else (b"\n", 0)
+        next_bytes = b"\n" + first_bytes
+        while first_bytes[:1] == b"{":
+            end = find(mark, position + skipped) + behind
             try:
                 value = keep(loads(view[position:end])) if position < end <= position + cap else _NOTHING
             except orjson.JSONDecodeError:
@@ -172,7 +174,7 @@ class Framer:
             while data[end - 1] != _CLOSE_BRACE:
                 end -= 1
             add((base + position, end - position, value))
-            if data[end : end + 2] != b"\n{":
+            if data[end : end + 3] != next_bytes:
                 return end
             if not 0 < skipped <= end - position - 2:
                 skipped = end - position - 2

@@ -146,10 +146,10 @@ def _columns_at_once(spans: Sequence[Fields]) -> Columns | None:
             trace_ids=_trace_ids_at_once(trace_ids),
             span_ids=ids[:count],
             parent_ids=ids[count:],
-            start_ns=times[:count],
-            end_ns=times[count:],
-            names=[*names],
-            services=[*services],
+            start_ns=array("q", times[:count]),
+            end_ns=array("q", times[count:]),
+            names=_each_once(names),
+            services=_each_once(services),
             kinds=array("B", bytes(map(_KINDS.__getitem__, kinds))),
             statuses=array("B", bytes(map(_STATUSES.__getitem__, statuses))),
             warnings=array("H", bytes(2 * count)),
@@ -163,6 +163,12 @@ def _columns_at_once(spans: Sequence[Fields]) -> Columns | None:
         and all(map(le, columns.start_ns, columns.end_ns))
     )
     return columns if has_no_warnings else None
+
+
+def _each_once(texts: Sequence[str]) -> list[str]:
+    """Return the same texts, equal ones as one object: little to keep, and little to send to another process."""
+    known: dict[str, str] = {}
+    return [*map(known.setdefault, texts, texts)]
 
 
 def _trace_ids_at_once(texts: Sequence[str]) -> list[int]:

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import Selection, notice, read_all
+from spanview.commands.reading import notice, read_all
+from spanview.commands.selection import Selection
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
@@ -27,8 +28,8 @@ def run(options: Options) -> int:
     notice(store, options.paths)
     with stage("export"):
         chunks = _chunks(store, options, selection)
-        if options.output is not None:
-            write_atomically(options.output, chunks, force=options.force)
+        if options.output not in (None, "-"):
+            write_atomically(str(options.output), chunks, force=options.force)
         else:
             write_to_standard_output(chunks)
     return 0

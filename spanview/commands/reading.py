@@ -8,9 +8,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
-from spanview.analysis.query import parse_query
-from spanview.analysis.select import find_trace, selected_traces, traces_beginning
-from spanview.analysis.since import parse_since
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.store import Store
@@ -23,15 +20,14 @@ from spanview.sources.terms import ReadOptions
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from spanview.analysis.query import Query
     from spanview.commands.options import Options
     from spanview.model.problems import Problem
     from spanview.sources.terms import Progress
 
 _SHOW_PROGRESS_FROM: Final = 32 * 1024 * 1024
-NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.TOO_LARGE, ProblemKind.WATCHER))
+NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.WATCHER))
 MOST_NOTICES: Final = 20
 
 
@@ -114,13 +110,17 @@ def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
 def notice(store: Store, paths: Iterable[str] = ()) -> None:
     """Say on standard error what could not be read, and where there was nothing."""
     problems = store.problems()
+    too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
     for problem in noticed[:MOST_NOTICES]:
         say_problem(problem)
     if len(noticed) > MOST_NOTICES:
         say(f"and {len(noticed) - MOST_NOTICES:,} more such notices; spanview check lists them all")
+    if too_large:
+        say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
     if not len(store.spans):
-        say(_nothing(store, problems, list(paths)))
+        if not noticed:
+            say(_nothing(store, problems, list(paths)))
     elif store.tallies.torn:
         say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
 
@@ -129,11 +129,15 @@ def _nothing(store: Store, problems: list[Problem], paths: list[str]) -> str:
     where = ", ".join(paths)
     foreign = sum(1 for problem in problems if problem.kind is ProblemKind.NO_SPANS)
     if foreign:
-        return (
-            f"{where}: no spans; {count(foreign, 'file')} with something else; spanview check says what was looked for"
-        )
+        return f"{where}: no spans; {count(foreign, 'file')} with something else, listed by spanview check"
     empty = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
     return f"{where}: no spans; {empty}"
+
+
+def say_if_nothing_matches(store: Store, chosen: Sequence[int]) -> None:
+    """Say on standard error that what was asked for is not among what was read."""
+    if len(store.spans) and not chosen:
+        say("nothing matches")
 
 
 def say_problem(problem: Problem) -> None:
@@ -144,52 +148,3 @@ def say_problem(problem: Problem) -> None:
 def say(text: str) -> None:
     """Write one line to standard error, whatever is in the text."""
     sys.stderr.write(f"spanview: {sanitise(text)}\n")
-
-
-class Selection:
-    """Which traces and spans the options ask for.
-
-    Raises:
-        QueryError: The query or the time can't be understood.
-        TraceNotFoundError: No trace's id can begin like the one that was given.
-    """
-
-    def __init__(self, options: Options, now_ns: int) -> None:
-        self._trace = options.trace
-        self._follow = options.follow
-        if options.trace is not None:
-            traces_beginning(Store(Details()), options.trace)
-        self.query: Query = parse_query(options.query)
-        self._since = None if options.since is None else parse_since(options.since, now_ns)
-
-    @property
-    def needs_newest_run(self) -> bool:
-        """Whether it speaks of the newest run, which only all spans together tell."""
-        return self._since is not None and self._since.moment_ns is None
-
-    def settle_newest_run(self, store: Store) -> None:
-        """Let the newest run be the one that a store has now; for readers that keep no spans."""
-        if self._since is not None:
-            self._since = replace(self._since, moment_ns=self._since.cutoff_ns(store))
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether nothing is left out."""
-        return self._trace is None and self.query.is_empty and self._since is None
-
-    def traces(self, store: Store) -> list[int]:
-        """Return the traces to show, by start, then id; with --follow, those of them that are there already.
-
-        Raises:
-            TraceNotFoundError: The id that was given fits no trace, or several, and nobody follows.
-        """
-        only: list[int] | list[None] = [None]
-        if self._trace is not None:
-            only = traces_beginning(store, self._trace) if self._follow else [find_trace(store, self._trace)]
-        since = None if self._since is None else self._since.cutoff_ns(store)
-        with stage("query"):
-            return [
-                number
-                for trace in only
-                for number in selected_traces(store, query=self.query, since_cutoff=since, trace=trace)
-            ]

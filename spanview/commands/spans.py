@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from spanview.commands.export import selected_rows
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import Selection, notice, read_all, read_options, standard_input
+from spanview.commands.reading import notice, read_all, read_options, standard_input
+from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks, span_line
 from spanview.formats.decoder import digest_of
 from spanview.index.store import Store

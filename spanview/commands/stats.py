@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.stats import statistics, to_json
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import Selection, notice, read_all
+from spanview.commands.reading import notice, read_all
+from spanview.commands.selection import Selection
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
-from spanview.commands.reading import Selection, notice, read_all
+from spanview.commands.reading import notice, read_all
+from spanview.commands.selection import Selection
 from spanview.display.tree_text import trace_title, tree_lines
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def run(options: Options) -> int:
     if not options.follow:
         session.close()
         notice(store, options.paths)
-        _print(store, selection.traces(store))
+        traces = selection.traces(store)
+        say_if_nothing_matches(store, traces)
+        _print(store, traces)
         return 0
     printer = _FollowingPrinter(store, selection)
     with until_interrupted() as stop:

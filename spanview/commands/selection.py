@@ -1,0 +1,66 @@
+"""From options to the traces and spans that they ask for; apart from reading, because the viewer starts without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from spanview.analysis.query import parse_query
+from spanview.analysis.select import find_trace, selected_traces, traces_beginning
+from spanview.analysis.since import parse_since
+from spanview.index.store import Store
+from spanview.sources.details import Details
+from spanview.telemetry import stage
+
+if TYPE_CHECKING:
+    from spanview.analysis.query import Query
+    from spanview.commands.options import Options
+
+
+class Selection:
+    """Which traces and spans the options ask for.
+
+    Raises:
+        QueryError: The query or the time can't be understood.
+        TraceNotFoundError: No trace's id can begin like the one that was given.
+    """
+
+    def __init__(self, options: Options, now_ns: int) -> None:
+        self._trace = options.trace
+        self._follow = options.follow
+        if options.trace is not None:
+            traces_beginning(Store(Details()), options.trace)
+        self.query: Query = parse_query(options.query)
+        self._since = None if options.since is None else parse_since(options.since, now_ns)
+
+    @property
+    def needs_newest_run(self) -> bool:
+        """Whether it speaks of the newest run, which only all spans together tell."""
+        return self._since is not None and self._since.moment_ns is None
+
+    def settle_newest_run(self, store: Store) -> None:
+        """Let the newest run be the one that a store has now; for readers that keep no spans."""
+        if self._since is not None:
+            self._since = replace(self._since, moment_ns=self._since.cutoff_ns(store))
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self._trace is None and self.query.is_empty and self._since is None
+
+    def traces(self, store: Store) -> list[int]:
+        """Return the traces to show, by start, then id; with --follow, those of them that are there already.
+
+        Raises:
+            TraceNotFoundError: The id that was given fits no trace, or several, and nobody follows.
+        """
+        only: list[int] | list[None] = [None]
+        if self._trace is not None:
+            only = traces_beginning(store, self._trace) if self._follow else [find_trace(store, self._trace)]
+        since = None if self._since is None else self._since.cutoff_ns(store)
+        with stage("query"):
+            return [
+                number
+                for trace in only
+                for number in selected_traces(store, query=self.query, since_cutoff=since, trace=trace)
+            ]

@@ -122,6 +122,7 @@ class SpanviewApp(App[None]):
         changed, self._changed = self._changed, set()
         for screen in self._screens():
             screen.feed_has_news(changed)
+        self.call_after_refresh(self._feed.go_on)
 
     def _screens(self) -> list[BaseScreen]:
         return [screen for screen in self.screen_stack if isinstance(screen, BaseScreen) and screen.is_mounted]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from spanview.sources.session import Session
 
 _EVERY_S: Final = 0.1
+_FIRST_ROWS_S: Final = 1.0
+"""So long the reading waits at most until its first rows are on the screen."""
 _SWITCH_S: Final = 0.001
 """How long the reading thread may keep the interpreter to itself: keys stay quick while a gigabyte loads."""
 
@@ -52,6 +54,7 @@ class Feed:
         self._follow = follow
         self._tell = tell
         self._stop = threading.Event()
+        self._shown = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spanview-feed", daemon=True)
 
     def start(self) -> None:
@@ -62,6 +65,11 @@ class Feed:
     def stop(self) -> None:
         """End the reading."""
         self._stop.set()
+        self._shown.set()
+
+    def go_on(self) -> None:
+        """Go on behind the first news: what they brought is on the screen."""
+        self._shown.set()
 
     def _run(self) -> None:
         try:
@@ -79,6 +87,8 @@ class Feed:
             if now - told_at >= _EVERY_S:
                 told_at = now
                 self._tell(FeedState(True, progress.bytes_read, progress.bytes_total, self._follow))
+                # One interpreter runs both threads: reading on at once would keep the first rows from the screen.
+                self._shown.wait(_FIRST_ROWS_S)
         if not self._follow:
             session.close()
         self._tell(FeedState(loading=False, following=self._follow))

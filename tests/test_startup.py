@@ -1,0 +1,63 @@
+"""What a start imports, and what it doesn't: imports are most of the time until something is shown.
+
+what starts          what it must not load
+-----------          ---------------------
+spanview --help      orjson, textual, rich: they cost several times the whole help
+spanview export      textual, rich, watchfiles
+the viewer           watchfiles, opentelemetry, the query language, rich's progress bars: all of them come later
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parent.parent
+RECORDING: Final = str(ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans")
+LISTING: Final = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the names of all modules that are loaded once this code has run in a fresh interpreter."""
+    script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{LISTING}"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(json.loads(run.stderr.splitlines()[-1]))
+
+
+def command(*words: str) -> str:
+    """Return the code that runs a command."""
+    return f"from spanview.cli import main; main({list(words)!r})"
+
+
+@pytest.mark.parametrize(
+    ("code", "unwanted"),
+    [
+        (command("--help"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
+        (command("--version"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
+        (command("export", "-o", os.devnull, "--force", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry"}),
+        (command("stats", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
+        (
+            "import spanview.commands.view, spanview.commands.reading, spanview.sources.session",
+            {
+                "watchfiles",
+                "opentelemetry",
+                "rich.progress",
+                "numpy",
+                "spanview.analysis.query",
+                "spanview.tui.trace_screen",
+                "spanview.tui.help_screen",
+                "spanview.sources.follow",
+            },
+        ),
+    ],
+    ids=["help", "version", "export", "stats", "viewer"],
+)
+def test_a_start_loads_no_more_than_it_needs(code: str, unwanted: set[str]) -> None:
+    """Until something is shown, nothing is imported that only later actions need."""
+    assert modules_after(code) & unwanted == set()

@@ -1,0 +1,96 @@
+"""How much is painted: the rows in sight, and of them only those that have changed, however long the list is.
+
+100,000 rows      painted
+------------      -------
+the first time    the rows in sight
+Down              the row that the cursor leaves and the one that it comes to
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from builders import EPOCH_NS
+from spanview.formats.rows import Batch, Columns
+from spanview.tui.trace_list import TraceList
+from spanview.tui.waterfall import Waterfall
+from viewers import Growing, looking_at
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
+
+    from spanview.tui.linelist import LineList
+
+MANY: Final = 100_000
+HEIGHT: Final = 40
+
+
+def spans(*, one_trace: bool) -> Growing:
+    """Return a store of many spans, each a trace of its own or all in one, the first the parent of the others."""
+    data = Growing()
+    data.reader.files.append(b"")
+    numbers = range(1, MANY + 1)
+    columns = Columns(
+        trace_ids=[1] * MANY if one_trace else numbers,
+        span_ids=array("Q", numbers),
+        parent_ids=array("Q", [0, *[1] * (MANY - 1)] if one_trace else bytes(8 * MANY)),
+        start_ns=array("q", [EPOCH_NS + 1000 * number for number in numbers]),
+        end_ns=array("q", [EPOCH_NS + 1000 * (number + 5) for number in numbers]),
+        names=[f"name {number}" for number in numbers],
+        services=["service"] * MANY,
+        kinds=array("B", bytes(MANY)),
+        statuses=array("B", bytes(MANY)),
+        warnings=array("H", bytes(2 * MANY)),
+    )
+    data.store.add(data.store.add_source("spans/1.json"), Batch(columns, range(MANY), [1] * MANY))
+    return data
+
+
+@pytest.fixture
+def painted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list into which every row comes that a list of traces or of spans paints."""
+    rows: list[int] = []
+
+    def note(kind: type[LineList]) -> None:
+        paint = kind.segments_of
+
+        def segments_of(self: LineList, row: int, width: int) -> list[Segment]:
+            rows.append(row)
+            return paint(self, row, width)
+
+        monkeypatch.setattr(kind, "segments_of", segments_of)
+
+    note(TraceList)
+    note(Waterfall)
+    return rows
+
+
+async def test_a_long_list_of_traces_paints_what_is_in_sight(painted: list[int]) -> None:
+    """Neither the first painting, nor moving, nor jumping to the end looks at rows that nobody sees."""
+    async with looking_at(data=spans(one_trace=False), size=(120, HEIGHT)) as look:
+        assert look.app.screen.query_one(TraceList).row_count == MANY
+        assert max(painted) < HEIGHT
+        painted.clear()
+        await look.press("down")
+        assert sorted(painted) == [0, 1]
+        painted.clear()
+        await look.press("end")
+        assert {row for row in painted if row > 1} <= set(range(MANY - HEIGHT, MANY))
+
+
+async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
+    """The same holds for the rows of one trace."""
+    async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT)) as look:
+        painted.clear()
+        await look.press("enter")
+        assert look.app.screen.query_one(Waterfall).row_count == MANY
+        assert max(painted) < HEIGHT
+        painted.clear()
+        await look.press("down")
+        assert sorted(painted) == [0, 1]
+        painted.clear()
+        await look.press("end")
+        assert {row for row in painted if row > 1} <= set(range(MANY - HEIGHT, MANY))

@@ -54,3 +54,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names, those that were not imported yet among them."""
+    return sorted({*globals(), *__all__})

@@ -27,7 +27,12 @@ _FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
 _TAKES_VALUE: Final = frozenset(
     ("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on", "--max-span-size")
 )
-_TAKES_QUERY: Final = frozenset(("-q", "-fq", "--query", "--fail-on"))
+_TAKES_QUERY: Final = {
+    "-q": ("--query",),
+    "-fq": ("--follow", "--query"),
+    "--query": ("--query",),
+    "--fail-on": ("--fail-on",),
+}
 USAGE_ERROR: Final = 2
 _INTERRUPTED: Final = 130
 
@@ -151,7 +156,8 @@ def _joined(words: list[str]) -> list[str]:
             return joined + words[at:]
         option = words[at - 1] if at else ""
         if joined and joined[-1] == option and option in _TAKES_QUERY:
-            joined[-1] = f"{option}={word}" if option.startswith("--") else option + word
+            *before, last = _TAKES_QUERY[option]
+            joined[-1:] = [*before, f"{last}={word}"]
         else:
             joined.append(word)
     return joined
@@ -193,7 +199,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
             sys.exit(_complain(f"{message}; {self.prog} --help says what it takes"))
 
     parser = Parser(
-        prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}.", allow_abbrev=False
+        prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False
     )
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")

@@ -6,10 +6,14 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from spanview.model.problems import NoSuchPathError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spanview.commands.options import Options
+
+_FOLLOWING = frozenset(("view", "tree", "spans"))
 
 
 def run(options: Options) -> int:
@@ -22,4 +26,9 @@ def run(options: Options) -> int:
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
     module = import_module(f"spanview.commands.{command}")
-    return cast("Callable[[Options], int]", module.run)(options)
+    try:
+        return cast("Callable[[Options], int]", module.run)(options)
+    except NoSuchPathError as error:
+        if options.paths and options.command in _FOLLOWING:
+            raise NoSuchPathError(f"{error}; to wait for it, add --follow") from None
+        raise

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.query import parse_query
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all
+from spanview.commands.reading import notice, read_all, say
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
-from spanview.model.problems import Severity, Warnings
+from spanview.model.problems import QueryError, Severity, Warnings
 
 if TYPE_CHECKING:
     from spanview.commands.options import Options
@@ -25,6 +25,8 @@ _MOST_LINES = 200
 def run(options: Options) -> int:
     """Print the counts and the problems; every record was decoded whole to find them."""
     fail_on = None if options.fail_on is None else parse_query(options.fail_on)
+    if fail_on is not None and fail_on.is_empty:
+        raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
     store, session = read_all(options)
     session.close()
     summary, problems = store.summary(), store.problems()
@@ -36,8 +38,10 @@ def run(options: Options) -> int:
     if not summary.spans:
         notice(store, options.paths)
     is_bad = any(problem.severity is not Severity.INFO for problem in problems)
-    has_match = fail_on is not None and any(fail_on.keeps(store, row) for row in range(len(store.spans)))
-    return 1 if is_bad or has_match else 0
+    matches = 0 if fail_on is None else sum(1 for row in range(len(store.spans)) if fail_on.keeps(store, row))
+    if matches:
+        say(f"--fail-on: {count(matches, 'span')} matched, as spanview spans -q would print them")
+    return 1 if is_bad or matches else 0
 
 
 def _print_report(store: Store, summary: Summary, problems: list[Problem]) -> None:

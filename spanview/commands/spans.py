@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spanview.commands.export import selected_rows
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, read_options, standard_input
+from spanview.commands.reading import notice, read_all, read_options, say_if_nothing_matches, standard_input
 from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks, span_line
 from spanview.formats.decoder import digest_of
@@ -32,8 +32,9 @@ def run(options: Options) -> int:
     store, session = read_all(options)
     session.close()
     notice(store, options.paths)
-    traces = selection.traces(store)
-    write_to_standard_output(jsonl_chunks(store, selected_rows(store, selection, traces)))
+    rows = selected_rows(store, selection, selection.traces(store))
+    say_if_nothing_matches(store, rows)
+    write_to_standard_output(jsonl_chunks(store, rows))
     return 0
 
 

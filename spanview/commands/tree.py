@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
-from spanview.commands.reading import notice, read_all
+from spanview.commands.reading import notice, read_all, say_if_nothing_matches
 from spanview.commands.selection import Selection
 from spanview.display.tree_text import trace_title, tree_lines
 

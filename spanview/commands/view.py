@@ -8,7 +8,7 @@ import time
 from typing import IO, TYPE_CHECKING
 
 from spanview.index.store import Store
-from spanview.model.problems import SpanviewError
+from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import how_to_turn_tracing_on
@@ -61,7 +61,7 @@ def _refuse_missing(paths: tuple[str, ...]) -> None:
 
     for path in paths:
         if path != STANDARD_INPUT and not os.path.lexists(path) and not glob.glob(path, recursive=True):
-            raise SpanviewError(f"{path}: no such file or folder; to wait for it, add --follow")
+            raise NoSuchPathError(f"{path}: no such file or folder")
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:

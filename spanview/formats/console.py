@@ -76,7 +76,10 @@ def fields_of(document: Any) -> Fields | Any:
     It is asked for every span there is: what isn't a dict fails by itself where something is looked up in it.
     """
     try:
-        if type(document["attributes"]) is not dict or not type(document["events"]) is type(document["links"]) is list:
+        events, links, status = document["events"], document["links"], document["status"]
+        if type(document["attributes"]) is not dict or not type(events) is type(links) is list:
+            return document
+        if (events or links or len(status) > 1) and _has_odd_parts(document):
             return document
         context, resource = document["context"], document["resource"]
         try:
@@ -91,7 +94,7 @@ def fields_of(document: Any) -> Fields | Any:
             document["kind"],
             document["start_time"],
             document["end_time"],
-            document["status"]["status_code"],
+            status["status_code"],
             service,
         )
     except (KeyError, TypeError, AttributeError):
@@ -216,12 +219,7 @@ def _row_with_care(span: dict[str, Any]) -> _Row:
     attributes = _resource_attributes(span.get("resource"))
     name, service = span["name"], attributes.get("service.name", "")
     kind, status = _lookup(_KINDS, span.get("kind")), _lookup(_STATUSES, _status_code(span.get("status")))
-    fields_are_odd = (
-        not isinstance(span.get("attributes", {}), dict)
-        or not isinstance(span.get("events", []), list)
-        or not isinstance(span.get("links", []), list)
-    )
-    if not isinstance(name, str) or kind is None or status is None or fields_are_odd:
+    if not isinstance(name, str) or kind is None or status is None or _has_odd_parts(span):
         warnings |= _ODD_VALUE
     return (
         trace_id,
@@ -234,6 +232,39 @@ def _row_with_care(span: dict[str, Any]) -> _Row:
         KIND_UNSPECIFIED if kind is None else kind,
         status or 0,
         warnings,
+    )
+
+
+def _has_odd_parts(span: Mapping[str, Any]) -> bool:
+    """Tell whether something in a span has a type that it can't have, so that it is left out or shown as text."""
+    status, events, links = span.get("status", {}), span.get("events", []), span.get("links", [])
+    if not (isinstance(events, list) and isinstance(links, list) and isinstance(span.get("attributes", {}), dict)):
+        return True
+    description = status.get("description") if isinstance(status, dict) else None
+    return (
+        not isinstance(span.get("resource", {}), dict)
+        or not isinstance(description, str | None)
+        or not all(map(_is_event, events))
+        or not all(map(_is_link, links))
+    )
+
+
+def _is_event(event: Any) -> bool:
+    return (
+        isinstance(event, dict)
+        and isinstance(event.get("name"), str)
+        and isinstance(event.get("attributes", {}), dict | None)
+        and (event.get("timestamp") is None or parse_time(event["timestamp"]) != NO_TIME)
+    )
+
+
+def _is_link(link: Any) -> bool:
+    return (
+        isinstance(link, dict)
+        and isinstance(link.get("context"), dict)
+        and isinstance(link.get("attributes", {}), dict | None)
+        and parse_id(link["context"].get("trace_id"), TRACE_ID_DIGITS) != UNUSABLE
+        and parse_id(link["context"].get("span_id"), SPAN_ID_DIGITS) != UNUSABLE
     )
 
 

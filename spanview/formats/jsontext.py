@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import orjson
 
+from spanview.formats.deepjson import loads_deep
+
 _DIGITS_MARKED: Final = bytes(ord("0") if byte in b"0123456789" else ord(".") for byte in range(256))
 _LONG_INTEGER: Final = b"0" * 19
 _NOTHING: Final = object()
@@ -44,9 +46,16 @@ def loads_exact(data: bytes) -> Any:
 
 
 def _loads_lenient(data: bytes) -> Any:
+    text = data.decode("utf-8-sig", "replace")
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"), parse_int=_integer)
-    except (ValueError, RecursionError) as error:
+        return json.loads(text, parse_int=_integer)
+    except RecursionError:
+        pass
+    except ValueError as error:
+        raise BadJsonError(str(error)) from None
+    try:
+        return loads_deep(text, _integer)
+    except ValueError as error:
         raise BadJsonError(str(error)) from None
 
 

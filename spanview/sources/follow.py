@@ -155,7 +155,7 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
     """
     due = clock()
     hints: set[str] = set()
-    while not stop.is_set():
+    while session.can_change and not stop.is_set():
         if clock() >= due or len(hints) > _MOST_HINTS:
             changes = session.look()
             watcher.watch(frozenset(changes.directories))

@@ -66,7 +66,7 @@ class Session:
         if listing.missing and not self.options.follow:
             # A line end in a PATH, or nothing at all, is hard to see.
             missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
-            raise NoSuchPathError(f"{missing}: no such file or folder; to wait for it, add --follow")
+            raise NoSuchPathError(f"{missing}: no such file or folder")
         files = listing.files
         if self.options.newest_first:
             files = sorted(files, key=lambda found: -found.modified_ns)
@@ -168,6 +168,11 @@ class Session:
     def _finish(self, tail: FileTail) -> None:
         self._sink.add(tail.source, tail.decoder.close())
         tail.close()
+
+    @property
+    def can_change(self) -> bool:
+        """Whether anything that is read may still grow; standard input was read to its end."""
+        return any(path != STANDARD_INPUT for path in self._paths)
 
     # -- looking again -----------------------------------------------------------------------------------------------
 

@@ -16,13 +16,15 @@ from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.tui.linelist import LineList
-from spanview.tui.paint import fixed
+from spanview.tui.paint import fixed, right
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
 _RAW = SECTIONS[-1]
+_SHORTEST_PLACE = 12
+"""Cells that the end of a file's name and an offset take."""
 
 
 def headline(subject: SpanInTree) -> str:
@@ -86,7 +88,8 @@ class TabLine(Widget):
         content = Content.assemble(*[(text, "reverse" if is_open else "") for text, is_open in texts])
         used = sum(len(text) for text, _ in texts)
         room = self.size.width - used - 1
-        return content + Content(fixed(self._place.rjust(room), room) if room > 12 else "")  # noqa: PLR2004 - too short to tell
+        place = self._place if len(self._place) <= room else "…" + self._place[1 - room :]
+        return content + Content(right(place, room) if room >= _SHORTEST_PLACE else "")
 
     def on_click(self, event: events.Click) -> None:
         """Open the section that was clicked."""

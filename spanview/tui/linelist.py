@@ -155,8 +155,10 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self.cursor + by)
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
-        self.move_to(self.cursor + by * max(1, self.scrollable_content_region.height - 1))
+        """Move the cursor by pages, and what is in sight with it."""
+        step = by * max(1, self.scrollable_content_region.height - 1)
+        self._scroll_to_row(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.move_to(self.cursor + step)
 
     def action_edge(self, last: int) -> None:
         """Move the cursor to the first row, or to the last."""

@@ -65,30 +65,35 @@ class TraceModel:
         self._take_in()
 
     def _take_in(self) -> None:
-        self._count_below()
+        walked = [*self.tree.walk()]
+        self._count_below(walked)
         services = {self._store.spans.service[row] for row in self.tree.rows}
         self.has_services = len(services) > 1
         """Whether the spans come from more than one service."""
         self._covered: dict[int, list[tuple[int, int]]] = {}
-        self._lay_out()
+        self.rows = walked
+        """Node and depth of each row, from the top."""
+        if self.collapsed:
+            self._lay_out()
 
-    def _count_below(self) -> None:
-        tree, status = self.tree, self._store.spans.status
-        order = [node for node, _ in tree.walk()]
-        self.below = [0] * len(tree)
+    def _count_below(self, walked: list[tuple[int, int]]) -> None:
+        tree, parents, status = self.tree, self.tree.parents, self._store.spans.status
+        self.below = below = [0] * len(tree)
         """How many nodes hang below each node."""
         self.errors_below = [0] * len(tree)
         """How many spans below each node have the status ERROR."""
-        for node in reversed(order):
-            parent = tree.parents[node]
-            if parent != ROOT:
+        for node, _ in reversed(walked):
+            if parents[node] != ROOT:
+                below[parents[node]] += below[node] + 1
+        if not self._store.trace_table.error_count[self.trace]:
+            return
+        for node, _ in reversed(walked):
+            if parents[node] != ROOT:
                 is_error = not tree.is_missing(node) and status[tree.rows[node]] == ERROR
-                self.below[parent] += self.below[node] + 1
-                self.errors_below[parent] += self.errors_below[node] + is_error
+                self.errors_below[parents[node]] += self.errors_below[node] + is_error
 
     def _lay_out(self) -> None:
-        self.rows: list[tuple[int, int]] = []
-        """Node and depth of each row, from the top."""
+        self.rows = []
         for root in self.tree.roots:
             self.rows.extend(self._subtree(root, 0))
 

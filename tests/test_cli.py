@@ -85,6 +85,9 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["tree", "-q", "name=", "1.json"], ["character 6"]),
     (["spans", "-q", "duration>soon", "1.json"], ["duration"]),
     (["check", "--fail-on", "name=", "1.json"], ["character 6"]),
+    (["check", "--fail-on", "", "1.json"], ["--fail-on needs a query"]),
+    (["spans", "-q", "=5", "1.json"], ["character 1"]),
+    (["stats", "nowhere"], ["nowhere: no such file or folder\n"]),
     (["tree", "--since", "someday", "1.json"], ["'someday'", "10m", "last"]),
     (["tree", "--trace", "f", "1.json"], ["begins with f"]),
     (["tree", "--trace", "0", "1.json"], ["2 traces", f"{1:032x}, {2:032x}"]),
@@ -120,6 +123,44 @@ def test_mistakes_are_answered_in_one_line(folder: Path, words: Sequence[str], s
     assert (done.status, done.output) == (2, b"")
     assert is_one_line(done), done.notices
     assert [text for text in said if text not in done.notices] == []
+
+
+@pytest.mark.parametrize(
+    "words", [["tree", "-q", "", "1.json"], ["tree", "1.json", "-q", ""], ["tree", "-fq", "", "-"]]
+)
+def test_empty_query_takes_no_path_for_itself(folder: Path, words: Sequence[str]) -> None:
+    """An empty query keeps everything, and what is piped in is followed to its end only."""
+    done = spanview(*words, folder=folder, given=(folder / "1.json").read_bytes())
+    assert (done.status, done.notices) == (0, "")
+    assert done.output.count(b"trace 0") == 2
+
+
+@pytest.mark.parametrize("words", [["tree", "-q", "delta"], ["spans", "-q", "delta"], ["tree", "--since", "1s"]])
+def test_nothing_matches(folder: Path, words: Sequence[str]) -> None:
+    """What isn't there is said, and is no mistake."""
+    done = spanview(*words, "1.json", folder=folder)
+    assert (done.status, done.output, done.notices) == (0, b"", "spanview: nothing matches\n")
+
+
+def test_fail_on_says_how_many(folder: Path) -> None:
+    """`--fail-on` ends with status 1, and says why."""
+    done = spanview("check", "--fail-on", "status=ERROR", "1.json", folder=folder)
+    assert done.status == 1
+    assert "1 span matched" in done.notices
+
+
+def test_minus_is_standard_output(folder: Path) -> None:
+    """`-o -` writes no file of that name."""
+    done = spanview("export", "1.json", "-o", "-", folder=folder)
+    assert strictly(done.output)["summary"]["spans"] == 3
+    assert not (folder / "-").exists()
+
+
+def test_records_over_the_cap_are_one_line(folder: Path) -> None:
+    """However many records are too large, one line says so."""
+    done = spanview("tree", "--max-span-size", "300", "1.json", folder=folder)
+    assert done.status == 0
+    assert "3 records over --max-span-size" in done.lines[0]
 
 
 @pytest.mark.parametrize("command", [(), ("tree",), ("check", "--json")])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from array import array
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -107,9 +108,5 @@ def _decode(found: FoundFile, cap: int) -> DecodedFile:
 
 
 def _compact(batch: Batch) -> Batch:
-    """Return a batch in which equal texts are one object, which is shipped once."""
-    columns = batch.columns
-    once: dict[str, str] = {}
-    names = [once.setdefault(name, name) for name in columns.names]
-    services = [once.setdefault(name, name) for name in columns.services]
-    return replace(batch, columns=replace(columns, names=names, services=services))
+    """Return a batch that is quicker to ship: an array goes as it lies in memory, a list item by item."""
+    return replace(batch, offsets=array("Q", batch.offsets), lengths=array("I", batch.lengths))

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from binascii import unhexlify
 from operator import le
-from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.rows import Columns, Details, join_columns
@@ -21,6 +19,8 @@ from spanview.model.ids import (
     format_span_id,
     format_trace_id,
     parse_id,
+    parse_sdk_span_ids,
+    parse_sdk_trace_ids,
 )
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import (
@@ -144,9 +144,9 @@ def _columns_at_once(spans: Sequence[Fields]) -> Columns | None:
         names, trace_ids, span_ids, parents, kinds, starts, ends, statuses, services = zip(*spans, strict=True)
         times = parse_sdk_times(starts + ends)
         parent_ids = [_NO_PARENT if parent is None else parent for parent in parents]
-        ids = _ids_at_once([*span_ids, *parent_ids], SPAN_ID_DIGITS)
+        ids = parse_sdk_span_ids([*span_ids, *parent_ids])
         columns = Columns(
-            trace_ids=_trace_ids_at_once(trace_ids),
+            trace_ids=parse_sdk_trace_ids(trace_ids),
             span_ids=ids[:count],
             parent_ids=ids[count:],
             start_ns=array("q", times[:count]),
@@ -172,30 +172,6 @@ def _each_once(texts: Sequence[str]) -> list[str]:
     """Return the same texts, equal ones as one object: little to keep, and little to send to another process."""
     known: dict[str, str] = {}
     return [*map(known.setdefault, texts, texts)]
-
-
-def _trace_ids_at_once(texts: Sequence[str]) -> list[int]:
-    halves = _ids_at_once(texts, TRACE_ID_DIGITS)
-    return [high << 64 | low for high, low in zip(halves[::2], halves[1::2], strict=True)]
-
-
-def _ids_at_once(texts: Sequence[str], digits: int) -> array[int]:
-    """Return ids that are all written with `0x` and all their digits, as words of 64 bits.
-
-    Raises:
-        ValueError: One of them isn't.
-    """
-    width = digits + 2
-    joined = bytearray("".join(texts), "ascii")
-    # Without one of the prefixes, what is too long in one id would make up for what is too short in another.
-    if {*map(len, texts)} != {width} or joined[::width].strip(b"0") or joined[1::width].strip(b"x"):
-        raise ValueError
-    del joined[::width]
-    del joined[:: width - 1]
-    words = array("Q", unhexlify(joined))
-    if byteorder == "little":
-        words.byteswap()
-    return words
 
 
 def _row_with_care(span: dict[str, Any]) -> _Row:

@@ -8,7 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import Final
+from array import array
+from sys import byteorder
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TRACE_ID_DIGITS: Final = 32
 SPAN_ID_DIGITS: Final = 16
@@ -55,3 +60,37 @@ def format_trace_id(trace_id: int) -> str:
 def format_span_id(span_id: int) -> str:
     """Return a span id as 16 lower-case hex digits."""
     return f"{span_id:016x}"
+
+
+def parse_sdk_trace_ids(texts: Sequence[str]) -> list[int]:
+    """Return trace ids that are all written as the SDK writes them; much quicker than one by one.
+
+    Raises:
+        ValueError: One of them has another layout.
+    """
+    halves = _words(texts, TRACE_ID_DIGITS)
+    return [high << 64 | low for high, low in zip(halves[::2], halves[1::2], strict=True)]
+
+
+def parse_sdk_span_ids(texts: Sequence[str]) -> array[int]:
+    """Return span ids that are all written as the SDK writes them; much quicker than one by one.
+
+    Raises:
+        ValueError: One of them has another layout.
+    """
+    return _words(texts, SPAN_ID_DIGITS)
+
+
+def _words(texts: Sequence[str], digits: int) -> array[int]:
+    """Return ids that are all written with `0x` and all their digits, in words of 64 bits."""
+    width = digits + 2
+    joined = bytearray("".join(texts), "ascii")
+    # Without one of the prefixes, what is too long in one id would make up for what is too short in another.
+    if {*map(len, texts)} != {width} or joined[::width].strip(b"0") or joined[1::width].strip(b"x"):
+        raise ValueError("not the SDK's layout")
+    del joined[::width]
+    del joined[:: width - 1]
+    words = array("Q", binascii.unhexlify(joined))
+    if byteorder == "little":
+        words.byteswap()
+    return words

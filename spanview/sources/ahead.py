@@ -75,16 +75,17 @@ def _in_turn(
     under_way: dict[int, Future[DecodedFile]] = {}
     is_broken, following = False, 0
     for at, found in enumerate(files):
-        while not is_broken and following < len(files) and following < at + most:
-            if files[following].size <= _LARGEST:
-                under_way[following] = pool.submit(_decode, files[following], cap)
-            following += 1
-        future = under_way.pop(at, None)
+        decoded: DecodedFile | None = None
         try:
-            decoded = None if future is None or is_broken else future.result()
+            while not is_broken and following < len(files) and following < at + most:
+                if files[following].size <= _LARGEST:
+                    under_way[following] = pool.submit(_decode, files[following], cap)
+                following += 1
+            if at in under_way and not is_broken:
+                decoded = under_way.pop(at).result()
         except BrokenProcessPool:
             # A process was killed, for its memory perhaps: what is left is read here.
-            decoded, is_broken = None, True
+            is_broken = True
         yield found, decoded
 
 

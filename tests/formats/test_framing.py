@@ -478,3 +478,26 @@ def test_odd_filling_costs_its_bytes_once(filling: bytes) -> None:
     start = time.perf_counter()
     assert A in frame(*(data[at : at + 65536] for at in range(0, len(data), 65536))).values
     assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_documents_of_any_lengths(indent: int | None) -> None:
+    """A document that is shorter than all before it, or much longer, ends where it ends."""
+    lengths = [300, 40, 41, 39, 1, 500, 0, 2, 300, 0]
+    documents = [{"name": "n" * length, "inner": {"a": {}}} for length in lengths]
+    text = b"".join(json.dumps(document, indent=indent).encode() + b"\n" for document in documents)
+    framed = frame(text)
+    assert framed.values == documents
+    assert [json.loads(text[at : at + size]) for at, size, _ in framed.documents] == documents
+    assert framed.gaps == []
+
+
+def test_what_is_kept() -> None:
+    """Of each document there is what the caller keeps of it, whichever way it was framed."""
+    framer = Framer(is_span, keep=len)
+    frames = [
+        framer.feed(b'{"a": 1}\n{"a": 1, "b": 2}\n{\n"c":\n{\n}\n}\n[1, 2, 3]\n'),
+        framer.feed(b"{}"),
+        framer.close(),
+    ]
+    assert joined(frames).values == [1, 2, 1, 3, 0]

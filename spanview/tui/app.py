@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.message import Message
+from textual.widgets import Input
 
 from spanview.display.sanitise import sanitise
 from spanview.index.table import NO_ROW
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from textual.binding import BindingType
+    from textual.events import Key
     from textual.filter import LineFilter
     from textual.screen import Screen
+    from textual.widget import AwaitMount
 
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
@@ -94,14 +97,20 @@ class SpanviewApp(App[None]):
         """The PATHs in one line."""
         return "  ".join(self._opening.places)
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Show the traces and begin to read."""
-        self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
+        await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
         self._feed.start()
 
     def on_unmount(self) -> None:
         """End the reading."""
         self._feed.stop()
+
+    def on_key(self, event: Key) -> None:
+        """Give the prompt what was typed in one go with the key that opened it: a q in it must not quit."""
+        if isinstance(self.focused, Input) and event.is_printable and event.character:
+            event.prevent_default()
+            self.focused.insert_text_at_cursor(event.character)
 
     def _hear(self, state: FeedState) -> None:
         """Called from the reading thread."""
@@ -156,8 +165,8 @@ class SpanviewApp(App[None]):
             return "? parent not seen"
         return sanitise(self._store.names.texts[self._store.spans.name[row]], 80) or "(no name)"
 
-    def open_trace(self, trace: int, *, at_error: bool = False) -> None:
-        """Show one trace.
+    def open_trace(self, trace: int, *, at_error: bool = False) -> AwaitMount:
+        """Show one trace; whoever waits for it lets no key come before its screen is there.
 
         Args:
             trace: Its row in the trace table.
@@ -165,7 +174,7 @@ class SpanviewApp(App[None]):
         """
         from spanview.tui.trace_screen import TraceScreen
 
-        self.push_screen(TraceScreen(self._store, trace, at_error=at_error))
+        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through that a terminal would act on, wherever it comes from: pasted text, too."""

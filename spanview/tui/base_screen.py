@@ -37,6 +37,11 @@ class BaseScreen(Screen[None]):
         """The list that the moving keys move in."""
         raise NotImplementedError
 
+    @property
+    def is_left(self) -> bool:
+        """Whether it was left and its widgets are going; messages that were on their way still come."""
+        return self not in self.app.screen_stack
+
     def title_text(self) -> str:
         """Return what the header says on the left."""
         raise NotImplementedError
@@ -86,8 +91,8 @@ class BaseScreen(Screen[None]):
         """Hold what is shown still, or go on."""
         self.viewer.toggle_pause()
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         """Show the keys."""
         from spanview.tui.help_screen import HelpScreen
 
-        self.app.push_screen(HelpScreen(self.ON))
+        await self.app.push_screen(HelpScreen(self.ON))

@@ -25,7 +25,7 @@ def totals_text(store: Store, places: str, room: int) -> str:
     Args:
         store: The store.
         places: The PATHs; what doesn't fit of them is left out at their beginning.
-        room: Cells.
+        room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
     parts = [
@@ -40,7 +40,7 @@ def totals_text(store: Store, places: str, room: int) -> str:
         parts.append(f"{tallies.torn:,} torn")
     totals = " · ".join(parts)
     place = sanitise(places, 1000)
-    most = max(12, room - len(totals) - 16)
+    most = max(12, room - len(totals) - len("spanview     "))
     return f"spanview  {place if len(place) <= most else '…' + place[1 - most :]}   {totals}"
 
 

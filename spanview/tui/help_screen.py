@@ -75,7 +75,7 @@ class HelpScreen(BaseScreen):
         """Return the header."""
         return "‹ keys"
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         """Go back."""
         self.app.pop_screen()
 

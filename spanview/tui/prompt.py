@@ -51,7 +51,8 @@ class Prompt(Horizontal):
     def open(self) -> None:
         """Let it be typed."""
         self.display = True
-        self.query_one(Input).focus()
+        # At once, not when its turn comes: what was typed right behind the slash belongs here.
+        self.screen.set_focus(self.query_one(Input))
 
     def clear(self) -> None:
         """Drop the text and hide."""

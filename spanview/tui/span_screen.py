@@ -48,9 +48,13 @@ class SpanScreen(BaseScreen):
         """Show the span."""
         details = self.query_one(Details)
         details.section = self._section
-        self.call_after_refresh(details.show, self._subject)
+        self.call_after_refresh(self._show)
         self.rows.focus()
         self.refresh_frame()
+
+    def _show(self) -> None:
+        if not self.is_left:
+            self.query_one(Details).show(self._subject)
 
     def title_text(self) -> str:
         """Return the way to the span."""

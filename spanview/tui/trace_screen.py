@@ -89,7 +89,11 @@ class TraceScreen(BaseScreen):
         self.refresh_frame()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
         if self._at_error:
-            self.call_after_refresh(self.action_error, 1)
+            self.call_after_refresh(self._show_first_error)
+
+    def _show_first_error(self) -> None:
+        if not self.is_left:
+            self.action_error(1)
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the details where there is room for them."""
@@ -129,7 +133,7 @@ class TraceScreen(BaseScreen):
 
     def on_line_list_moved(self, event: Waterfall.Moved) -> None:
         """Let the details follow."""
-        if event.sender is self.rows:
+        if not self.is_left and event.sender is self.rows:
             self._look_later()
 
     def _look_later(self) -> None:
@@ -137,8 +141,10 @@ class TraceScreen(BaseScreen):
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
 
     def _show_details(self) -> None:
+        if self.is_left or not self.details.display:
+            return
         node = self.rows.node
-        if node is None or not self.details.display:
+        if node is None:
             return
         if self._model.tree.is_missing(node):
             self.details.show(None, self._model.tree.span_id(node))
@@ -149,30 +155,30 @@ class TraceScreen(BaseScreen):
         tree = self._model.tree
         return SpanInTree(self._store.span(tree.rows[node]), self._store, self.trace, tree, node)
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Show the span on a screen of its own."""
         from spanview.tui.span_screen import SpanScreen
 
         node = self.rows.node
         if node is not None and not self._model.tree.is_missing(node):
-            self.app.push_screen(SpanScreen(self._subject(node), self.details.section))
+            await self.app.push_screen(SpanScreen(self._subject(node), self.details.section))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
-    def on_line_list_chosen(self, event: Waterfall.Chosen) -> None:
+    async def on_line_list_chosen(self, event: Waterfall.Chosen) -> None:
         """Open what was double-clicked."""
-        if event.sender is self.rows:
-            self.action_open()
+        if not self.is_left and event.sender is self.rows:
+            await self.action_open()
 
     def action_next_pane(self) -> None:
         """Show the next section of the details."""
         self.details.next_section()
 
-    def action_raw(self) -> None:
+    async def action_raw(self) -> None:
         """Show the record as the file has it."""
         self.details.toggle_raw()
         if not self.details.display:
-            self.action_open()
+            await self.action_open()
 
     def action_copy(self) -> None:
         """Copy the span id."""
@@ -226,6 +232,8 @@ class TraceScreen(BaseScreen):
         """Mark what matches; Enter goes to the next match."""
         from spanview.analysis.query import parse_query
 
+        if self.is_left:
+            return
         prompt = self.query_one(Prompt)
         self.workers.cancel_group(self, _SEARCH)
         try:
@@ -234,7 +242,7 @@ class TraceScreen(BaseScreen):
             prompt.say(str(error), is_mistake=True)
             return
         if event.done:
-            self.rows.focus()
+            self.set_focus(self.rows)
         if query.is_empty:
             prompt.say("")
             self.rows.matched = set()
@@ -255,8 +263,8 @@ class TraceScreen(BaseScreen):
         self.app.call_from_thread(self._take_matches, worker, found, go=go)
 
     def _take_matches(self, worker: Worker[None], found: set[int], *, go: bool) -> None:
-        if worker.is_cancelled:
-            # Another search was typed meanwhile, or the screen was left.
+        if worker.is_cancelled or self.is_left:
+            # Another search was typed meanwhile, or none is wanted any more.
             return
         self.rows.matched = found
         self.query_one(Prompt).say(f"{count(len(found), 'match')}, n N")
@@ -300,7 +308,7 @@ class TraceScreen(BaseScreen):
             prompt.clear()
             self.rows.matched = set()
             self.rows.refresh()
-            self.rows.focus()
+            self.set_focus(self.rows)
         else:
             self.app.pop_screen()
 

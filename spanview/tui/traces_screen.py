@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -12,7 +13,7 @@ from spanview.display.sanitise import sanitise
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
 from spanview.tui.base_screen import BaseScreen, bindings_of
-from spanview.tui.header import TwoSided, totals_text
+from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
@@ -91,7 +92,8 @@ class TracesScreen(BaseScreen):
 
     def title_text(self) -> str:
         """Return what was read, in one line."""
-        return totals_text(self._store, self.viewer.places, self.size.width)
+        state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
+        return totals_text(self._store, self.viewer.places, self.size.width - cell_len(state) - 5)
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
@@ -156,7 +158,7 @@ class TracesScreen(BaseScreen):
         if event.text != self._query:
             self._filter(event.text)
         if event.done:
-            self.rows.focus()
+            self.set_focus(self.rows)
             if not event.text.strip():
                 self.query_one(Prompt).clear()
 
@@ -185,7 +187,7 @@ class TracesScreen(BaseScreen):
         self.app.call_from_thread(self._take_matches, matcher, found, waiting)
 
     def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: int) -> None:
-        if matcher is self._matcher:
+        if matcher is self._matcher and not self.is_left:
             self._model.add_matching(found)
             if not waiting or found:
                 self._show()
@@ -196,7 +198,7 @@ class TracesScreen(BaseScreen):
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Open the trace, or show the traces of the group."""
         group = self.query_one(GroupList).selected
         if self.grouped and group is not None:
@@ -204,11 +206,11 @@ class TracesScreen(BaseScreen):
             self._show_groups(on=False)
             self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
         elif not self.grouped and self.traces.selected is not None:
-            self.viewer.open_trace(self.traces.selected)
+            await self.viewer.open_trace(self.traces.selected)
 
-    def on_line_list_chosen(self) -> None:
+    async def on_line_list_chosen(self) -> None:
         """Open what was double-clicked."""
-        self.action_open()
+        await self.action_open()
 
     def action_back(self) -> None:
         """Drop the group that was opened, then the filter."""
@@ -217,8 +219,8 @@ class TracesScreen(BaseScreen):
             self._show_groups(on=True)
         elif self.query_one(Prompt).display:
             self.query_one(Prompt).clear()
+            self.set_focus(self.rows)
             self._filter("")
-            self.rows.focus()
         elif self.grouped:
             self._show_groups(on=False)
 
@@ -264,12 +266,12 @@ class TracesScreen(BaseScreen):
         self._model.descending = not self._model.descending
         self._show(anew=True)
 
-    def action_error(self, _by: int) -> None:
+    async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, at the error."""
         table = self._store.trace_table
         failed = [trace for trace in self._model.order if table.error_count[trace]]
         if failed:
-            self.viewer.open_trace(max(failed, key=table.start_ns.__getitem__), at_error=True)
+            await self.viewer.open_trace(max(failed, key=table.start_ns.__getitem__), at_error=True)
         else:
             self.viewer.say("no trace with an error")
 

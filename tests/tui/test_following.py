@@ -77,7 +77,7 @@ async def test_the_header_of_a_narrow_screen() -> None:
     opening = Opening(("/a/very/long/path/" * 10,))
     async with looking_at(*traces([1]), size=(80, 24), opening=opening) as look:
         await look.tell(FeedState(loading=False, following=True, polling=True))
-        assert look.header.rstrip().endswith("● following, by searching")
+        assert look.header.rstrip().endswith("ath/   1 file · 1 span · 1 trace   ● following, by searching")
         assert len(look.header) == 80
 
 

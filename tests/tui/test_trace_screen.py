@@ -11,11 +11,13 @@ run 0-1000
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from builders import Builder, Document, time_text
+from spanview.analysis.query import Query
 from spanview.tui.app import Opening
 from spanview.tui.details import DetailLines, Details, TabLine
 from spanview.tui.span_screen import SpanScreen
@@ -25,6 +27,7 @@ from spanview.tui.waterfall import Waterfall
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:
+    from spanview.index.store import Store
     from spanview.tui.trace_model import TraceModel
 
 SMALL, USUAL = (80, 24), (120, 40)
@@ -155,6 +158,48 @@ async def test_search() -> None:
         assert "╱" not in look.lines[1]
         await look.press("escape")
         assert look.is_on(TracesScreen)
+
+
+async def test_a_search_ends_with_its_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a search finds after its screen was left, or after another one was typed, changes nothing."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def keeps(query: Query, _store: Store, _row: int) -> bool:
+        if query.text == "slow":
+            asked.set()
+            go_on.wait(20)
+        return True
+
+    monkeypatch.setattr(Query, "keeps", keeps)
+    async with looking_at(*documents()) as look:
+        await look.press("enter")
+        await look.type("/slow")
+        await look.until(asked.is_set)
+        await look.type("er")
+        await look.until_shown("7 matches, n N")
+        await look.type("/")
+        await look.until_shown("7 matches, n N")
+        asked.clear()
+        for _ in "er/":
+            await look.press("backspace")
+        await look.until(asked.is_set)
+        await look.press("escape", "escape")
+        assert look.is_on(TracesScreen)
+        go_on.set()
+        await look.until(lambda: all(worker.is_finished for worker in look.app.workers))
+        assert look.app.is_running
+
+
+async def test_keys_before_the_screen_is_there() -> None:
+    """Keys that come in one go with the one that opens a screen do no harm."""
+    async with looking_at(*documents()) as look:
+        for keys in (["enter", "escape"], ["enter", "enter", "q", "q"], ["question_mark", "escape"], ["e", "tab"]):
+            for key in keys:
+                look._send(key)
+            await look.pilot.pause()
+            assert look.app.is_running
+            while not look.is_on(TracesScreen):
+                await look.press("escape")
 
 
 async def test_search_opens_what_hides_a_match() -> None:

@@ -208,6 +208,14 @@ async def test_filter_as_it_is_typed() -> None:
         assert "╱" not in look.lines[1]
 
 
+async def test_a_filter_that_is_typed_in_one_go() -> None:
+    """What comes right behind the slash is a part of the filter, and no key."""
+    async with looking_at(*documents()) as look:
+        await look.type("/quick")
+        await look.until_shown("1 of 4 traces")
+        assert roots(look) == ["quick"]
+
+
 async def test_a_filter_by_attributes_and_figures() -> None:
     """The whole query language filters."""
     async with looking_at(*documents()) as look:

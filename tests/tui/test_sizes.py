@@ -1,0 +1,91 @@
+"""Every screen at every size: nothing is wider than the screen, and every screen can be walked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from builders import Builder, Document, time_text
+from spanview.tui.app import Opening
+from spanview.tui.keys import KEYS
+from spanview.tui.traces_screen import TracesScreen
+from viewers import Look, looking_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SIZES = [(80, 24), (120, 40), (200, 50), (300, 80)]
+TINY = [(20, 5), (40, 10), (1, 1)]
+WIDE = "漢字とかな✖" * 30
+
+
+def documents() -> Iterator[Document]:
+    """Yield traces that fill every column: many, days apart, wide, deep, failed, broken."""
+    builder = Builder()
+    for number in range(90):
+        yield builder.span(f"{number} {WIDE}", trace=2 + number, start=number * 40_000e6, duration=number * 1e6)
+    stack = "Traceback:\n" + f'\tFile "{WIDE}"\n' * 40
+    event = {"name": "exception", "timestamp": time_text(5), "attributes": {"exception.stacktrace": stack}}
+    yield builder.span(
+        f"wide {WIDE}",
+        trace=1,
+        span=5_000,
+        start=4_000_000e6,
+        attributes={WIDE: WIDE * 9} | {f"key {n}": n for n in range(50)},
+        events=[event],
+        status="ERROR",
+        description=WIDE,
+        service=WIDE,
+        resource={WIDE: WIDE},
+    )
+    for number in range(1, 120):
+        parent = 5_000 if number % 40 == 1 else 4_999 + number
+        yield builder.span(f"deep {WIDE}", trace=1, span=5_000 + number, parent=parent, start=4_000_000e6 + number)
+    yield builder.span("lost", trace=1, parent=4_000, start=4_000_000e6, duration=None, status="ERROR")
+
+
+def check(look: Look, size: tuple[int, int]) -> None:
+    """See to it that the screen has just its lines, each just as wide as it is."""
+    lines = look.lines
+    assert len(lines) == size[1]
+    for line in lines:
+        assert cell_len(line) == size[0], line
+
+
+def keys_to_walk() -> list[str]:
+    """Return every key of the table that leads nowhere else."""
+    names = [key.keys.split(",")[0] for key in KEYS]
+    away = ("question_mark", "enter", "escape", "q", "slash", "colon", "o")
+    return [name for name in names if name not in away]
+
+
+@pytest.mark.parametrize("size", [*SIZES, *TINY])
+async def test_every_screen_fits_and_can_be_walked(size: tuple[int, int]) -> None:
+    """From the list over groups, filter, trace, details and help: no line is longer or shorter than the screen."""
+    opening = Opening(("a place with a long name " * 20,))
+    async with looking_at(*documents(), size=size, opening=opening) as look:
+        check(look, size)
+        for keys in (
+            ["slash", "d", "=", "escape"],
+            ["r", "down", "enter", "q", "q"],
+            ["s", "s", "G", "g"],
+            ["question_mark", "G", "escape"],
+            keys_to_walk(),
+            ["g", "enter"],
+            keys_to_walk(),
+            ["slash", "d", "e", "enter", "n", "escape"],
+            ["0", "right_square_bracket", "G", "pageup", "g"],
+            ["enter", "tab"],
+            keys_to_walk(),
+            ["o", "G", "escape", "escape"],
+        ):
+            for key in keys:
+                look._send(key)
+            await look.pilot.pause()
+            check(look, size)
+            assert look.app.is_running
+        while not look.is_on(TracesScreen):
+            await look.press("q")
+            check(look, size)

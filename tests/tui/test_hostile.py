@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder, Document, span_id, time_text, trace_id
+from spanview.display.sanitise import sanitise
 from terminals import ESCAPE, Terminal, click, paste, unprintable
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def to_the_list(terminal: Terminal) -> None:
 def test_every_screen_by_keys(folder: str, arguments: tuple[str, ...]) -> None:
     """Every screen and section is walked; the program writes nothing that acts, and shows markup as it is."""
     with Terminal(folder, *arguments) as terminal:
-        terminal.until("3 files", "traces", "[@click=app.quit]x[/]", "[/nope]", "␛[2J", "\\u202e", "STATE")
+        terminal.until("3 files", "traces", "[@click=app.quit]x[/]", "[/nope]", "one␊two", "\\u202etxt", "\\x9b31mred")
         terminal.send(b"s" * 5, b"S", b"j" * 40, b"g", b"\x1b[6~", b"\x1b[5~", b"?")
         terminal.until("on this screen")
         terminal.send(b"G", ESCAPE)
@@ -203,8 +204,8 @@ def test_an_empty_folder_with_a_hostile_name(tmp_path: Path) -> None:
     """A folder's name acts neither in the header nor in the words about what was looked at."""
     folder = os.path.join(os.fspath(tmp_path), NAME)
     os.mkdir(folder)
-    with Terminal(folder) as terminal:
-        terminal.until("no spans here", "looked in", "[@click=app.quit]␛[2J\\u202e[red]␊␉\\x9b")
+    with Terminal(folder, size=(300, 24)) as terminal:
+        terminal.until("no spans here", f"looked in {sanitise(folder)}")
         see_to_it(terminal)
         terminal.send(b"q")
         assert terminal.wait() == 0

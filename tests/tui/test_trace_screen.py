@@ -403,6 +403,32 @@ async def test_a_parent_that_was_not_seen() -> None:
         assert "there is nothing to open" in look.footer
 
 
+HOSTILE = "[@click=app.quit]\x1b[2J\u202e\n\x9b[/nope]"
+SHOWN = "[@click=app.quit]␛[2J\\u202e␊\\x9b[/nope]"
+
+
+async def test_hostile_texts_are_shown_as_they_are() -> None:
+    """In header, tree, details and the span's own screen: markup is shown, what would act has a stand-in."""
+    said: Document = {
+        "description": HOSTILE,
+        "service": HOSTILE,
+        "attributes": {"k\x1b": HOSTILE},
+        "resource": {"r\u202e": 1},
+    }
+    first_line = SHOWN.split("␊", maxsplit=1)[0]
+    async with looking_at(Builder().span(HOSTILE, status="ERROR", **said), size=(300, 60)) as look:
+        assert f" {SHOWN} " in look.text
+        await look.press("enter")
+        headline = f" {SHOWN}   ✖ ERROR {first_line}   INTERNAL   10 µs   {SHOWN}"
+        await look.until_shown(f" ‹ {SHOWN}   ", f"  {SHOWN} ", headline)
+        assert f"k␛  {first_line} " in look.text
+        assert "  \\x9b[/nope] " in look.text
+        await look.press("tab", "tab", "tab")
+        await look.until_shown("r\\u202e       1 ")
+        await look.press("enter")
+        await look.until_shown(f"‹ {SHOWN} › {SHOWN}   {1:016x}")
+
+
 # -- copying ----------------------------------------------------------------------------------------------------------
 
 

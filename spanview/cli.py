@@ -198,9 +198,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         def error(self, message: str) -> None:  # type: ignore[override]
             sys.exit(_complain(f"{message}; {self.prog} --help says what it takes"))
 
-    parser = Parser(
-        prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False
-    )
+    parser = Parser(prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False)
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:

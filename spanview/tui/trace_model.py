@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spanview.index.tree import ROOT
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.window import Window
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The part of a trace's time that the waterfall shows, in nanoseconds since 1970."""
-
-    start_ns: int
-    end_ns: int
-
-    @property
-    def length_ns(self) -> int:
-        """Nanoseconds, at least 1."""
-        return max(1, self.end_ns - self.start_ns)
-
-    def place(self, ns: int, width: int) -> float:
-        """Return where a time lies, in cells from the left edge of `width` cells."""
-        return (ns - self.start_ns) / self.length_ns * width
 
 
 class TraceModel:

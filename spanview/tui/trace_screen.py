@@ -16,7 +16,7 @@ from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_model import TraceModel, Window
+from spanview.tui.trace_model import TraceModel
 from spanview.tui.waterfall import RulerLine, Waterfall
 
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
+    from spanview.tui.window import Window
 
 _ROOM_FOR_DETAILS: Final = 30
 """Lines from which on the details stand below the waterfall."""
-_ZOOM: Final = 0.6
-_PAN: Final = 0.25
 _SEARCH: Final = "search"
 """The group of the threads that search."""
 _LOOK_S: Final = 0.03
@@ -314,42 +313,29 @@ class TraceScreen(BaseScreen):
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def _look_at(self, start_ns: float, end_ns: float) -> None:
-        whole = self._model.whole
-        start, end = max(whole.start_ns, round(start_ns)), min(whole.end_ns, round(end_ns))
-        is_whole = (start, end) == (whole.start_ns, whole.end_ns)
-        self._model.window = None if is_whole or end <= start else Window(start, end)
+    def _look_at(self, window: Window) -> None:
+        self._model.window = None if window == self._model.whole else window
         self.rows.refresh()
         self.query_one(RulerLine).refresh()
 
+    @property
+    def _interval(self) -> tuple[int, int] | None:
+        node = self.rows.node
+        return None if node is None else self._model.interval(node)
+
     def action_zoom(self, by: int) -> None:
         """Show less time, or more, around the middle of the selected span."""
-        shown, node = self._model.shown, self.rows.node
-        interval = None if node is None else self._model.interval(node)
-        middle = shown.start_ns + shown.length_ns / 2
-        if interval is not None and interval[1] > shown.start_ns and interval[0] < shown.end_ns:
-            middle = (max(interval[0], shown.start_ns) + min(interval[1], shown.end_ns)) / 2
-        factor = _ZOOM if by > 0 else 1 / _ZOOM
-        share = (middle - shown.start_ns) / shown.length_ns
-        length = max(1_000.0, shown.length_ns * factor)
-        self._look_at(middle - length * share, middle + length * (1 - share))
+        self._look_at(self._model.whole.zoomed(self._model.shown, self._interval, by))
 
     def action_pan(self, by: int) -> None:
         """Show earlier or later time."""
-        shown, whole = self._model.shown, self._model.whole
-        step = by * shown.length_ns * _PAN
-        step = max(whole.start_ns - shown.start_ns, min(whole.end_ns - shown.end_ns, step))
-        self._look_at(shown.start_ns + step, shown.end_ns + step)
+        self._look_at(self._model.whole.panned(self._model.shown, by))
 
     def action_fit(self) -> None:
         """Show just the time of the selected span."""
-        node = self.rows.node
-        interval = None if node is None else self._model.interval(node)
-        if interval is not None:
-            margin = max(1_000, (interval[1] - interval[0]) // 20)
-            self._look_at(interval[0] - margin, interval[1] + margin)
+        if self._interval is not None:
+            self._look_at(self._model.whole.fitted(self._interval))
 
     def action_whole(self) -> None:
         """Show the time of the whole trace."""
-        self._model.window = None
-        self._look_at(self._model.whole.start_ns, self._model.whole.end_ns)
+        self._look_at(self._model.whole)

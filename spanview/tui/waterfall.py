@@ -21,7 +21,8 @@ from spanview.tui.paint import PALETTE, data_text, fixed, right
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
-    from spanview.tui.trace_model import TraceModel, Window
+    from spanview.tui.trace_model import TraceModel
+    from spanview.tui.window import Window
 
 _DURATION: Final = 10
 _ARROW: Final = 2

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, time_text
 from span_graphs import graphs
-from spanview.tui.trace_model import TraceModel, Window
+from spanview.tui.trace_model import TraceModel
+from spanview.tui.window import Window
 from viewers import Growing
 
 if TYPE_CHECKING:

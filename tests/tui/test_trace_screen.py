@@ -20,6 +20,8 @@ from builders import Builder, Document, time_text
 from spanview.analysis.query import Query
 from spanview.tui.app import Opening
 from spanview.tui.details import DetailLines, Details, TabLine
+from spanview.tui.linelist import LineList
+from spanview.tui.prompt import Prompt
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
@@ -200,6 +202,33 @@ async def test_keys_before_the_screen_is_there() -> None:
             assert look.app.is_running
             while not look.is_on(TracesScreen):
                 await look.press("escape")
+
+
+async def test_a_screen_takes_no_key_before_it_has_its_widgets() -> None:
+    """An action is refused while the screen is still being put together."""
+    async with looking_at(*documents()) as look:
+        look.app.push_screen(TraceScreen(look.data.store, 0))
+        screen = look.app.screen
+        assert isinstance(screen, TraceScreen)
+        assert not screen.check_action("back", ())
+        await look.until(lambda: screen.check_action("back", ()))
+
+
+async def test_a_screen_that_was_left_rests() -> None:
+    """What was still on its way to a screen when it was left finds nothing to do there."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter")
+        screen = look.app.screen
+        assert isinstance(screen, TraceScreen)
+        rows = screen.rows
+        await look.press("escape")
+        assert screen.is_left
+        screen.on_prompt_typed(Prompt.Typed("load", done=True))
+        screen.on_line_list_moved(LineList.Moved(rows))
+        await screen.on_line_list_chosen(LineList.Chosen(rows))
+        screen._show_details()
+        screen._show_first_error()
+        assert look.is_on(TracesScreen)
 
 
 async def test_search_opens_what_hides_a_match() -> None:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder
-from spanview.tui.trace_model import Window
 from spanview.tui.waterfall import Split, Waterfall, ruler
+from spanview.tui.window import Window
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

@@ -1,0 +1,63 @@
+"""The part of a trace's time that the waterfall shows, and what the time keys make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_ZOOM: Final = 0.6
+_PAN: Final = 0.25
+_SHORTEST_NS: Final = 1_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time, in nanoseconds since 1970."""
+
+    start_ns: int
+    end_ns: int
+
+    @property
+    def length_ns(self) -> int:
+        """Nanoseconds, at least 1."""
+        return max(1, self.end_ns - self.start_ns)
+
+    def place(self, ns: int, width: int) -> float:
+        """Return where a time lies, in cells from the left edge of `width` cells."""
+        return (ns - self.start_ns) / self.length_ns * width
+
+    def within(self, start_ns: float, end_ns: float) -> Window:
+        """Return another stretch, as far as it lies in this one; this one where nothing would be left."""
+        start, end = max(self.start_ns, round(start_ns)), min(self.end_ns, round(end_ns))
+        return Window(start, end) if end > start else self
+
+    def zoomed(self, shown: Window, interval: tuple[int, int] | None, by: int) -> Window:
+        """Return less of this time than is shown, or more.
+
+        Args:
+            shown: What is shown now.
+            interval: Start and end of the span around whose middle to zoom; None for the middle of what is shown.
+            by: Above 0 for less time.
+        """
+        middle = shown.start_ns + shown.length_ns / 2
+        if interval is not None and interval[1] > shown.start_ns and interval[0] < shown.end_ns:
+            middle = (max(interval[0], shown.start_ns) + min(interval[1], shown.end_ns)) / 2
+        share = (middle - shown.start_ns) / shown.length_ns
+        length = max(_SHORTEST_NS, shown.length_ns * (_ZOOM if by > 0 else 1 / _ZOOM))
+        return self.within(middle - length * share, middle + length * (1 - share))
+
+    def panned(self, shown: Window, by: int) -> Window:
+        """Return earlier time than is shown, or later, of the same length.
+
+        Args:
+            shown: What is shown now.
+            by: Below 0 for earlier.
+        """
+        step = by * shown.length_ns * _PAN
+        step = max(self.start_ns - shown.start_ns, min(self.end_ns - shown.end_ns, step))
+        return self.within(shown.start_ns + step, shown.end_ns + step)
+
+    def fitted(self, interval: tuple[int, int]) -> Window:
+        """Return just the time of a span, with a little margin."""
+        margin = max(_SHORTEST_NS, (interval[1] - interval[0]) // 20)
+        return self.within(interval[0] - margin, interval[1] + margin)

@@ -124,14 +124,19 @@ class Look:
         for key in keys:
             self._send(key)
             # Again for what the first round's messages have brought about: a new screen, or another focus.
-            for _ in range(4):
-                await self.pilot._wait_for_screen()
+            await self._settle()
         await self.pilot.pause()
+
+    async def _settle(self) -> None:
+        """Let what was sent, and what comes of it, be done."""
+        for _ in range(5):
+            await self.pilot._wait_for_screen()
 
     async def type(self, text: str) -> None:
         """Type a text as fast as can be."""
         for character in text:
             self._send(character)
+        await self._settle()
         await self.pilot.pause()
 
     def _send(self, key: str) -> None:
@@ -149,7 +154,7 @@ class Look:
         while not is_so():
             assert time.monotonic() < deadline, "\n".join(self.lines)
             await self.pilot.pause(0.005)
-        await self.pilot.pause()
+        await self._settle()
 
     async def until_shown(self, *texts: str) -> None:
         """Wait until all these texts are on the screen."""

@@ -70,7 +70,11 @@ class Prompt(Horizontal):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what is typed so far."""
         event.stop()
-        self.post_message(self.Typed(event.value, done=False))
+        if self.display:
+            self.post_message(self.Typed(event.value, done=False))
+        else:
+            # Typed in one go with the key that closed it: nobody would see what it filters by.
+            self.clear()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Tell that Enter was pressed."""

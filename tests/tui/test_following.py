@@ -61,15 +61,22 @@ STATES = [
 
 
 @pytest.mark.parametrize(("state", "expected"), STATES)
-async def test_the_header_says_what_is_going_on(state: FeedState, expected: str) -> None:
-    """Loading, following, waiting and failing are said in words, on every screen."""
+def test_states(state: FeedState, expected: str) -> None:
+    """Loading, following, waiting and failing are said in words."""
     assert state_text(state, paused=False) == expected
+
+
+async def test_the_header_says_what_is_going_on() -> None:
+    """How the reading stands is said on every screen."""
     async with looking_at(*traces([1])) as look:
-        await look.tell(state)
-        assert look.header.rstrip().endswith(expected)
+        for state, expected in STATES:
+            await look.tell(state)
+            assert look.header.rstrip().endswith(expected)
         await look.press("enter")
         assert look.is_on(TraceScreen)
-        assert look.header.rstrip().endswith(expected)
+        for state, expected in STATES:
+            await look.tell(state)
+            assert look.header.rstrip().endswith(expected)
 
 
 async def test_the_header_of_a_narrow_screen() -> None:

@@ -122,6 +122,15 @@ def to_the_list(terminal: Terminal) -> None:
     pytest.fail(f"not back: {terminal.output[-2000:]!r}")
 
 
+def ask(terminal: Terminal) -> None:
+    """Open the prompt; a key that comes while another prompt goes may be lost."""
+    for _ in range(3):
+        terminal.send(b"/")
+        if terminal.shows(" name, or key=value", 4):
+            return
+    pytest.fail(f"no prompt: {terminal.output[-2000:]!r}")
+
+
 @pytest.mark.parametrize("arguments", [(), ("-f",), ("-q", f"-{RAW[4]}{MARKUP[0]}")])
 def test_every_screen_by_keys(folder: str, arguments: tuple[str, ...]) -> None:
     """Every screen and section is walked; the program writes nothing that acts, and shows markup as it is."""
@@ -139,7 +148,7 @@ def test_every_screen_by_keys(folder: str, arguments: tuple[str, ...]) -> None:
         terminal.until("P95")
         terminal.send(b"r")
         terminal.until("STATE")
-        for down in range(len(PAYLOADS) + 2):
+        for down in range(0, len(PAYLOADS) + 2, 4 if arguments else 1):
             terminal.send(b"g", b"j" * down, b"\r")
             terminal.until("‹ ")
             terminal.send(b"j", b"\t" * 7, b"G", b"e[]+f0kk\r")
@@ -159,7 +168,7 @@ def test_every_screen_by_the_mouse(folder: str) -> None:
     with Terminal(folder) as terminal:
         terminal.until("STATE", "[@click=app.quit]")
         for keys in (b"", b"r", b"g\r", b"Gkk\r", b"g\r\r", b"g\r\r\t", b"?"):
-            for row in range(1, 37, 4):
+            for row in range(1, 37, 5):
                 terminal.send(keys, *(click(column, row) for column in (12, 47, 61)), ESCAPE * 6)
             to_the_list(terminal)
             see_to_it(terminal)
@@ -175,8 +184,7 @@ def test_what_is_typed_and_pasted(folder: str) -> None:
         texts = [text.replace("\x1b", "").replace("\ud800", "") for text in (ALL, *PAYLOADS[6:])]
         texts = [text for text in texts if text.strip()]
         for text in texts:
-            terminal.send(b"/")
-            terminal.until(" name, or key=value")
+            ask(terminal)
             terminal.send(b"(", paste(text))
             terminal.until("query, character")
             terminal.send(ESCAPE)
@@ -190,8 +198,7 @@ def test_what_is_typed_and_pasted(folder: str) -> None:
             terminal.until(HERE)
         terminal.send(b"g\r")
         terminal.until("‹ ")
-        terminal.send(b"/")
-        terminal.until(" name, or key=value")
+        ask(terminal)
         terminal.send(b"(", paste(texts[0]))
         terminal.until("query, character")
         to_the_list(terminal)

@@ -1,0 +1,60 @@
+"""Run the rows at full size and print a table: `python -m tests.reliability [1 4 8b …]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .figures import Figures, Row, table
+from .rows import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(words: Sequence[str]) -> int:
+    """Run what is asked for; the exit status is 1 where anything is not as promised."""
+    parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW", help="a row's name, or its number for all its parts; all without"
+    )
+    parser.add_argument("--least", action="store_true", help="as many trials as the tests make")
+    parser.add_argument("--trials", type=int, help="so many trials of each row")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = parser.parse_args(words)
+    outcomes: list[tuple[Row, Figures]] = []
+    is_well = True
+    for row in ROWS:
+        if given.rows and row.name not in given.rows and row.name.rstrip("abcdefgh") not in given.rows:
+            continue
+        if reason := row.unavailable():
+            sys.stderr.write(f"{row.name:>3}  left out: {reason}\n")
+            continue
+        trials, began = given.trials or (row.least if given.least else row.full), time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            figures = row.run(trials, Path(folder))
+        outcomes.append((row, figures))
+        mistakes = row.mistakes(figures, trials)
+        is_well = is_well and not mistakes
+        sys.stderr.write(
+            f"{row.name:>3}  {'as promised' if not mistakes else 'BROKEN'}  {time.monotonic() - began:.0f} s\n"
+        )
+        sys.stderr.writelines(f"     {mistake}\n" for mistake in mistakes)
+    if given.json:
+        sys.stdout.write(
+            json.dumps([{"row": row.name, "fault": row.fault, **asdict(of)} for row, of in outcomes]) + "\n"
+        )
+    else:
+        sys.stdout.write(table(outcomes, markdown=given.markdown) + "\n")
+    return 0 if is_well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

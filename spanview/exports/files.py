@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _NO_LINKS: Final = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK))
 """What a file system without hard links answers to one."""
 
+_WRITE: Final = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)
+_UNNAMED: Final = getattr(os, "O_TMPFILE", 0)
+_OPEN_FILE: Final = "/proc/self/fd/{}"
+"""What an open file can be linked to a name by."""
+
 _CAUSES: Final = {
     errno.ENOENT: "its folder doesn't exist: create it first, or give another -o",
     errno.ENOTDIR: "what should be its folder is a file: give another -o",
@@ -34,8 +39,9 @@ _CAUSES: Final = {
 def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None:
     """Write a file so that at every moment the path has either what it had before or the whole new content.
 
-    The content goes to a temporary file in the same folder, is brought to the disk and takes the path then. On any
-    error or interrupt the temporary file is removed. A symbolic link is followed, and stays.
+    The content goes to a new file in the same folder, is brought to the disk and takes the path then. That file has no
+    name before, where the system knows such files: whatever ends the export, even a kill, leaves nothing behind.
+    Elsewhere it has a hidden one, and only a kill leaves it there. A symbolic link is followed, and stays.
 
     Args:
         path: The target.
@@ -48,24 +54,66 @@ def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None
     with _explained(path):
         target = os.path.realpath(path) if os.path.islink(path) and force else path
         mode = _mode_of_old(path, target, force=force)
-        temporary = os.path.join(os.path.dirname(target), f".spanview-{secrets.token_hex(8)}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        folder = os.path.dirname(target) or "."
+        temporary = os.path.join(folder, f".spanview-{secrets.token_hex(8)}.tmp")
+        unnamed = _open_unnamed(folder)
+        descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, 0o666) if unnamed is None else unnamed
     try:
         try:
+            with _explained(path):
+                if mode is not None:
+                    os.chmod(temporary if unnamed is None else unnamed, mode)
             _fill(path, descriptor, chunks)
+            if unnamed is not None:
+                with _explained(path):
+                    _name(unnamed, target, temporary, force=force)
         finally:
             os.close(descriptor)
-        with _explained(path):
-            if mode is not None:
-                os.chmod(temporary, mode)
-            if force:
-                os.replace(temporary, target)
-            else:
-                _take_free_path(temporary, path)
+        if unnamed is None:
+            with _explained(path):
+                if force:
+                    os.replace(temporary, target)
+                else:
+                    _take_free_path(temporary, target)
     finally:
         with suppress(OSError):
             os.unlink(temporary)
-    _sync_folder(os.path.dirname(target) or ".")
+    _sync_folder(folder)
+
+
+def _open_unnamed(folder: str) -> int | None:
+    """Open a file that has no name yet, or return None where the system doesn't know such files."""
+    if not _UNNAMED:
+        return None
+    try:
+        descriptor = os.open(folder, _UNNAMED | _WRITE, 0o666)
+    except OSError:
+        # Whatever else the reason may be, a file with a name will meet it too.
+        return None
+    if os.path.exists(_OPEN_FILE.format(descriptor)):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _name(unnamed: int, target: str, temporary: str, *, force: bool) -> None:
+    """Give the file that has no name yet the target's; linking never replaces, and only then a second name is needed.
+
+    Raises:
+        FileExistsError: The path is taken, and `force` isn't given.
+    """
+    try:
+        _link(unnamed, target)
+    except FileExistsError:
+        if not force:
+            raise
+        _link(unnamed, temporary)
+        os.replace(temporary, target)
+
+
+def _link(unnamed: int, path: str) -> None:
+    # Python follows the link in /proc only where a descriptor is given, though beside an absolute path it says nothing.
+    os.link(_OPEN_FILE.format(unnamed), path, src_dir_fd=unnamed, follow_symlinks=True)
 
 
 def _mode_of_old(path: str, target: str, *, force: bool) -> int | None:
@@ -104,8 +152,6 @@ def _take_free_path(temporary: str, path: str) -> None:
             os.rename(temporary, path)  # which never replaces there
         else:
             os.link(temporary, path)
-    except FileExistsError:
-        raise _exists(path) from None
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
@@ -114,10 +160,7 @@ def _take_free_path(temporary: str, path: str) -> None:
 
 def _take_free_path_without_links(temporary: str, path: str) -> None:
     """Hold the path with an empty file of our own, and replace that."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    except FileExistsError:
-        raise _exists(path) from None
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         os.replace(temporary, path)
     except BaseException:
@@ -131,6 +174,8 @@ def _explained(path: str) -> Iterator[None]:
     """Turn what the system says into one line with what to do about it."""
     try:
         yield
+    except FileExistsError:
+        raise _exists(path) from None
     except OSError as error:
         cause = _CAUSES.get(error.errno or 0, f"{error.strerror or error}: give another -o")
         raise ExportError(f"can't write {path}: {cause}") from error

@@ -46,9 +46,18 @@ class Decoder:
         """Whether a record has begun that isn't whole yet."""
         return self._framer.waiting
 
+    @property
+    def unread(self) -> bytes:
+        """The bytes from `offset` on that wait for more."""
+        return self._framer.unread
+
     def feed(self, data: bytes) -> Batch:
         """Take the next bytes and return the spans that they complete."""
         return _batch_of(self._framer.feed(data))
+
+    def skip(self, size: int) -> Batch:
+        """Pass over a hole of so many bytes and return the spans that end before it."""
+        return _batch_of(self._framer.skip(size))
 
     def tail(self) -> Batch:
         """Return the spans that are whole though no line end follows them; for a file that has become quiet."""

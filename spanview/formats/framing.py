@@ -93,6 +93,11 @@ class Framer:
         """Whether something has begun that isn't whole yet."""
         return bool(self._data) or self._gap_at is not None
 
+    @property
+    def unread(self) -> bytes:
+        """The bytes from `offset` on that wait for more."""
+        return self._data
+
     def feed(self, data: bytes) -> Frames:
         """Take the next bytes of the file and return what they complete."""
         self._data = self._data + data if self._data else data
@@ -113,6 +118,13 @@ class Framer:
             unfinished, position = self._run(position + 1, quiet=True)
         self._close_gap(len(self._data))
         return self._take(len(self._data))
+
+    def skip(self, size: int) -> Frames:
+        """Pass over a hole of so many bytes, behind which nothing that began before it goes on."""
+        frames = self.close()
+        self.offset += size
+        self._before, self._in_text = _LF, False
+        return frames
 
     def _take(self, position: int) -> Frames:
         self._before = self._byte_before(position)

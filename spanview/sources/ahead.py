@@ -13,7 +13,8 @@ from array import array
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from spanview.sources.tail import FileTail
+from spanview.sources.details import reason_of
+from spanview.sources.tail import ATTEMPTS, FileTail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +53,7 @@ def decode_ahead(files: Sequence[FoundFile], *, cap: int) -> Iterator[tuple[Foun
         A file and what is in it; None where the caller is to read it.
     """
     processes = min(_cores(), _MOST_PROCESSES, len(files))
-    pays = sum(found.size for found in files) >= PAYS_FROM
+    pays = sum(found.content for found in files) >= PAYS_FROM
     if not pays or processes < 2 or not sys.platform.startswith("linux"):  # noqa: PLR2004 - one process is this one
         yield from ((found, None) for found in files)
         return
@@ -78,7 +79,7 @@ def _in_turn(
         decoded: DecodedFile | None = None
         try:
             while not is_broken and following < len(files) and following < at + most:
-                if files[following].size <= _LARGEST:
+                if files[following].content <= _LARGEST:
                     under_way[following] = pool.submit(_decode, files[following], cap)
                 following += 1
             if at in under_way and not is_broken:
@@ -97,14 +98,17 @@ def _decode(found: FoundFile, cap: int) -> DecodedFile:
     """Decode a whole file; runs in another process."""
     decoded = DecodedFile()
     try:
-        tail = FileTail(found, cap=cap)
-        while data := tail.read():
-            decoded.bytes += len(data)
-            decoded.batches.append(_compact(tail.decode(data)))
-        decoded.batches.append(tail.decoder.close())
-        tail.close()
+        tail = FileTail(found, cap=cap, attempts=ATTEMPTS)
     except OSError as error:
-        decoded.failure = error.strerror or str(error)
+        decoded.failure = reason_of(error)
+        return decoded
+    try:
+        while data := tail.read()[1]:
+            decoded.bytes += len(data)
+            decoded.batches.extend(map(_compact, tail.decode(data)))
+    except OSError as error:
+        decoded.failure = reason_of(error)
+    decoded.batches.extend(map(_compact, tail.finish()))
     return decoded
 
 

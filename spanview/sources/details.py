@@ -102,3 +102,8 @@ def read_at(descriptor: int, length: int, offset: int) -> bytes:
         return os.pread(descriptor, length, offset)
     os.lseek(descriptor, offset, os.SEEK_SET)
     return os.read(descriptor, length)
+
+
+def reason_of(error: OSError) -> str:
+    """Return in words why something failed."""
+    return error.strerror or str(error)

@@ -11,6 +11,9 @@ from typing import Final
 from spanview.model.problems import Problem, ProblemKind
 
 STANDARD_INPUT: Final = "-"
+BLOCK_OF_STAT: Final = 512
+"""Bytes of the blocks in which a file's place on its disk is told."""
+_SMALL: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,13 @@ class FoundFile:
     """Bytes."""
     modified_ns: int
     """Nanoseconds since 1970."""
+    stored: int
+    """Bytes that it takes on its disk: fewer than its size where it has holes."""
+
+    @property
+    def content(self) -> int:
+        """About so many bytes are there to be read; a small file may be stored without a block of its own."""
+        return min(self.size, max(self.stored, _SMALL))
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -120,7 +130,9 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
 def _add(shown: str, real: str, status: os.stat_result, listing: Listing, seen: set[str]) -> None:
     if real not in seen:
         seen.add(real)
-        listing.files.append(FoundFile(shown, real, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+        stored = getattr(status, "st_blocks", status.st_size) * BLOCK_OF_STAT
+        identity = status.st_dev, status.st_ino
+        listing.files.append(FoundFile(shown, real, *identity, status.st_size, status.st_mtime_ns, stored))
 
 
 def _kind(mode: int) -> str:

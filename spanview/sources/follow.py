@@ -32,7 +32,7 @@ class Update:
 
     changes: Changes
     is_polling: bool
-    """Whether changes are found by searching alone, because watching doesn't work."""
+    """Whether changes are found by searching alone, because watching fails or hears nothing of them."""
 
 
 class Watcher:
@@ -53,6 +53,9 @@ class Watcher:
         """Those that are watched, with their inodes."""
         self._has_told = False
         self.failed = False
+        self.is_deaf = False
+        """Whether searching found news twice, and nothing was heard of them."""
+        self._heard_nothing_of_news = False
 
     def watch(self, folders: frozenset[str]) -> None:
         """Watch these folders, not what is below them, in place of those before.
@@ -121,7 +124,17 @@ class Watcher:
         with self._lock:
             self._changed.clear()
             paths, self._paths = self._paths, set()
+        if paths:
+            self.is_deaf = self._heard_nothing_of_news = False
         return paths
+
+    def note_news(self) -> None:
+        """Take note that searching found news, of which a hint should have come by now, or should come soon."""
+        if self._heard_nothing_of_news and not self.is_deaf:
+            self.is_deaf = True
+            # Some file systems lose a watch without a word; a new one may hear again.
+            self._folders = frozenset()
+        self._heard_nothing_of_news = True
 
     def wake(self) -> None:
         """End the wait."""
@@ -158,13 +171,15 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
     while session.can_change and not stop.is_set():
         if clock() >= due or len(hints) > _MOST_HINTS:
             changes = session.look()
+            if changes.bytes > changes.bytes_left_behind:
+                watcher.note_news()
             watcher.watch(frozenset(changes.directories))
             due = clock() + SEARCH_S
         else:
             changes = session.look(hints)
             if changes.directories:
                 watcher.watch(frozenset(changes.directories))
-        yield Update(changes, watcher.failed)
+        yield Update(changes, watcher.failed or watcher.is_deaf)
         hints = set()
         while not hints and not stop.is_set() and clock() < due:
             hints = watcher.wait(max(0.0, due - clock()))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections import defaultdict
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
@@ -14,8 +15,10 @@ from typing import IO, TYPE_CHECKING, Final
 from spanview.formats.decoder import Decoder
 from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
 from spanview.sources.ahead import decode_ahead
+from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover
-from spanview.sources.tail import BLOCK, FileTail
+from spanview.sources.held import HeldOpen
+from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
 
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
 
 _USUAL_SIZE: Final = 1024
 """Bytes of a usual span's record."""
-_HELD_OPEN: Final = 64
-"""So many files are held open, so that their inodes aren't used again; others are opened when they have news."""
+_QUIET_S: Final = 10.0
+"""After so many quiet seconds nobody is expected to write any more to a file that was removed or left behind."""
 
 
 class Session:
@@ -49,6 +52,8 @@ class Session:
         self._details = details
         self._standard_input = standard_input
         self._tails: dict[str, FileTail] = {}
+        self._held = HeldOpen()
+        self._leaving: list[FileTail] = []
         self._generations: defaultdict[str, int] = defaultdict(int)
         self._reported: set[tuple[str, str]] = set()
         self._paths = list(options.paths)
@@ -70,7 +75,7 @@ class Session:
         files = listing.files
         if self.options.newest_first:
             files = sorted(files, key=lambda found: -found.modified_ns)
-        total = sum(found.size for found in files)
+        total = sum(found.content for found in files)
         self._sink.expect(total // _USUAL_SIZE)
         done = 0
         with _without_collector():
@@ -126,17 +131,17 @@ class Session:
         try:
             return os.read(stream.fileno(), BLOCK)
         except OSError as error:
-            self._report_problem(_unreadable(STANDARD_INPUT, _reason(error)))
+            self._report_problem(_unreadable(STANDARD_INPUT, reason_of(error)))
             return b""
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
         """Open a file that is new, as the next generation where its path had another one before."""
         try:
-            tail = FileTail(found, cap=self.options.cap)
+            tail = FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
         except OSError as error:
             # While following, a file that vanished between search and opening is nothing to tell.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
-                self._report_problem(_unreadable(found.shown, _reason(error)))
+                self._report_problem(_unreadable(found.shown, reason_of(error)))
             return None
         tail.source = source = self._sink.add_source(found.shown, self._generations[found.shown])
         self._generations[found.shown] += 1
@@ -149,25 +154,26 @@ class Session:
         sink, source, path = self._sink, tail.source, tail.found.shown
         while True:
             try:
-                offset, data = tail.position, tail.read()
+                offset, data = tail.read()
             except OSError as error:
-                self._report_problem(_unreadable(path, _reason(error)))
+                self._report_problem(_unreadable(path, reason_of(error)))
                 return
             if not data:
                 break
             if live:
                 self._details.spool.write(source, offset, data)
             sink.tallies.add_bytes(path, len(data))
-            sink.add(source, tail.decode(data))
+            for batch in tail.decode(data):
+                sink.add(source, batch)
             if live and not self.options.keep_details:
                 self._details.spool.forget(source, tail.decoder.offset)
             yield len(data)
-        if len(self._tails) > _HELD_OPEN:
-            tail.close()
+        self._held.note(tail)
 
     def _finish(self, tail: FileTail) -> None:
-        self._sink.add(tail.source, tail.decoder.close())
-        tail.close()
+        self._held.forget(tail)
+        for batch in tail.finish():
+            self._sink.add(tail.source, batch)
 
     @property
     def can_change(self) -> bool:
@@ -202,7 +208,7 @@ class Session:
         for real, found in there.items():
             known = self._tails.get(real)
             if known is not None:
-                self._look_at(known, changes)
+                self._look_at(known, changes, found)
             else:
                 new = self._take_up(found)
                 if new is not None:
@@ -214,23 +220,55 @@ class Session:
         for tail in elsewhere:
             del self._tails[tail.found.real]
         now = {found.identity: found for real, found in there.items() if real not in self._tails}
-        for tail in elsewhere:
+        gone, self._leaving = self._leaving + elsewhere, []
+        for tail in gone:
             found = now.pop(tail.identity, None)
             if found is not None and tail.move(found):
                 self._tails[found.real] = tail
+                self._held.note(tail)
+                tail.awaited_until = None
                 self._details.register(tail.source, found.real, found.device, found.inode)
-            else:
-                self._let_go(tail, changes)
+            elif not self._read_on(tail, changes):
+                self._let_go(tail)
 
-    def _look_at(self, tail: FileTail, changes: Changes) -> None:
+    def _read_on(self, tail: FileTail, changes: Changes) -> bool:
+        """Read what a file has that is no longer among the PATHs; tell whether somebody may write to it still.
+
+        A process may hold it open though it was removed or moved, or a link leads to another session by now.
+        """
+        before = changes.bytes
         try:
-            has_news = tail.has_news()
+            if not (tail.is_open or tail.is_in_place) or (tail.has_news() and tail.was_rewritten()):
+                return False
+        except OSError:
+            return False
+        self._read_news(tail, changes)
+        grown, now = changes.bytes - before, time.monotonic()
+        changes.bytes_left_behind += grown
+        if grown or tail.awaited_until is None:
+            tail.awaited_until = now + _QUIET_S
+        if now >= tail.awaited_until:
+            return False
+        self._leaving.append(tail)
+        return True
+
+    def _let_go(self, tail: FileTail) -> None:
+        if not tail.is_in_place:
+            self._details.retire(tail.source)
+        self._finish(tail)
+
+    def _look_at(self, tail: FileTail, changes: Changes, found: FoundFile | None = None) -> None:
+        if found is None:
+            # To see whether it changed, it is opened.
+            self._held.note(tail)
+        try:
+            has_news = tail.has_news(found)
             was_rewritten = has_news and tail.was_rewritten()
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
             return
         except OSError as error:
-            self._report_problem(_unreadable(tail.found.shown, _reason(error)))
+            self._report_problem(_unreadable(tail.found.shown, reason_of(error)))
             tail.look_again()
             return
         if was_rewritten:
@@ -253,26 +291,19 @@ class Session:
     def _begin_again(self, tail: FileTail) -> FileTail | None:
         """Read a file that was cut from its start, as its own next generation."""
         path = tail.found.shown
-        self._sink.add(tail.source, tail.decoder.close())
+        self._finish(tail)
         self._details.retire(tail.source)
-        tail.close()
         detail = f"the file was cut or written anew after {tail.position:,} bytes had been read; what was read is kept"
         self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, tail.position, 0, detail))
         del self._tails[tail.found.real]
         return self._take_up(tail.found)
 
-    def _let_go(self, tail: FileTail, changes: Changes) -> None:
-        """Read what a file that was removed or replaced still has."""
-        if tail.is_open:
-            self._read_news(tail, changes)
-        self._finish(tail)
-        self._details.retire(tail.source)
-
     def close(self) -> None:
         """Settle the ends of all files: whatever is unfinished becomes a problem."""
-        for tail in self._tails.values():
+        for tail in [*self._tails.values(), *self._leaving]:
             self._finish(tail)
         self._tails.clear()
+        self._leaving.clear()
 
     # -- problems ----------------------------------------------------------------------------------------------------
 
@@ -292,10 +323,6 @@ class Session:
 
 def _is_other(tail: FileTail, found: FoundFile) -> bool:
     return tail.identity != found.identity
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
 
 
 def _unreadable(path: str, reason: str) -> Problem:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from dataclasses import replace
 from hashlib import blake2b
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.formats.decoder import Decoder
 from spanview.sources.details import OPEN_FLAGS, is_file, read_at
+from spanview.sources.discover import BLOCK_OF_STAT
 
 if TYPE_CHECKING:
     from spanview.formats.rows import Batch
@@ -17,11 +20,15 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 192 * 1024
 """Bytes that are read at once."""
+ATTEMPTS: Final = 3
+"""So often a failing read is tried where nobody comes back to the file later."""
 _HEAD: Final = 1024
 """Bytes at the front of a file by which it is recognised."""
 _TICK_NS: Final = 20_000_000
 """Longer than a file system's clock takes from one tick to the next, but for those that count whole seconds."""
 _SECOND_NS: Final = 1_000_000_000
+_PAUSE_S: Final = 0.02
+"""Seconds before a read that failed is tried again."""
 
 
 class FileTail:
@@ -30,23 +37,42 @@ class FileTail:
     Args:
         found: The file as the search found it.
         cap: Bytes of the longest record that is kept.
+        attempts: How often a read is tried that fails.
 
     Raises:
         OSError: It can't be opened, or isn't the file any more that the search found.
     """
 
-    __slots__ = ("_descriptor", "_head", "_is_settled", "_last", "_stamp", "decoder", "found", "position", "source")
+    __slots__ = (
+        "_attempts",
+        "_checked",
+        "_descriptor",
+        "_head",
+        "_is_settled",
+        "_passed",
+        "_stamp",
+        "awaited_until",
+        "decoder",
+        "found",
+        "position",
+        "source",
+    )
 
-    def __init__(self, found: FoundFile, *, cap: int) -> None:
+    def __init__(self, found: FoundFile, *, cap: int, attempts: int = 1) -> None:
         self.found = found
         self.source = -1
         """Its number in the sink, which whoever opened it sets."""
         self.decoder = Decoder(cap=cap)
         self.position = 0
-        """Bytes read so far."""
+        """Where the next byte is read."""
+        self.awaited_until: float | None = None
+        """Monotonic seconds until which it is read on although no PATH leads to it any more; None where one does."""
+        self._attempts = attempts
         self._descriptor: int | None = None
-        self._head = (0, b"")
-        self._last = (0, 0, b"")
+        self._head = _Stretch(0)
+        self._checked = _Stretch(0)
+        self._passed: list[Batch] = []
+        """What holes have settled that lie before the bytes which were read last."""
         self._stamp: tuple[int, int] | None = None
         self._is_settled = True
         self._open()
@@ -60,6 +86,15 @@ class FileTail:
     def is_open(self) -> bool:
         """Whether a descriptor is held."""
         return self._descriptor is not None
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether its path leads to it still."""
+        try:
+            status = os.lstat(self.found.real)
+        except OSError:
+            return False
+        return stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) == self.identity
 
     def _open(self) -> int:
         if self._descriptor is None:
@@ -90,19 +125,26 @@ class FileTail:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def has_news(self) -> bool:
+    def has_news(self, found: FoundFile | None = None) -> bool:
         """Tell whether the file's size or time has changed since it was read last.
+
+        Args:
+            found: The file as it was found just now; without, it is looked at.
 
         Raises:
             OSError: The file can't be opened again.
         """
-        status = os.fstat(self._open())
-        stamp = status.st_size, status.st_mtime_ns
+        if found is None:
+            status = os.fstat(self._open())
+            stamp = status.st_size, status.st_mtime_ns
+        else:
+            stamp = found.size, found.modified_ns
         if stamp == self._stamp:
             return False
         # Within one tick of the file system's clock a file can change again and keep its time.
-        tick_ns = _TICK_NS if status.st_mtime_ns % _SECOND_NS else 2 * _SECOND_NS
-        is_fresh = abs(time.time_ns() - status.st_mtime_ns) < tick_ns
+        _, modified_ns = stamp
+        tick_ns = _TICK_NS if modified_ns % _SECOND_NS else 2 * _SECOND_NS
+        is_fresh = abs(time.time_ns() - modified_ns) < tick_ns
         self._stamp = None if is_fresh else stamp
         return True
 
@@ -117,49 +159,74 @@ class FileTail:
         are compared, not the size alone.
         """
         descriptor = self._open()
-        if os.fstat(descriptor).st_size < self.position:
-            return True
-        length, digest = self._head
-        if length and _digest(read_at(descriptor, length, 0)) != digest:
-            return True
-        offset, length, digest = self._last
-        return bool(length) and _digest(read_at(descriptor, length, offset)) != digest
+        return os.fstat(descriptor).st_size < self.position or not all(
+            stretch.is_in(descriptor) for stretch in (self._head, self._checked)
+        )
 
-    def read(self) -> bytes:
-        """Return the next bytes, at most `BLOCK`; empty at the end of the file, and where it was rewritten just now.
+    def read(self) -> tuple[int, bytes]:
+        """Return the next bytes, at most `BLOCK`, and where they begin; holes are passed over.
+
+        No bytes come at the end of the file, and where it was rewritten just now.
 
         Raises:
             OSError: The file can't be read.
         """
         stamp, self._stamp = self._stamp, None
-        data = read_at(self._open(), BLOCK, self.position)
-        # Looked at afterwards, because between a look and a read it could be cut and grow again beyond the position.
-        if data and self.was_rewritten():
-            return b""
-        if self._head[0] < _HEAD and data:
-            head = read_at(self._open(), min(_HEAD, self.position + len(data)), 0)
-            self._head = len(head), _digest(head)
+        for left in reversed(range(self._attempts)):
+            try:
+                data = self._read_block()
+                # Looked at afterwards: between a look and a read it could be cut and grow again beyond the position.
+                if data and self.was_rewritten():
+                    data = b""
+                    stamp = None
+                break
+            except OSError:
+                if not left:
+                    raise
+                time.sleep(_PAUSE_S)
+        offset = self.position
+        self._head.extend(offset, data, _HEAD)
         self._stamp = stamp
         self.position += len(data)
         self._is_settled = self._is_settled and not data
+        return offset, data
+
+    def _read_block(self) -> bytes:
+        descriptor = self._open()
+        data = read_at(descriptor, BLOCK, self.position)
+        # Only where a hole may begin the descriptor is asked for it: on some file systems that is slow.
+        if data[:1] == b"\0" and _has_holes(descriptor):
+            try:
+                behind = os.lseek(descriptor, self.position, os.SEEK_DATA)
+            except OSError as error:
+                # Either nothing but a hole is left, which may be filled later, or holes can't be told from data here.
+                return b"" if error.errno == errno.ENXIO else data
+            if behind > self.position:
+                self._passed.append(self.decoder.skip(behind - self.position))
+                self.position = behind
+                data = read_at(descriptor, BLOCK, behind)
         return data
 
-    def decode(self, data: bytes) -> Batch:
+    def decode(self, data: bytes) -> list[Batch]:
         """Return the spans that bytes which were just read complete."""
+        start, before, unread = self.position - len(data), self.decoder.offset, self.decoder.unread
         batch = self.decoder.feed(data)
         if batch.offsets:
-            self._remember(batch.offsets[-1], batch.lengths[-1])
-        return batch
+            last = batch.offsets[-1]
+            self._checked = _Stretch(last)
+            self._checked.extend(last, data[last - start :] if last >= start else unread[last - before :] + data, BLOCK)
+        else:
+            self._checked.extend(start, data, BLOCK)
+        return self._with_passed(batch)
 
-    def _remember(self, offset: int, length: int) -> None:
-        """Keep the checksum of the last whole record; a huge one is known by its front."""
-        length = min(length, BLOCK)
-        try:
-            record = read_at(self._open(), length, offset)
-        except OSError:
-            # The spans are here already; the front of the file alone tells then whether it is the same.
-            record = b""
-        self._last = (offset, len(record), _digest(record))
+    def _with_passed(self, batch: Batch) -> list[Batch]:
+        batches, self._passed = [*self._passed, batch], []
+        return batches
+
+    def finish(self) -> list[Batch]:
+        """Return what the end of the file settles, and give the descriptor back."""
+        self.close()
+        return self._with_passed(self.decoder.close())
 
     def settle(self) -> Batch | None:
         """Return the spans that are whole though no line end follows, once after each growth."""
@@ -169,5 +236,35 @@ class FileTail:
         return self.decoder.tail()
 
 
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
+class _Stretch:
+    """Bytes that are known by their checksum, which is made from what was read, never from what is there later.
+
+    Args:
+        offset: Where they begin in the file.
+    """
+
+    __slots__ = ("_hash", "_length", "_offset")
+
+    def __init__(self, offset: int) -> None:
+        self._offset, self._length, self._hash = offset, 0, blake2b(digest_size=16)
+
+    def extend(self, offset: int, data: bytes, most: int) -> None:
+        """Take in the bytes at an offset where they follow, up to so many in all."""
+        if data and offset == self._offset + self._length and self._length < most:
+            taken = data[: most - self._length]
+            self._hash.update(taken)
+            self._length += len(taken)
+
+    def is_in(self, descriptor: int) -> bool:
+        """Tell whether a file has these bytes."""
+        if not self._length:
+            return True
+        data = read_at(descriptor, self._length, self._offset)
+        return blake2b(data, digest_size=16).digest() == self._hash.digest()
+
+
+def _has_holes(descriptor: int) -> bool:
+    if not hasattr(os, "SEEK_DATA"):
+        return False
+    status = os.fstat(descriptor)
+    return status.st_blocks * BLOCK_OF_STAT < status.st_size

@@ -60,6 +60,8 @@ class Changes:
 
     spans: int = 0
     bytes: int = 0
+    bytes_left_behind: int = 0
+    """Those of files that are no longer among the PATHs."""
     missing: list[str] = field(default_factory=list)
     """PATHs that don't exist yet, or no more."""
     directories: list[str] = field(default_factory=list)

@@ -68,9 +68,9 @@ def test_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mon
     shutil.copytree(FIXTURES / "serve" / "spans", tmp_path / "spans")
     gone = tmp_path / "spans" / "proxy_192.0.2.2_tracing.json"
 
-    def open_late(found: FoundFile, *, cap: int) -> FileTail:
+    def open_late(found: FoundFile, *, cap: int, attempts: int) -> FileTail:
         gone.unlink(missing_ok=True)
-        return FileTail(found, cap=cap)
+        return FileTail(found, cap=cap, attempts=attempts)
 
     monkeypatch.setattr(ahead, "FileTail", open_late)
     store = read((str(tmp_path),), processes=True)
@@ -83,10 +83,10 @@ def test_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mon
 def test_killed_process_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a process is killed, what it would have read is read here."""
 
-    def open_and_die(found: FoundFile, *, cap: int) -> FileTail:
+    def open_and_die(found: FoundFile, *, cap: int, attempts: int) -> FileTail:
         if "Model" in found.shown:
             os.kill(os.getpid(), signal.SIGKILL)
-        return FileTail(found, cap=cap)
+        return FileTail(found, cap=cap, attempts=attempts)
 
     monkeypatch.setattr(ahead, "FileTail", open_and_die)
     paths = (str(FIXTURES / "serve" / "spans"),)

@@ -1,0 +1,47 @@
+"""Which files are held open."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from spanview.sources.tail import FileTail
+
+_FEWEST: Final = 16
+_MOST: Final = 512
+_SHARE: Final = 4
+"""One of so many descriptors that this process may have is for files that are followed."""
+
+
+class HeldOpen:
+    """The files that were read last are held open, a bounded number of them.
+
+    While a file is open, its inode isn't given to another one, and it can be read after it was removed.
+    """
+
+    def __init__(self) -> None:
+        self._tails: OrderedDict[int, FileTail] = OrderedDict()
+        self._most = _most()
+
+    def note(self, tail: FileTail) -> None:
+        """Take note that a file was read just now; the one that was read longest ago may be closed for it."""
+        self._tails[tail.source] = tail
+        self._tails.move_to_end(tail.source)
+        if len(self._tails) > self._most:
+            _, oldest = self._tails.popitem(last=False)
+            oldest.close()
+
+    def forget(self, tail: FileTail) -> None:
+        """Take note that a file is closed."""
+        self._tails.pop(tail.source, None)
+
+
+def _most() -> int:
+    if sys.platform == "win32":
+        return _FEWEST
+    import resource
+
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if allowed == resource.RLIM_INFINITY else max(_FEWEST, min(_MOST, allowed // _SHARE))

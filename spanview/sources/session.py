@@ -226,7 +226,7 @@ class Session:
             if found is not None and tail.move(found):
                 self._tails[found.real] = tail
                 self._held.note(tail)
-                tail.awaited_until = None
+                tail.quiet_since = None
                 self._details.register(tail.source, found.real, found.device, found.inode)
             elif not self._read_on(tail, changes):
                 self._let_go(tail)
@@ -245,9 +245,9 @@ class Session:
         self._read_news(tail, changes)
         grown, now = changes.bytes - before, time.monotonic()
         changes.bytes_left_behind += grown
-        if grown or tail.awaited_until is None:
-            tail.awaited_until = now + _QUIET_S
-        if now >= tail.awaited_until:
+        if grown or tail.quiet_since is None:
+            tail.quiet_since = now
+        if now >= tail.quiet_since + _QUIET_S:
             return False
         self._leaving.append(tail)
         return True

@@ -51,10 +51,10 @@ class FileTail:
         "_is_settled",
         "_passed",
         "_stamp",
-        "awaited_until",
         "decoder",
         "found",
         "position",
+        "quiet_since",
         "source",
     )
 
@@ -65,8 +65,8 @@ class FileTail:
         self.decoder = Decoder(cap=cap)
         self.position = 0
         """Where the next byte is read."""
-        self.awaited_until: float | None = None
-        """Monotonic seconds until which it is read on although no PATH leads to it any more; None where one does."""
+        self.quiet_since: float | None = None
+        """Since when, in monotonic seconds, it hasn't grown that no PATH leads to any more; None where one does."""
         self._attempts = attempts
         self._descriptor: int | None = None
         self._head = _Stretch(0)
@@ -194,17 +194,23 @@ class FileTail:
     def _read_block(self) -> bytes:
         descriptor = self._open()
         data = read_at(descriptor, BLOCK, self.position)
-        # Only where a hole may begin the descriptor is asked for it: on some file systems that is slow.
-        if data[:1] == b"\0" and _has_holes(descriptor):
+        # Only where a hole may be the descriptor is asked for it: on some file systems that is slow.
+        while data[-1:] == b"\0" and _has_holes(descriptor):
+            content = data.rstrip(b"\0")
+            if content:
+                # Whether the rest is a hole, and may still be filled, is seen when the next bytes are read.
+                return content
             try:
-                behind = os.lseek(descriptor, self.position, os.SEEK_DATA)
+                hole = os.lseek(descriptor, self.position, os.SEEK_HOLE)
+                behind = os.lseek(descriptor, hole, os.SEEK_DATA)
             except OSError as error:
-                # Either nothing but a hole is left, which may be filled later, or holes can't be told from data here.
+                # Either nothing but a hole is left, or holes can't be told from data here.
                 return b"" if error.errno == errno.ENXIO else data
-            if behind > self.position:
-                self._passed.append(self.decoder.skip(behind - self.position))
-                self.position = behind
-                data = read_at(descriptor, BLOCK, behind)
+            if hole > self.position + len(data):
+                break
+            self._passed.append(self.decoder.skip(behind - self.position))
+            self.position = behind
+            data = read_at(descriptor, BLOCK, behind)
         return data
 
     def decode(self, data: bytes) -> list[Batch]:
@@ -264,7 +270,7 @@ class _Stretch:
 
 
 def _has_holes(descriptor: int) -> bool:
-    if not hasattr(os, "SEEK_DATA"):
+    if not hasattr(os, "SEEK_HOLE"):
         return False
     status = os.fstat(descriptor)
     return status.st_blocks * BLOCK_OF_STAT < status.st_size

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import resource
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -155,6 +155,60 @@ def test_removed_and_replaced_files_are_read_to_their_ends(tmp_path: Path) -> No
         assert made.names == expected
         assert made.lost_details == []
         assert made.kinds == []
+
+
+def test_files_are_read_on_after_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written later to a file that was removed, moved or left behind by a link is read until it is quiet."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    link = tmp_path / "session_latest"
+    link.symlink_to("old")
+    with reading(link) as made, ExitStack() as stack:
+        files = {
+            name: stack.enter_context((tmp_path / "old" / f"{name}.json").open("ab", buffering=0))
+            for name in ("removed", "moved", "left")
+        }
+        for name, file in files.items():
+            file.write(spans(f"{name} 1"))
+        made.look()
+        (tmp_path / "old" / "removed.json").unlink()
+        (tmp_path / "old" / "moved.json").rename(tmp_path / "elsewhere")
+        for name, file in files.items():
+            file.write(spans(f"{name} 2"))
+        made.look()
+        link.unlink()
+        link.symlink_to("new")
+        for number in (3, 4):
+            for name, file in files.items():
+                file.write(spans(f"{name} {number}"))
+            changes = made.look()
+            assert changes.bytes == changes.bytes_left_behind > 0
+        assert sorted(made.names) == sorted(f"{name} {number}" for name in files for number in range(1, 5))
+        assert made.lost_details == []
+        monkeypatch.setattr("spanview.sources.session._QUIET_S", 0.0)
+        made.look()
+        for file in files.values():
+            file.write(spans("too late"))
+        made.look()
+        assert len(made.names) == 12
+        assert made.kinds == []
+
+
+def test_file_that_comes_back_goes_on(tmp_path: Path) -> None:
+    """A file that was moved away and back is the same file: nothing is read twice."""
+    path = tmp_path / "spans" / "1.json"
+    path.parent.mkdir()
+    append(path, spans("a"))
+    with reading(path.parent) as made:
+        for number in range(3):
+            path.rename(tmp_path / "away")
+            append(tmp_path / "away", spans(f"{number} away"))
+            made.look()
+            (tmp_path / "away").rename(path)
+            append(path, spans(f"{number} back"))
+            made.look()
+        assert made.names == ["a", *(f"{number} {where}" for number in range(3) for where in ("away", "back"))]
+        assert made.store.summary().duplicates == 0
 
 
 def test_renamed_file_has_its_spans_once(tmp_path: Path) -> None:

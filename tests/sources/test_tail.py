@@ -19,6 +19,7 @@ import pytest
 
 from builders import Builder, file_of
 from spanview.formats.framing import DEFAULT_CAP
+from spanview.model.problems import ProblemKind
 from spanview.sources import tail as tail_module
 from spanview.sources.discover import discover
 from spanview.sources.tail import BLOCK, FileTail
@@ -130,6 +131,79 @@ def test_rewrite_between_look_and_read_is_noticed(path: Path, tail: FileTail) ->
     assert tail.read()[1] == b""
     assert tail.has_news()
     assert tail.was_rewritten()
+
+
+def test_checksums_are_of_what_was_read(path: Path, tail: FileTail) -> None:
+    """Content that takes the place of bytes after they were read, and before they are decoded, is other content."""
+    with path.open("ab") as file:
+        file.write(records("d"))
+    _, data = tail.read()
+    path.write_bytes(records(*"abcdef", "x"))
+    tail.decode(data)
+    assert tail.was_rewritten()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 10])
+def test_unfinished_end_that_is_written_anew_is_noticed(path: Path, tail: FileTail, kept: int) -> None:
+    """A torn end that is cut away, wholly or in part, and replaced by as many other bytes is no growth."""
+    half = records("h")[:300]
+    size = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(half)
+    drain(tail)
+    assert not tail.was_rewritten()
+    os.truncate(path, size + kept)
+    with path.open("ab") as file:
+        file.write(records("i")[kept:])
+    assert tail.has_news()
+    assert tail.was_rewritten()
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="this system doesn't tell holes from data")
+def test_holes_are_passed_over(path: Path) -> None:
+    """Records stand before and behind holes of gigabytes; a hole at the end is no end of a record yet."""
+    size = 1 << 30
+    half, rest = records("h")[:300], records("h")[300:]
+    for number in (1, 2):
+        with path.open("r+b") as file:
+            file.seek(number * size)
+            file.write(records("g", first=10 + number))
+    with path.open("ab") as file:
+        file.write(half)
+    os.truncate(path, 3 * size)
+    tail = tail_of(path)
+    assert tail.found.content < size
+    assert drain(tail) == 8
+    assert tail.position == 2 * size + len(records("g")) + len(half)
+    with path.open("r+b") as file:
+        file.seek(tail.position)
+        file.write(rest)
+    assert tail.has_news()
+    assert not tail.was_rewritten()
+    assert drain(tail) == 1
+    with path.open("r+b") as file:
+        file.seek(5 * size)
+        file.write(records("i"))
+    assert drain(tail) == 1
+    (batch,) = tail.finish()
+    assert not batch.gaps
+
+
+def test_hole_inside_a_record_tears_it(path: Path) -> None:
+    """What stands before a hole doesn't go on behind it."""
+    size = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(records("h")[:300])
+        file.seek(1 << 24)
+        file.write(records("i"))
+    tail = tail_of(path)
+    gaps, spans = [], 0
+    while data := tail.read()[1]:
+        for batch in tail.decode(data):
+            spans += len(batch.offsets)
+            gaps += [(gap.kind, gap.offset) for gap in batch.gaps]
+    tail.close()
+    assert (spans, gaps) == (7, [(ProblemKind.TORN, size)])
 
 
 def test_quiet_file_has_no_news(path: Path, tail: FileTail) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -125,3 +126,33 @@ def test_name_that_is_no_text_costs_one_notice(watcher: Watcher, tmp_path: Path,
             pass
         assert hears_of(watcher, tmp_path / "1.json")
     assert len(problems) <= 1
+
+
+def test_watcher_that_hears_nothing_is_polling(
+    tmp_path: Path, watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """News that searching finds again and again, and of which no hint comes, mean that watching is of no use."""
+    monkeypatch.setattr("watchfiles.watch", lambda *_, stop_event, **__: stop_event.wait() and iter(()))
+    path = tmp_path / "1.json"
+    path.write_bytes(b"")
+    details = Details()
+    session = Session(ReadOptions((str(tmp_path),), follow=True), Store(details), details)
+    for _ in session.load():
+        pass
+    stop, polling, clock = threading.Event(), [], SimpleNamespace(now=0)
+    for rounds, update in enumerate(follow(session, watcher, stop, lambda: clock.now)):
+        polling.append(update.is_polling)
+        if rounds in {1, 3, 5}:
+            with path.open("ab") as file:
+                file.write(file_of([Builder().span()]))
+        if rounds == 6:
+            # A hint, at last.
+            watcher._paths.add(str(path))
+            watcher.wake()
+        else:
+            clock.now += 1
+        if rounds == 8:
+            stop.set()
+    session.close()
+    details.close()
+    assert polling == [False] * 4 + [True] * 3 + [False] * 2

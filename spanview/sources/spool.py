@@ -14,6 +14,8 @@ from typing import IO, Final
 
 _BLOCK: Final = 128 * 1024
 _LEVEL: Final = 1
+_MOST_WAITING: Final = 8 * 1024 * 1024
+"""Bytes of all sources together that may wait in memory for their blocks to fill."""
 
 
 @dataclass(slots=True)
@@ -39,6 +41,7 @@ class Spool:
         self._end = 0
         self._kept: dict[int, _Kept] = {}
         self._block: tuple[int, bytes] = (-1, b"")
+        self._waiting = 0
         self._lock = Lock()
         self.failed: str | None = None
 
@@ -50,8 +53,12 @@ class Spool:
                 self._seal(kept)
                 kept.tail_start = offset
             kept.tail += data
+            self._waiting += len(data)
             if len(kept.tail) >= _BLOCK:
                 self._seal(kept)
+            if self._waiting > _MOST_WAITING:
+                for each in self._kept.values():
+                    self._seal(each)
 
     def _seal(self, kept: _Kept) -> None:
         if not kept.tail:
@@ -72,6 +79,7 @@ class Spool:
             kept.places.append((self._end, len(block)))
             self._end += len(block)
         kept.tail_start += len(kept.tail)
+        self._waiting -= len(kept.tail)
         kept.tail = bytearray()
 
     def forget(self, source: int, offset: int) -> None:
@@ -79,7 +87,9 @@ class Spool:
         with self._lock:
             kept = self._kept.get(source)
             if kept is not None and offset > kept.tail_start:
+                before = len(kept.tail)
                 del kept.tail[: offset - kept.tail_start]
+                self._waiting -= before - len(kept.tail)
                 kept.tail_start = offset
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:

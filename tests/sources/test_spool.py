@@ -26,7 +26,7 @@ def spool() -> Iterator[Spool]:
 
 def test_any_stretch_comes_back_however_it_was_written(spool: Spool) -> None:
     """Pieces of several sources, in any sizes and interleaved, give every stretch back that lies within one source."""
-    chance = random.Random(7)  # noqa: S311 - a repeatable one is wanted
+    chance = random.Random(7)
     sources = {source: chance.randbytes(700_000) for source in range(3)}
     places = dict.fromkeys(sources, 0)
     while places:
@@ -82,6 +82,16 @@ def test_memory_stays_small_when_all_is_forgotten(spool: Spool) -> None:
         spool.forget(0, (number + 1) * 1000)
     assert spool._file is None
     assert len(spool._kept[0].tail) == 0
+
+
+def test_memory_is_bounded_for_all_sources_together(spool: Spool) -> None:
+    """However many files have a little to keep, only a bounded part of it waits in memory, and all of it comes back."""
+    pieces = [random.Random(source).randbytes(10_000) for source in range(2_000)]
+    for source, piece in enumerate(pieces):
+        spool.write(source, 0, piece[:6_000])
+        spool.write(source, 6_000, piece[6_000:])
+        assert sum(len(kept.tail) for kept in spool._kept.values()) == spool._waiting <= 9_000_000
+    assert [spool.read(source, 0, 10_000) for source in range(2_000)] == pieces
 
 
 FULL_DISK = """

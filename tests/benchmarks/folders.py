@@ -83,7 +83,7 @@ def folder_of(shape: Shape) -> Path:
 
 
 def _write(folder: Path, shape: Shape) -> None:
-    chance = random.Random(shape.spans * 31 + shape.trace)  # noqa: S311 - nothing is secret here
+    chance = random.Random(shape.spans * 31 + shape.trace)
     spans: list[_Written] = []
     now_us = _STARTED_US
     while len(spans) < shape.spans:

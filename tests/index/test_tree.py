@@ -281,7 +281,7 @@ def test_all_orders_of_five(documents: list[Document]) -> None:
 
 def test_shuffles() -> None:
     """A thousand random orders of forty spans with every fault in them give one tree each."""
-    chance = random.Random(24)  # noqa: S311 - a test's dice
+    chance = random.Random(24)
     for _ in range(10):
         build = Builder()
         documents = [

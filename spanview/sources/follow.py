@@ -21,7 +21,7 @@ SEARCH_S: Final = 0.7
 _STEP_MS: Final = 10
 _DEBOUNCE_MS: Final = 50
 _MOST_FOLDERS: Final = 256
-_MOST_HINTS: Final = 64
+_MOST_HINTS: Final = 1024
 _FIRST_PAUSE_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 30.0
 

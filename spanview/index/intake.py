@@ -214,10 +214,15 @@ class Intake:
         record = self.details.read(source, batch.offsets[at], batch.lengths[at])
         place = (self.sources[source], batch.offsets[at])
         rows = [] if not span_id or trace == self._unplaced else self._rows_of(trace, span_id)
-        double = self._double_of(key, record, rows)
+        double, is_gone = self._double_of(key, record, rows), False
+        if double == NO_ROW:
+            double = self._double_of_gone(batch, at, rows)
+            is_gone = double != NO_ROW
+            if is_gone and (digest := self._digest(record)) is not None:
+                self._digests[key][digest] = double
         if double != NO_ROW:
             self.tallies.duplicates += 1
-            if self.order(double) > (place[0].path, place[0].generation, place[1]):
+            if is_gone or self.order(double) > (place[0].path, place[0].generation, place[1]):
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
             return
@@ -250,6 +255,34 @@ class Intake:
                     known[digest] = row
         digest = self._digest(record)
         return NO_ROW if digest is None else known.get(digest, NO_ROW)
+
+    def _double_of_gone(self, batch: Batch, at: int, rows: list[int]) -> int:
+        """Return the row of a span that can't be read again, and of which all that is known is as in the batch."""
+        spans, columns = self.spans, batch.columns
+        new = (
+            batch.lengths[at],
+            columns.parent_ids[at],
+            columns.start_ns[at],
+            columns.end_ns[at],
+            columns.names[at],
+            columns.services[at],
+            columns.kinds[at],
+            columns.statuses[at],
+        )
+        for row in rows:
+            known = (
+                spans.length[row],
+                spans.parent_id[row],
+                spans.start_ns[row],
+                spans.end_ns[row],
+                self.names.texts[spans.name[row]],
+                self.services.texts[spans.service[row]],
+                spans.kind[row],
+                spans.status[row],
+            )
+            if known == new and self.details.read(spans.source[row], spans.offset[row], spans.length[row]) is None:
+                return row
+        return NO_ROW
 
     def _digest(self, record: bytes | None) -> bytes | None:
         span = None if record is None else decode_span(record, Source("", 0, 0))

@@ -30,6 +30,8 @@ class FoundFile:
     """Bytes."""
     modified_ns: int
     """Nanoseconds since 1970."""
+    changed_ns: int
+    """When anything of it was changed, its times included, in nanoseconds since 1970."""
     stored: int
     """Bytes that it takes on its disk: fewer than its size where it has holes."""
 
@@ -53,6 +55,8 @@ class Listing:
     """Real paths of the folders that were searched, or that hold a file which was given."""
     missing: list[str] = field(default_factory=list)
     """PATHs that don't exist."""
+    unsure: list[str] = field(default_factory=list)
+    """Real paths of what could not be looked at: what was there may be there still."""
     problems: list[Problem] = field(default_factory=list)
     """What was refused or could not be looked at."""
 
@@ -80,6 +84,7 @@ def _expand(path: str) -> list[str]:
 
 
 def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
+    real = os.path.abspath(given)
     try:
         real = os.path.realpath(given)
         # Of nothing, realpath makes the current folder.
@@ -88,6 +93,7 @@ def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
         listing.missing.append(given)
         return
     except (OSError, ValueError) as error:
+        listing.unsure.append(real)
         listing.problems.append(_unreadable(given, error))
         return
     if stat.S_ISDIR(status.st_mode):
@@ -109,6 +115,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
                 found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
+                listing.unsure.append(folder)
                 listing.problems.append(_unreadable(shown, error))
             continue
         folders = []
@@ -116,7 +123,11 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
             entry_shown = os.path.join(shown, entry.name)
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                listing.unsure.append(entry.path)
+                listing.problems.append(_unreadable(entry_shown, error))
                 continue
             if stat.S_ISREG(status.st_mode):
                 _add(entry_shown, entry.path, status, listing, seen)
@@ -132,7 +143,8 @@ def _add(shown: str, real: str, status: os.stat_result, listing: Listing, seen: 
         seen.add(real)
         stored = getattr(status, "st_blocks", status.st_size) * BLOCK_OF_STAT
         identity = status.st_dev, status.st_ino
-        listing.files.append(FoundFile(shown, real, *identity, status.st_size, status.st_mtime_ns, stored))
+        times = status.st_mtime_ns, status.st_ctime_ns
+        listing.files.append(FoundFile(shown, real, *identity, status.st_size, *times, stored))
 
 
 def _kind(mode: int) -> str:

@@ -152,7 +152,9 @@ class Watcher:
 def _with_inodes(folders: Iterable[str]) -> frozenset[tuple[str, int]]:
     found = []
     for folder in folders:
-        with suppress(OSError):
+        # What can't be told to the watcher is left to searching.
+        with suppress(OSError, UnicodeEncodeError):
+            folder.encode()
             found.append((folder, os.stat(folder).st_ino))
     return frozenset(found)
 
@@ -179,6 +181,8 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
             changes = session.look(hints)
             if changes.directories:
                 watcher.watch(frozenset(changes.directories))
+        if changes.has_more:
+            due = clock()
         yield Update(changes, watcher.failed or watcher.is_deaf)
         hints = set()
         while not hints and not stop.is_set() and clock() < due:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import gc
 import os
+import stat
 import time
-from collections import defaultdict
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
 
-from spanview.formats.decoder import Decoder
-from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
+from spanview.model.problems import NoSuchPathError
 from spanview.sources.ahead import decode_ahead
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover
-from spanview.sources.held import HeldOpen
-from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
+from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
 
@@ -27,9 +25,12 @@ if TYPE_CHECKING:
 
     from spanview.sources.ahead import DecodedFile
     from spanview.sources.details import Details
+    from spanview.sources.tail import FileTail
 
 _USUAL_SIZE: Final = 1024
 """Bytes of a usual span's record."""
+_MOST_AT_ONCE: Final = 8 * 1024 * 1024
+"""Bytes that one look takes from a file before the others have their turn."""
 _QUIET_S: Final = 10.0
 """After so many quiet seconds nobody is expected to write any more to a file that was removed or left behind."""
 
@@ -49,13 +50,11 @@ class Session:
     ) -> None:
         self.options = options
         self._sink = sink
-        self._details = details
         self._standard_input = standard_input
+        self._reading = Reading(options, sink, details)
         self._tails: dict[str, FileTail] = {}
-        self._held = HeldOpen()
         self._leaving: list[FileTail] = []
-        self._generations: defaultdict[str, int] = defaultdict(int)
-        self._reported: set[tuple[str, str]] = set()
+        self._folders: frozenset[str] = frozenset()
         self._paths = list(options.paths)
 
     # -- the first reading -------------------------------------------------------------------------------------------
@@ -81,11 +80,13 @@ class Session:
         with _without_collector():
             for found, decoded in self._decoded(files):
                 with stage("read and decode"):
-                    for count in self._load_file(found) if decoded is None else self._take_decoded(found, decoded):
+                    for count in self._load_file(found, decoded):
                         done += count
                         yield Progress(done, total)
             if STANDARD_INPUT in self._paths and self._standard_input is not None:
-                yield from self._read_stream(self._standard_input, done)
+                for count in self._reading.read_stream(self._standard_input):
+                    done += count
+                    yield Progress(done, 0)
         self._report(listing)
 
     def _decoded(self, files: list[FoundFile]) -> Iterator[tuple[FoundFile, DecodedFile | None]]:
@@ -93,87 +94,20 @@ class Session:
             return decode_ahead(files, cap=self.options.cap)
         return ((found, None) for found in files)
 
-    def _load_file(self, found: FoundFile) -> Iterator[int]:
-        tail = self._take_up(found)
-        if tail is not None:
-            yield from self._drain(tail)
+    def _load_file(self, found: FoundFile, decoded: DecodedFile | None) -> Iterator[int]:
+        reading = self._reading
+        if decoded is not None:
+            yield from reading.take_decoded(found, decoded)
+        elif (tail := self._take_up(found)) is not None:
+            yield from reading.read(tail, found.size + _MOST_AT_ONCE)
             if not self.options.follow:
-                self._finish(tail)
-
-    def _take_decoded(self, found: FoundFile, decoded: DecodedFile) -> Iterator[int]:
-        """Take in what another process has made of a file."""
-        if decoded.failure is not None:
-            self._report_problem(_unreadable(found.shown, decoded.failure))
-            if not decoded.bytes:
-                return
-        source = self._sink.add_source(found.shown)
-        self._details.register(source, found.real, found.device, found.inode)
-        self._sink.tallies.add_bytes(found.shown, decoded.bytes)
-        for batch in decoded.batches:
-            self._sink.add(source, batch)
-        yield decoded.bytes
-
-    def _read_stream(self, stream: IO[bytes], done: int) -> Iterator[Progress]:
-        source = self._sink.add_source(STANDARD_INPUT)
-        decoder, offset = Decoder(cap=self.options.cap), 0
-        # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
-        while data := self._read_piece(stream):
-            self._details.spool.write(source, offset, data)
-            offset += len(data)
-            self._sink.tallies.add_bytes(STANDARD_INPUT, len(data))
-            self._sink.add(source, decoder.feed(data))
-            if not self.options.keep_details:
-                self._details.spool.forget(source, decoder.offset)
-            yield Progress(done + offset, 0)
-        self._sink.add(source, decoder.close())
-
-    def _read_piece(self, stream: IO[bytes]) -> bytes:
-        try:
-            return os.read(stream.fileno(), BLOCK)
-        except OSError as error:
-            self._report_problem(_unreadable(STANDARD_INPUT, reason_of(error)))
-            return b""
+                reading.finish(tail)
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
-        """Open a file that is new, as the next generation where its path had another one before."""
-        try:
-            tail = FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
-        except OSError as error:
-            # While following, a file that vanished between search and opening is nothing to tell.
-            if not (self.options.follow and isinstance(error, FileNotFoundError)):
-                self._report_problem(_unreadable(found.shown, reason_of(error)))
-            return None
-        tail.source = source = self._sink.add_source(found.shown, self._generations[found.shown])
-        self._generations[found.shown] += 1
-        self._tails[found.real] = tail
-        self._details.register(source, found.real, found.device, found.inode)
+        tail = self._reading.take_up(found)
+        if tail is not None:
+            self._tails[found.real] = tail
         return tail
-
-    def _drain(self, tail: FileTail, *, live: bool = False) -> Iterator[int]:
-        """Read a file to its end; yield the bytes of each piece."""
-        sink, source, path = self._sink, tail.source, tail.found.shown
-        while True:
-            try:
-                offset, data = tail.read()
-            except OSError as error:
-                self._report_problem(_unreadable(path, reason_of(error)))
-                return
-            if not data:
-                break
-            if live:
-                self._details.spool.write(source, offset, data)
-            sink.tallies.add_bytes(path, len(data))
-            for batch in tail.decode(data):
-                sink.add(source, batch)
-            if live and not self.options.keep_details:
-                self._details.spool.forget(source, tail.decoder.offset)
-            yield len(data)
-        self._held.note(tail)
-
-    def _finish(self, tail: FileTail) -> None:
-        self._held.forget(tail)
-        for batch in tail.finish():
-            self._sink.add(tail.source, batch)
 
     @property
     def can_change(self) -> bool:
@@ -190,21 +124,31 @@ class Session:
         """
         changes = Changes()
         before = self._sink.tallies.records
-        known = None if hinted is None else [self._tails[path] for path in hinted if path in self._tails]
-        if known is not None and known and len(known) == len(list(hinted or ())):
-            for tail in known:
-                self._look_at(tail, changes)
-        else:
+        if hinted is None or any(map(self._is_new, hinted := list(hinted))):
             self._search(changes)
+        else:
+            for tail in [self._tails[path] for path in hinted if path in self._tails]:
+                self._look_at(tail, changes)
         changes.spans = self._sink.tallies.records - before
         return changes
+
+    def _is_new(self, path: str) -> bool:
+        """Tell whether a search may find something at a path that isn't known yet."""
+        if path in self._tails or path in self._folders or os.path.basename(path).startswith("."):
+            return False
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            return False
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
     def _search(self, changes: Changes) -> None:
         listing = discover(self._paths)
         self._report(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
+        self._folders = frozenset(listing.directories)
         there = {found.real: found for found in listing.files}
-        self._sort_out(there, changes)
+        self._sort_out(there, listing.unsure, changes)
         for real, found in there.items():
             known = self._tails.get(real)
             if known is not None:
@@ -214,9 +158,13 @@ class Session:
                 if new is not None:
                     self._read_news(new, changes)
 
-    def _sort_out(self, there: dict[str, FoundFile], changes: Changes) -> None:
+    def _sort_out(self, there: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
         """Give files that were renamed their new paths, and let go of those that are gone."""
-        elsewhere = [tail for real, tail in self._tails.items() if real not in there or _is_other(tail, there[real])]
+        elsewhere = [
+            tail
+            for real, tail in self._tails.items()
+            if (_is_other(tail, there[real]) if real in there else not _is_below(real, unsure))
+        ]
         for tail in elsewhere:
             del self._tails[tail.found.real]
         now = {found.identity: found for real, found in there.items() if real not in self._tails}
@@ -225,108 +173,78 @@ class Session:
             found = now.pop(tail.identity, None)
             if found is not None and tail.move(found):
                 self._tails[found.real] = tail
-                self._held.note(tail)
-                tail.quiet_since = None
-                self._details.register(tail.source, found.real, found.device, found.inode)
-            elif not self._read_on(tail, changes):
-                self._let_go(tail)
+                self._reading.has_moved(tail)
+            else:
+                self._read_on(tail, changes)
 
-    def _read_on(self, tail: FileTail, changes: Changes) -> bool:
-        """Read what a file has that is no longer among the PATHs; tell whether somebody may write to it still.
+    def _read_on(self, tail: FileTail, changes: Changes) -> None:
+        """Read what a file has that is no longer among the PATHs, until nobody seems to write to it any more.
 
         A process may hold it open though it was removed or moved, or a link leads to another session by now.
         """
-        before = changes.bytes
-        try:
-            if not (tail.is_open or tail.is_in_place) or (tail.has_news() and tail.was_rewritten()):
-                return False
-        except OSError:
-            return False
-        self._read_news(tail, changes)
+        if not (tail.is_open or tail.is_in_place):
+            self._reading.let_go(tail)
+            return
+        before, quiet_since = changes.bytes, tail.quiet_since
+        tail = self._look_at(tail, changes)
         grown, now = changes.bytes - before, time.monotonic()
         changes.bytes_left_behind += grown
-        if grown or tail.quiet_since is None:
-            tail.quiet_since = now
-        if now >= tail.quiet_since + _QUIET_S:
-            return False
-        self._leaving.append(tail)
-        return True
+        tail.quiet_since = now if grown or quiet_since is None else quiet_since
+        if now < tail.quiet_since + _QUIET_S:
+            self._leaving.append(tail)
+        else:
+            self._reading.let_go(tail)
 
-    def _let_go(self, tail: FileTail) -> None:
-        if not tail.is_in_place:
-            self._details.retire(tail.source)
-        self._finish(tail)
-
-    def _look_at(self, tail: FileTail, changes: Changes, found: FoundFile | None = None) -> None:
-        if found is None:
-            # To see whether it changed, it is opened.
-            self._held.note(tail)
+    def _look_at(self, tail: FileTail, changes: Changes, found: FoundFile | None = None) -> FileTail:
+        """Read what is new in a file; return its next generation where it was written anew."""
+        reading = self._reading
         try:
-            has_news = tail.has_news(found)
+            has_news = reading.has_news(tail, found)
             was_rewritten = has_news and tail.was_rewritten()
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
-            return
+            return tail
         except OSError as error:
-            self._report_problem(_unreadable(tail.found.shown, reason_of(error)))
+            reading.report_unreadable(tail.found.shown, reason_of(error))
             tail.look_again()
-            return
+            return tail
         if was_rewritten:
-            renewed = self._begin_again(tail)
-            if renewed is None:
-                return
-            tail = renewed
+            is_known = self._tails.get(tail.found.real) is tail
+            tail = reading.begin_again(tail)
+            if is_known:
+                self._tails[tail.found.real] = tail
         before = changes.bytes
         if has_news:
             self._read_news(tail, changes)
         if changes.bytes == before:
-            settled = tail.settle()
-            if settled is not None:
-                self._sink.add(tail.source, settled)
+            reading.settle(tail)
+        return tail
 
     def _read_news(self, tail: FileTail, changes: Changes) -> None:
-        for count in self._drain(tail, live=True):
+        before = changes.bytes
+        for count in self._reading.read(tail, _MOST_AT_ONCE, live=True):
             changes.bytes += count
-
-    def _begin_again(self, tail: FileTail) -> FileTail | None:
-        """Read a file that was cut from its start, as its own next generation."""
-        path = tail.found.shown
-        self._finish(tail)
-        self._details.retire(tail.source)
-        detail = f"the file was cut or written anew after {tail.position:,} bytes had been read; what was read is kept"
-        self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, tail.position, 0, detail))
-        del self._tails[tail.found.real]
-        return self._take_up(tail.found)
+        changes.has_more = changes.has_more or changes.bytes - before > _MOST_AT_ONCE
 
     def close(self) -> None:
         """Settle the ends of all files: whatever is unfinished becomes a problem."""
         for tail in [*self._tails.values(), *self._leaving]:
-            self._finish(tail)
+            self._reading.finish(tail)
         self._tails.clear()
         self._leaving.clear()
 
-    # -- problems ----------------------------------------------------------------------------------------------------
-
     def _report(self, listing: Listing) -> None:
         for problem in listing.problems:
-            self._report_problem(problem)
-        if self._details.spool.failed is not None:
-            detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
-            self._report_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
-
-    def _report_problem(self, problem: Problem) -> None:
-        key = (problem.kind, problem.file)
-        if key not in self._reported:
-            self._reported.add(key)
-            self._sink.tallies.add_problem(problem)
+            self._reading.report(problem)
+        self._reading.report_spool()
 
 
 def _is_other(tail: FileTail, found: FoundFile) -> bool:
     return tail.identity != found.identity
 
 
-def _unreadable(path: str, reason: str) -> Problem:
-    return Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}")
+def _is_below(path: str, places: Iterable[str]) -> bool:
+    return any(path == place or path.startswith(os.path.join(place, "")) for place in places)
 
 
 @contextmanager

@@ -44,6 +44,8 @@ class Spool:
         self._waiting = 0
         self._lock = Lock()
         self.failed: str | None = None
+        self.is_passing = False
+        """Whether everything is forgotten soon after it was written, so that nothing needs the disk."""
 
     def write(self, source: int, offset: int, data: bytes) -> None:
         """Keep the bytes of a source from an offset on; pieces of one source come in their order."""
@@ -54,6 +56,8 @@ class Spool:
                 kept.tail_start = offset
             kept.tail += data
             self._waiting += len(data)
+            if self.is_passing:
+                return
             if len(kept.tail) >= _BLOCK:
                 self._seal(kept)
             if self._waiting > _MOST_WAITING:
@@ -91,6 +95,12 @@ class Spool:
                 del kept.tail[: offset - kept.tail_start]
                 self._waiting -= before - len(kept.tail)
                 kept.tail_start = offset
+
+    def drop(self, source: int) -> None:
+        """Forget a source."""
+        with self._lock:
+            kept = self._kept.pop(source, None)
+            self._waiting -= 0 if kept is None else len(kept.tail)
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return kept bytes, or None where not all of them were kept."""

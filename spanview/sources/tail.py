@@ -8,7 +8,7 @@ import stat
 import time
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.formats.decoder import Decoder
 from spanview.sources.details import OPEN_FLAGS, is_file, read_at
@@ -24,11 +24,17 @@ ATTEMPTS: Final = 3
 """So often a failing read is tried where nobody comes back to the file later."""
 _HEAD: Final = 1024
 """Bytes at the front of a file by which it is recognised."""
-_TICK_NS: Final = 20_000_000
-"""Longer than a file system's clock takes from one tick to the next, but for those that count whole seconds."""
+_TICK_S: Final = 0.02
+"""Longer than a file system's clock takes from one tick to the next."""
+_LONG_TICK_S: Final = 2.0
+"""The same where it counts whole seconds."""
 _SECOND_NS: Final = 1_000_000_000
 _PAUSE_S: Final = 0.02
 """Seconds before a read that failed is tried again."""
+
+
+_Stamp: TypeAlias = tuple[int, int, int]
+"""Size, and when the content and when anything was changed last, in nanoseconds since 1970."""
 
 
 class FileTail:
@@ -38,6 +44,7 @@ class FileTail:
         found: The file as the search found it.
         cap: Bytes of the longest record that is kept.
         attempts: How often a read is tried that fails.
+        descriptor: The file, open already; it is closed by this tail.
 
     Raises:
         OSError: It can't be opened, or isn't the file any more that the search found.
@@ -45,20 +52,24 @@ class FileTail:
 
     __slots__ = (
         "_attempts",
+        "_cap",
         "_checked",
         "_descriptor",
         "_head",
         "_is_settled",
+        "_is_trusted",
         "_passed",
+        "_seen_at",
         "_stamp",
         "decoder",
         "found",
+        "is_live",
         "position",
         "quiet_since",
         "source",
     )
 
-    def __init__(self, found: FoundFile, *, cap: int, attempts: int = 1) -> None:
+    def __init__(self, found: FoundFile, *, cap: int, attempts: int = 1, descriptor: int | None = None) -> None:
         self.found = found
         self.source = -1
         """Its number in the sink, which whoever opened it sets."""
@@ -67,14 +78,18 @@ class FileTail:
         """Where the next byte is read."""
         self.quiet_since: float | None = None
         """Since when, in monotonic seconds, it hasn't grown that no PATH leads to any more; None where one does."""
-        self._attempts = attempts
-        self._descriptor: int | None = None
+        self._cap, self._attempts = cap, attempts
+        self._descriptor = descriptor
         self._head = _Stretch(0)
         self._checked = _Stretch(0)
         self._passed: list[Batch] = []
         """What holes have settled that lie before the bytes which were read last."""
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: _Stamp | None = None
+        self._seen_at = 0.0
+        self._is_trusted = False
         self._is_settled = True
+        self.is_live = False
+        """Whether what is read of it is kept in the spool."""
         self._open()
 
     @property
@@ -104,6 +119,11 @@ class FileTail:
                 raise FileNotFoundError(0, "the file was replaced while it was opened", self.found.real)
             self._descriptor = descriptor
         return self._descriptor
+
+    def renew(self) -> FileTail:
+        """Return the same file, read from its start; the descriptor is handed on, whatever its path leads to now."""
+        descriptor, self._descriptor = self._open(), None
+        return FileTail(self.found, cap=self._cap, attempts=self._attempts, descriptor=descriptor)
 
     def move(self, found: FoundFile) -> bool:
         """Go on where the file is now, shown as before; tell whether it is this file still.
@@ -136,16 +156,18 @@ class FileTail:
         """
         if found is None:
             status = os.fstat(self._open())
-            stamp = status.st_size, status.st_mtime_ns
+            stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns
         else:
-            stamp = found.size, found.modified_ns
-        if stamp == self._stamp:
+            stamp = found.size, found.modified_ns, found.changed_ns
+        now = time.monotonic()
+        if stamp != self._stamp:
+            self._stamp, self._seen_at, self._is_trusted = stamp, now, False
+            return True
+        if self._is_trusted:
             return False
-        # Within one tick of the file system's clock a file can change again and keep its time.
-        _, modified_ns = stamp
-        tick_ns = _TICK_NS if modified_ns % _SECOND_NS else 2 * _SECOND_NS
-        is_fresh = abs(time.time_ns() - modified_ns) < tick_ns
-        self._stamp = None if is_fresh else stamp
+        # Within one tick of the file system's clock a file can change again and keep its times. So it is looked at
+        # once more when the tick is over; the clock of this machine may be another one.
+        self._is_trusted = now > self._seen_at + (_TICK_S if stamp[1] % _SECOND_NS else _LONG_TICK_S)
         return True
 
     def look_again(self) -> None:
@@ -206,8 +228,10 @@ class FileTail:
             except OSError as error:
                 # Either nothing but a hole is left, or holes can't be told from data here.
                 return b"" if error.errno == errno.ENXIO else data
-            if hole > self.position + len(data):
-                break
+            # Meanwhile somebody may have written to what was blank.
+            again = read_at(descriptor, min(BLOCK, max(1, hole - self.position)), self.position)
+            if hole > self.position + len(data) or again.strip(b"\0"):
+                return again
             self._passed.append(self.decoder.skip(behind - self.position))
             self.position = behind
             data = read_at(descriptor, BLOCK, behind)

@@ -136,15 +136,32 @@ def test_spans_in_are_spans_out_and_doubles(drawn: list[tuple[int, int, int | No
         assert store.span(row).warnings == expected
 
 
-def test_unread_record_is_no_double() -> None:
-    """Where records can't be compared, because one is gone, both are kept."""
+@pytest.mark.parametrize(
+    ("changes", "spans"),
+    [
+        ({}, 1),
+        ({"attributes": {"longer": 1}}, 2),
+        ({"parent": 7}, 2),
+        ({"start": 1}, 2),
+        ({"name": "eno"}, 2),
+        ({"kind": "PRODUCER"}, 2),
+        ({"service": "s"}, 2),
+    ],
+    ids=str,
+)
+def test_record_that_is_gone(changes: dict[str, Any], spans: int) -> None:
+    """Of a record that can't be read again the columns and the length tell whether another one is its double."""
     reader = MemoryReader()
     store = store_of_files({"1.json": file_of([one()])}, reader=reader)
     reader.files[0] = None
-    data, decoder = file_of([one()]), Decoder()
-    reader.files.append(data)
-    store.add(store.add_source("2.json"), decoder.feed(data))
-    assert (len(store.spans), store.summary().duplicates) == (2, 0)
+    for number in (2, 3):
+        fields: dict[str, Any] = {"name": "one", "span": 1} | changes
+        data, decoder = file_of([Builder().span(**fields)]), Decoder()
+        reader.files.append(data)
+        store.add(store.add_source(f"{number}.json"), decoder.feed(data))
+        assert (len(store.spans), store.summary().duplicates) == (spans, number - spans)
+    # The place is that of a record which is there.
+    assert store.span(spans - 1).warnings == (Warnings.DUPLICATE_ID if spans > 1 else Warnings(0))
 
 
 # Details --------------------------------------------------------------------------------------------------------------

@@ -194,6 +194,109 @@ def test_files_are_read_on_after_they_were_left(tmp_path: Path, monkeypatch: pyt
         assert made.kinds == []
 
 
+def test_removed_file_that_was_written_anew_is_read(tmp_path: Path) -> None:
+    """Between two looks a file is cut, written anew, and removed or moved away: its descriptor still leads to it."""
+    expected = []
+    with reading(tmp_path) as made:
+        for number in range(20):
+            path = tmp_path / f"{number}.json"
+            append(path, spans(f"{number} a", f"{number} b"))
+            made.look()
+            path.write_bytes(spans(f"{number} c"))
+            if number % 2:
+                path.unlink()
+            else:
+                path.rename(tmp_path / f".{number}")
+            made.look()
+            expected += [f"{number} {name}" for name in "abc"]
+        assert sorted(made.names) == sorted(expected)
+        assert made.lost_details == []
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")])
+def test_folder_that_cant_be_searched_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    """What lay in a folder isn't gone because the folder can't be read: nothing is read twice, and nothing is torn."""
+    for name in ("1.json", "low/2.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        append(tmp_path / name, spans(f"{name} a")[:-20])
+    rest = spans("b")[-20:]
+
+    def fails(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("spanview.sources.session._QUIET_S", 0.0)
+    with reading(tmp_path) as made:
+        for _ in range(3):
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "scandir", fails)
+                made.look()
+        for name in ("1.json", "low/2.json"):
+            append(tmp_path / name, rest)
+        made.look()
+        assert made.names == ["1.json a", "low/2.json a"]
+        assert made.kinds == [ProblemKind.UNREADABLE]
+
+
+def test_file_that_is_written_without_end_lets_others_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look takes so much from one file and no more, says that there is more, and the next goes on."""
+    monkeypatch.setattr("spanview.sources.session._MOST_AT_ONCE", 1000)
+    for name in ("1.json", "2.json"):
+        append(tmp_path / name, b"")
+    with reading(tmp_path) as made:
+        append(tmp_path / "1.json", spans("first"))
+        append(tmp_path / "2.json", spans("other"))
+        with monkeypatch.context() as patch:
+            pieces = iter([spans(f"{number}") for number in range(1_000)])
+
+            def growing(descriptor: int, length: int, offset: int) -> bytes:
+                data = read_at(descriptor, length, offset)
+                if os.fstat(descriptor).st_ino == (tmp_path / "1.json").stat().st_ino:
+                    append(tmp_path / "1.json", next(pieces))
+                return data
+
+            patch.setattr("spanview.sources.tail.read_at", growing)
+            changes = made.look()
+        assert changes.has_more
+        assert "other" in made.names
+        assert 1 < len(made.names) < 100
+        while made.look().has_more:
+            pass
+        written = 999 - len(list(pieces))
+        assert sorted(made.names) == sorted(["first", "other", *map(str, range(written + 1))])
+
+
+def test_record_that_was_half_there_at_first_keeps_its_details(tmp_path: Path) -> None:
+    """A record of which the first reading saw a part is kept whole, and outlives its file."""
+    path, record = tmp_path / "1.json", spans("a")
+    path.write_bytes(record[:100])
+    with reading(tmp_path) as made:
+        append(path, record[100:150])
+        made.look()
+        append(path, record[150:])
+        made.look()
+        path.unlink()
+        made.look()
+        assert (made.names, made.lost_details) == (["a"], [])
+
+
+def test_cut_to_a_part_and_grown_again(tmp_path: Path) -> None:
+    """Records that are still there when a file loses its last ones are counted once, those that nobody kept too."""
+    path = tmp_path / "1.json"
+    path.write_bytes(spans("a", "b") + spans("c"))
+    kept = path.read_bytes()[: -len(spans("c"))]
+    with reading(tmp_path) as made:
+        path.write_bytes(kept)
+        made.look()
+        append(path, spans("d"))
+        made.look()
+        assert sorted(made.names) == ["a", "b", "c", "d"]
+        assert made.store.summary().duplicates == 2
+        # They can be looked at again, at the place where they are now.
+        assert made.lost_details == ["c"]
+
+
 def test_file_that_comes_back_goes_on(tmp_path: Path) -> None:
     """A file that was moved away and back is the same file: nothing is read twice."""
     path = tmp_path / "spans" / "1.json"

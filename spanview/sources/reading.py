@@ -1,0 +1,203 @@
+"""From one file's bytes into the sink: what every way of reading has in common."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from typing import IO, TYPE_CHECKING, Final
+
+from spanview.formats.decoder import Decoder
+from spanview.model.problems import Problem, ProblemKind
+from spanview.sources.details import reason_of
+from spanview.sources.discover import STANDARD_INPUT
+from spanview.sources.held import HeldOpen
+from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.sources.ahead import DecodedFile
+    from spanview.sources.details import Details
+    from spanview.sources.discover import FoundFile
+    from spanview.sources.terms import ReadOptions, Sink
+
+_TOLD_TRUNCATIONS: Final = 10
+"""So often it is told of a file that it was cut; one that is rewritten each second fills no memory."""
+
+
+class Reading:
+    """Reads files and streams into a sink, and keeps what can't be read again.
+
+    Args:
+        options: How to read.
+        sink: Takes what was read.
+        details: Gives records back; the sink's reader.
+    """
+
+    def __init__(self, options: ReadOptions, sink: Sink, details: Details) -> None:
+        self.options = options
+        self._sink = sink
+        self._details = details
+        self._held = HeldOpen()
+        self._generations: defaultdict[str, int] = defaultdict(int)
+        self._truncations: Counter[str] = Counter()
+        self._reported: set[tuple[str, str]] = set()
+        details.spool.is_passing = not options.keep_details
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def take_up(self, found: FoundFile) -> FileTail | None:
+        """Open a file that is new, as the next generation where its path had another one before."""
+        try:
+            tail = FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
+        except OSError as error:
+            # While following, a file that vanished between search and opening is nothing to tell.
+            if not (self.options.follow and isinstance(error, FileNotFoundError)):
+                self.report_unreadable(found.shown, reason_of(error))
+            return None
+        self._enter(tail)
+        return tail
+
+    def _enter(self, tail: FileTail) -> None:
+        found = tail.found
+        tail.source = self._sink.add_source(found.shown, self._generations[found.shown])
+        self._generations[found.shown] += 1
+        self._held.note(tail)
+        self.has_moved(tail)
+
+    def has_moved(self, tail: FileTail) -> None:
+        """Take note of where a file is now."""
+        found = tail.found
+        self._details.register(tail.source, found.real, found.device, found.inode)
+
+    def read(self, tail: FileTail, most: int, *, live: bool = False) -> Iterator[int]:
+        """Read a file on to its end, or some more than so many bytes; yield the bytes of each piece.
+
+        Args:
+            tail: The file.
+            most: A file that is written quicker than it is read has no end.
+            live: Whether what is read is kept, because it may be gone when someone looks.
+        """
+        sink, source, spool = self._sink, tail.source, self._details.spool
+        self._held.note(tail)
+        total = 0
+        while total <= most:
+            try:
+                offset, data = tail.read()
+            except OSError as error:
+                self.report_unreadable(tail.found.shown, reason_of(error))
+                return
+            if not data:
+                return
+            if live:
+                if tail.decoder.unread and not tail.is_live:
+                    # The front of a record that the first reading saw half of.
+                    spool.write(source, tail.decoder.offset, tail.decoder.unread)
+                tail.is_live = True
+                spool.write(source, offset, data)
+            sink.tallies.add_bytes(tail.found.shown, len(data))
+            for batch in tail.decode(data):
+                sink.add(source, batch)
+            if live and not self.options.keep_details:
+                spool.forget(source, tail.decoder.offset)
+            total += len(data)
+            yield len(data)
+        tail.look_again()
+
+    def has_news(self, tail: FileTail, found: FoundFile | None = None) -> bool:
+        """Tell whether a file has changed, as it was found just now, or as it is."""
+        if found is None:
+            # To see whether it changed, it is opened.
+            self._held.note(tail)
+        return tail.has_news(found)
+
+    def settle(self, tail: FileTail) -> None:
+        """Take the spans of a quiet file that are whole though no line end follows."""
+        settled = tail.settle()
+        if settled is not None:
+            self._sink.add(tail.source, settled)
+
+    def begin_again(self, tail: FileTail) -> FileTail:
+        """Return a file that was cut or written anew, to be read from its start as its own next generation."""
+        path, position = tail.found.shown, tail.position
+        renewed = tail.renew()
+        self.finish(tail)
+        self._details.retire(tail.source)
+        self._truncations[path] += 1
+        if self._truncations[path] <= _TOLD_TRUNCATIONS:
+            detail = f"the file was cut or written anew after {position:,} bytes had been read; what was read is kept"
+            if self._truncations[path] == _TOLD_TRUNCATIONS:
+                detail += "; it happens again and again, and isn't told any more"
+            self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
+        self._enter(renewed)
+        return renewed
+
+    def finish(self, tail: FileTail) -> None:
+        """Take what the end of a file settles, and close it."""
+        self._held.forget(tail)
+        for batch in tail.finish():
+            self._sink.add(tail.source, batch)
+        if not self.options.keep_details:
+            self._details.spool.drop(tail.source)
+
+    def let_go(self, tail: FileTail) -> None:
+        """Finish a file that is no longer among the PATHs."""
+        if not tail.is_in_place:
+            self._details.retire(tail.source)
+        self.finish(tail)
+
+    def take_decoded(self, found: FoundFile, decoded: DecodedFile) -> Iterator[int]:
+        """Take in what another process has made of a file; yield its bytes."""
+        if decoded.failure is not None:
+            self.report_unreadable(found.shown, decoded.failure)
+            if not decoded.bytes:
+                return
+        source = self._sink.add_source(found.shown)
+        self._details.register(source, found.real, found.device, found.inode)
+        self._sink.tallies.add_bytes(found.shown, decoded.bytes)
+        for batch in decoded.batches:
+            self._sink.add(source, batch)
+        yield decoded.bytes
+
+    # -- streams -----------------------------------------------------------------------------------------------------
+
+    def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
+        """Read standard input to its end; yield the bytes of each piece."""
+        source, spool = self._sink.add_source(STANDARD_INPUT), self._details.spool
+        decoder, offset = Decoder(cap=self.options.cap), 0
+        # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
+        while data := self._read_piece(stream):
+            spool.write(source, offset, data)
+            offset += len(data)
+            self._sink.tallies.add_bytes(STANDARD_INPUT, len(data))
+            self._sink.add(source, decoder.feed(data))
+            if not self.options.keep_details:
+                spool.forget(source, decoder.offset)
+            yield len(data)
+        self._sink.add(source, decoder.close())
+
+    def _read_piece(self, stream: IO[bytes]) -> bytes:
+        try:
+            return os.read(stream.fileno(), BLOCK)
+        except OSError as error:
+            self.report_unreadable(STANDARD_INPUT, reason_of(error))
+            return b""
+
+    # -- problems ----------------------------------------------------------------------------------------------------
+
+    def report(self, problem: Problem) -> None:
+        """Tell of a problem, once for each file and kind."""
+        key = (problem.kind, problem.file)
+        if key not in self._reported:
+            self._reported.add(key)
+            self._sink.tallies.add_problem(problem)
+
+    def report_unreadable(self, path: str, reason: str) -> None:
+        """Tell that a file can't be read, or not further."""
+        self.report(Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}"))
+
+    def report_spool(self) -> None:
+        """Tell that what is read live can't be kept, if so."""
+        if self._details.spool.failed is not None:
+            detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
+            self.report(Problem(ProblemKind.WATCHER, "", 0, 0, detail))

@@ -83,16 +83,17 @@ class Following:
     Args:
         words: Command, options and PATHs.
         folder: Where it runs.
+        program: What runs, in place of `python -m spanview`.
     """
 
-    def __init__(self, *words: str | Path, folder: Path | None = None) -> None:
+    def __init__(self, *words: str | Path, folder: Path | None = None, program: Sequence[str] = SPANVIEW) -> None:
         self.lines: list[str] = []
         self.times_ns: list[int] = []
         """When each line came, in nanoseconds since 1970."""
         self.notices: list[str] = []
         self._changed = threading.Condition()
         self._process = subprocess.Popen(
-            [*SPANVIEW, *map(str, words)],
+            [*program, *map(str, words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -124,14 +125,24 @@ class Following:
             seconds: After so long the test fails.
         """
         began = time.monotonic()
-        with self._changed:
-            is_so = self._changed.wait_for(condition, seconds)
-        assert is_so, f"not within {seconds} s; printed: {self.lines[-20:]}, notices: {self.notices[-20:]}"
+        assert self.is_soon(condition, seconds), (
+            f"not within {seconds} s; printed: {self.lines[-20:]}, notices: {self.notices[-20:]}"
+        )
         return time.monotonic() - began
+
+    def is_soon(self, condition: Callable[[], bool], seconds: float = DEADLINE_S) -> bool:
+        """Wait until something is so, asked again after each line; tell whether it is."""
+        with self._changed:
+            return self._changed.wait_for(condition, seconds)
 
     def wait_for_notice(self, text: str, seconds: float = DEADLINE_S) -> float:
         """Wait until a text is in standard error, and return how many seconds it took."""
         return self.wait_for(lambda: any(text in notice for notice in self.notices), seconds)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         """Send a signal, wait for the end, and return the exit status; let no traceback pass."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from . import exporting, torn
+from . import exporting, folders, odd_files, rewritten, torn
 
 if TYPE_CHECKING:
     from .figures import Row
@@ -16,4 +16,4 @@ def _place(row: Row) -> tuple[int, str]:
     return int(digits), row.name[len(digits) :]
 
 
-ROWS: Final = sorted(chain(exporting.ROWS, torn.ROWS), key=_place)
+ROWS: Final = sorted(chain(exporting.ROWS, folders.ROWS, odd_files.ROWS, rewritten.ROWS, torn.ROWS), key=_place)

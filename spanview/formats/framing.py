@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from spanview.formats import marks
+from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
+from spanview.formats.ends import LINE_ENDS, try_ends
 from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
@@ -26,11 +28,7 @@ DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 
 _BRACE, _CLOSE_BRACE, _BRACKET, _LF = b"{}[\n"
-_BLANKS: Final = b" \t\r\n"
-_LINE_ENDS: Final = (b"\r", b"\n")
 _NOTHING: Final = object()
-_END_ATTEMPTS: Final = 32
-"""So many line ends are tried as a document's end before it is scanned."""
 _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
@@ -47,14 +45,16 @@ class Framer:
 
     __slots__ = (
         "_before",
+        "_break",
         "_cap",
         "_data",
         "_discarding",
-        "_doomed",
         "_frames",
         "_gap_at",
         "_gap_kind",
+        "_has_commas",
         "_in_text",
+        "_indent",
         "_is_record",
         "_keep",
         "_lists",
@@ -82,8 +82,12 @@ class Framer:
         self._discarding = False
         self._gap_at: int | None = None
         self._gap_kind = ProblemKind.TORN
-        self._doomed: set[int] = set()
-        """Offsets in the gap where a document begins that can't be whole, because one around it broke off."""
+        self._break: Break | None = None
+        """In a gap: the last document there that broke off."""
+        self._has_commas = False
+        """Whether there are commas between documents, as in a list."""
+        self._indent = ONE_LINE
+        """Of the members of the document that is too large to be kept."""
         self._scanner: Scanner | None = None
         self._lists = ListProbe(is_record, self._cap)
         self._frames = Frames()
@@ -111,11 +115,12 @@ class Framer:
         """Return what the end of the file settles; whatever is unfinished becomes a gap."""
         unfinished, position = self._run(0, quiet=True)
         while unfinished:
+            # Of what is too large only the end is at hand, and that may be a record.
+            after = position if self._discarding else position + 1
             self._open_gap(position)
-            self._doom(self._scanner)
-            self._scanner, self._discarding = None, False
+            self._break_off(position)
             self._lists.forget()
-            unfinished, position = self._run(position + 1, quiet=True)
+            unfinished, position = self._run(after, quiet=True)
         self._close_gap(len(self._data))
         return self._take(len(self._data))
 
@@ -130,9 +135,9 @@ class Framer:
         self._before = self._byte_before(position)
         self._data = self._data[position:]
         self.offset += position
-        if self._scanner is not None:
-            self._scanner.shift(position)
-        self._lists.shift(position)
+        for scan in (self._scanner, self._break, self._lists):
+            if scan is not None:
+                scan.shift(position)
         frames, self._frames = self._frames, Frames()
         return frames
 
@@ -170,7 +175,7 @@ class Framer:
         view, find, loads = memoryview(data), data.find, orjson.loads
         add, base, cap, skipped = self._frames.documents.append, self.offset, self._cap, 0
         first_bytes = data[position : position + 2]
-        mark, behind = (b"\n}", 2) if first_bytes[1:] in _LINE_ENDS else (b"\n", 0)
+        mark, behind = (b"\n}", 2) if first_bytes[1:] in LINE_ENDS else (b"\n", 0)
         next_bytes = b"\n" + first_bytes
         while first_bytes[:1] == b"{":
             end = find(mark, position + skipped) + behind
@@ -201,6 +206,8 @@ class Framer:
         if self._gap_at is not None:
             return self._search(marks.find_in_gap(data, position, self._byte_before(position)), position)
         if not self._in_text:
+            if data[position : position + 1] == b"," and self._byte_before(position) in b"}]":
+                self._has_commas = True
             position = marks.skip_separators(data, position)
             if position >= len(data) or marks.is_mark_so_far(data, position):
                 return False, position
@@ -227,18 +234,17 @@ class Framer:
         """Frame the document at `position`; return where to go on, `position` itself to wait for more."""
         data = self._data
         if self._scanner is None:
-            if self.offset + position in self._doomed:
+            if self._break is not None and self._break.leaves_open(position):
                 return position + 1
             after = None if self._gap_at is not None else self._frame_cheaply(position, quiet=quiet)
             if after is not None:
                 return after
             self._scanner = Scanner(position)
-        scanner = self._scanner
-        verdict = scanner.scan(data)
+        verdict, end = self._scanner.scan(data), self._scanner.position
         if verdict is Verdict.UNFINISHED:
             return position
-        end, self._scanner = scanner.position, None
         if verdict is Verdict.WHOLE:
+            self._scanner = None
             if self._gap_at is not None and end == len(data) and not quiet:
                 # What follows tells whether it is a part of something torn.
                 return position
@@ -247,10 +253,11 @@ class Framer:
             except BadJsonError:
                 self._open_gap(position)
                 return end
-        self._doom(scanner)
         is_large = end - position > self._cap
         self._open_gap(position, ProblemKind.TOO_LARGE if is_large else ProblemKind.TORN)
-        return max(position + 1, end - LOOK_BACK) if is_large else position + 1
+        search_from = self._scanner.search_from(self._cap) if is_large else 0
+        self._break_off(position)
+        return max(position + 1, search_from)
 
     def _frame_cheaply(self, position: int, *, quiet: bool) -> int | None:
         """Frame the document at `position` where that needs no scan; return where to go on, None where it does."""
@@ -260,36 +267,11 @@ class Framer:
             if first != position:
                 # The elements are framed one by one.
                 return position if first is None else first
-        end, value, has_line_end = self._try_ends(position)
+        end, value, has_line_end = try_ends(data, position)
         if end:
             return self._accept(position, end, value)
         is_short = len(data) - position < min(_SCAN_FROM, self._cap)
         return position if is_short and not quiet and not has_line_end else None
-
-    def _try_ends(self, position: int) -> tuple[int, Any, bool]:
-        """Try the next line ends as the document's end.
-
-        Returns:
-            The end, 0 where none fits; the decoded value; whether there was a line end at all.
-        """
-        data = self._data
-        view = memoryview(data)
-        many_lines = data[position + 1 : position + 2] in _LINE_ENDS
-        end, has_line_end = position, False
-        for _ in range(_END_ATTEMPTS if many_lines else 1):
-            end = data.find(b"\n}" if many_lines else b"\n", end)
-            if end < 0:
-                break
-            has_line_end = True
-            end += 2 if many_lines else 0
-            try:
-                value = loads_quick(view[position:end])
-            except BadJsonError:
-                continue
-            while data[end - 1] in _BLANKS:
-                end -= 1
-            return end, value, True
-        return 0, None, has_line_end
 
     def _accept(self, position: int, end: int, value: Any) -> int:
         """Take a whole document, or pass over one that is too large or only a part of a torn record."""
@@ -297,13 +279,21 @@ class Framer:
             self._open_gap(position, ProblemKind.TOO_LARGE)
             self._close_gap(end)
             return end
-        if self._gap_at is not None and not self._is_record(value):
-            alone = self._data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in self._data[position:end]
-            if not alone or self._byte_before(position) != _LF:
-                return position + 1
+        if self._gap_at is not None and self._is_part(position, end, value):
+            return end
         self._close_gap(position)
         self._frames.documents.append((self.offset + position, end - position, self._keep(value)))
         return end
+
+    def _is_part(self, position: int, end: int, value: Any) -> bool:
+        """Tell whether a whole document in a gap is a part of something torn."""
+        data = self._data
+        if self._break is not None and self._break.holds(data, position, end, has_commas=self._has_commas):
+            return True
+        if self._is_record(value):
+            return False
+        is_alone = data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in data[position:end]
+        return not is_alone or self._byte_before(position) != _LF
 
     def _byte_before(self, position: int) -> int:
         return self._data[position - 1] if position else self._before
@@ -316,7 +306,7 @@ class Framer:
             self._scanner = Scanner(position)
             self._lists.forget()
         self._open_gap(position, ProblemKind.TOO_LARGE)
-        self._discarding = True
+        self._discarding, self._indent = True, indent_of_members(self._data, position)
         return self._discard()
 
     def _discard(self) -> int:
@@ -324,17 +314,21 @@ class Framer:
         scanner = self._scanner or Scanner(0)
         verdict = scanner.scan(self._data)
         if verdict is Verdict.UNFINISHED:
-            return min(scanner.position, max(0, len(self._data) - LOOK_BACK))
-        self._scanner, self._discarding = None, False
+            return max(0, min(scanner.keep_from(self._cap), len(self._data) - LOOK_BACK))
         if verdict is Verdict.WHOLE:
+            self._scanner, self._discarding = None, False
             self._close_gap(scanner.position)
             return scanner.position
-        return max(0, scanner.position - LOOK_BACK)
+        search_from = scanner.search_from(self._cap)
+        self._break_off(0)
+        return max(0, search_from)
 
-    def _doom(self, scanner: Scanner | None) -> None:
-        """Take note of what need not be looked at again, lest nesting costs its square."""
-        if scanner is not None:
-            self._doomed.update(self.offset + position for position in scanner.unclosed())
+    def _break_off(self, position: int) -> None:
+        """Take note that the document at `position` was scanned as far as it goes, and isn't whole."""
+        if self._scanner is not None:
+            indent = self._indent if self._discarding else indent_of_members(self._data, position)
+            self._break = Break(self._scanner, indent)
+        self._scanner, self._discarding = None, False
 
     def _open_gap(self, position: int, kind: ProblemKind = ProblemKind.TORN) -> None:
         if self._gap_at is None:
@@ -345,5 +339,4 @@ class Framer:
     def _close_gap(self, position: int) -> None:
         if self._gap_at is not None:
             self._frames.gaps.append(Gap(self._gap_kind, self._gap_at, self.offset + position - self._gap_at))
-            self._gap_at = None
-            self._doomed.clear()
+            self._gap_at = self._break = None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_left
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from spanview.formats.marks import LOOK_BACK
 
 MAX_DEPTH: Final = 1_000_000
 """Deeper than this counts as broken: no span nests so, and memory stays bounded."""
@@ -57,7 +57,7 @@ class Scanner:
         position: Where the document begins in the first buffer that `scan` gets.
     """
 
-    __slots__ = ("_expect", "_in_string", "_open", "_start", "_starts", "_string_is_key", "position")
+    __slots__ = ("_expect", "_in_string", "_last_closed", "_open", "_start", "_starts", "_string_is_key", "position")
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -65,6 +65,8 @@ class Scanner:
         self._open = bytearray()
         self._starts = array("Q")
         """Where each opener stands, from the document's first byte on."""
+        self._last_closed = 0
+        """Where the part that was closed last begins, from there too."""
         self._expect = _Expect.VALUE
         self._in_string = False
         self._string_is_key = False
@@ -92,9 +94,26 @@ class Scanner:
         self.position -= count
         self._start -= count
 
-    def unclosed(self) -> Iterator[int]:
-        """Yield the place of every `{` and `[` that isn't closed; a document that begins there isn't whole either."""
-        return (self._start + start for start in self._starts)
+    def leaves_open(self, position: int) -> bool:
+        """Tell whether a `{` or `[` stands at a position and isn't closed."""
+        start = position - self._start
+        at = bisect_left(self._starts, start)
+        return at < len(self._starts) and self._starts[at] == start
+
+    def search_from(self, reach: int) -> int:
+        """Return from where on a record may begin that the break is a part of, or that ends right before it.
+
+        Args:
+            reach: Bytes before the break; a record that begins earlier isn't asked for.
+        """
+        closed = self._start + self._last_closed
+        return min(self.position - LOOK_BACK, closed if self.position - closed <= reach else self.position)
+
+    def keep_from(self, reach: int) -> int:
+        """Return from where on `search_from` may need the bytes that were scanned, wherever the break will be."""
+        first = bisect_left(self._starts, self.position - self._start - reach)
+        opened = self._start + self._starts[first] if first < len(self._starts) else self.position
+        return min(self.search_from(reach), opened)
 
     def _scan_string(self, data: bytes) -> Verdict | None:
         match = _STRING_PART.match(data, self.position)
@@ -133,7 +152,7 @@ class Scanner:
         if self._expect not in (_Expect.MORE, empty) or self._open[-1] != opener:
             return Verdict.BROKEN
         self._open.pop()
-        self._starts.pop()
+        self._last_closed = self._starts.pop()
         self.position += 1
         self._expect = _Expect.MORE
         return None if self._open else Verdict.WHOLE

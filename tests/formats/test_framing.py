@@ -169,6 +169,58 @@ def test_torn_at_the_end(layout: str) -> None:
         assert framed.gaps == [(ProblemKind.TORN, len(head), cut)], cut
 
 
+def nesting_span(build: Builder, name: str) -> Document:
+    """Return a span that holds whole spans, as an object that somebody makes an attribute of may be one."""
+    kept = [build.span(f"held {number}") for number in range(5)]
+    return build.span(
+        name,
+        attributes={"first": 1, "object": kept[0], "list": [kept[1], kept[2]], "last": [{"of": kept[3]}]},
+        events=[{"name": "e", "timestamp": time_text(1), "attributes": {"object": kept[4]}}],
+    )
+
+
+@pytest.mark.parametrize("between", [b"\n", b",\n"], ids=["lines", "commas"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_spans_that_a_torn_one_holds(layout: str, between: bytes) -> None:
+    """What a torn record holds whole is no record of its own, and never costs one that follows.
+
+    Where all stands on one line, or nothing is indented, one cut is left: right behind what is held. The same bytes
+    come about where a record breaks off before a value and another one is glued to it.
+    """
+    build, dump = Builder(), LAYOUTS[layout]
+    before, torn, *after = (nesting_span(build, name) for name in ("before", "torn", "after", "last"))
+    head, text = dump(before) + between, dump(torn)
+    tail = b"".join(dump(document) + between for document in after)
+    is_indented = layout in {"indented", "CRLF"}
+    cuts = [cut for cut in range(1, len(text)) if not cut % 29 or text[cut - 1] in b"}],"]
+    for cut, filling in zip(cuts, itertools.cycle(FILLINGS.values()), strict=False):
+        framed = frame(head + text[:cut] + filling + tail)
+        names = [value["name"] for value in framed.values if is_span(value)]
+        ghosts = [name for name in names if name not in {"before", "after", "last"}]
+        assert [name for name in names if name not in ghosts] == ["before", "after", "last"], cut
+        if is_indented or (between == b"\n" and not text[:cut].rstrip().endswith(b"}")):
+            assert ghosts == [], cut
+
+
+@pytest.mark.parametrize("joint", [b"", b"\n"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_torn_before_a_value(layout: str, joint: bytes) -> None:
+    """A record that stands where a torn one broke off before a value is no value of it, however large that one is."""
+    build, dump = Builder(), LAYOUTS[layout]
+    torn = build.span("torn", attributes={"long": "x" * 3_000, "object": build.span("held"), "VALUE": {}})
+    text = dump(torn)
+    for place in (b'"context":', b'"attributes":', b'"VALUE":', b'"events":', b'"links":'):
+        start = text.index(place) + len(place)
+        torn_text = text[: start + (text[start : start + 1] == b" ")] + joint
+        for after in ([build.span("after", attributes={"v": "y" * 500})], [build.span("b"), build.span("c")]):
+            data = torn_text + b"".join(dump(document) + b"\n" for document in after)
+            for cap in (1_500, DEFAULT_CAP):
+                for size in (64, 1_000, len(data)):
+                    framed = frame(*(data[at : at + size] for at in range(0, len(data), size)), cap=cap)
+                    assert framed.values == after, (place, cap, size)
+                    assert [gap[1:] for gap in framed.gaps] == [(0, len(torn_text))]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_front_cut_off(layout: str) -> None:
     """A file that begins in the middle of a record has all the others."""

@@ -215,8 +215,8 @@ def _fail(trials: int, folder: Path) -> Figures:
         figures.expect(holds=failing.reads >= nth or not follow, what=f"{where}: {failing.reads} reads only")
         may_be = {ProblemKind.UNREADABLE}
         if failing.reads >= nth and count == float("inf"):
-            # What could be read may end in the middle of a record.
-            may_be.add(ProblemKind.TORN)
+            # What could be read may end in the middle of a record, of the first one too.
+            may_be |= {ProblemKind.TORN, ProblemKind.NO_SPANS}
             figures.expect(holds=ProblemKind.UNREADABLE in kinds, what=f"{where}: {kinds}")
             pair.names[pair.bad] = [name for name in pair.names[pair.bad] if name in found]
         figures.compare([*pair.names[pair.good], *pair.names[pair.bad]], found, where)

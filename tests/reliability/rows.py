@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from . import exporting, folders, odd_files, rewritten, torn
+from . import clocks, exporting, folders, model, odd_files, rewritten, soak, torn
 
 if TYPE_CHECKING:
     from .figures import Row
@@ -16,4 +16,16 @@ def _place(row: Row) -> tuple[int, str]:
     return int(digits), row.name[len(digits) :]
 
 
-ROWS: Final = sorted(chain(exporting.ROWS, folders.ROWS, odd_files.ROWS, rewritten.ROWS, torn.ROWS), key=_place)
+ROWS: Final = sorted(
+    chain(
+        clocks.ROWS,
+        exporting.ROWS,
+        folders.ROWS,
+        model.ROWS,
+        odd_files.ROWS,
+        rewritten.ROWS,
+        soak.ROWS,
+        torn.ROWS,
+    ),
+    key=_place,
+)

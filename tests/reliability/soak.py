@@ -1,0 +1,185 @@
+"""Fifty programs write, rotate, cut, remove and re-make files for minutes: nothing is lost, and nothing else grows.
+
+what is counted                 how it is compared
+---------------                 ------------------
+spans                           each written one is printed, once
+memory                          grows by no more than the columns need
+descriptors, inotify watches    no more in the second half than in the first
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import orjson
+
+from programs import Following
+from terminals import Terminal
+
+from .figures import Figures, Row
+from .soak_writers import SHOWN, WRITTEN, Counts, name_of
+
+ROOT: Final = Path(__file__).parent.parent.parent
+_WRITERS: Final = 50
+_WARM_S: Final = 12.0
+"""After so long as many files are held as ever will be: those that were left behind are given up after ten seconds."""
+_BYTES_OF_SPAN: Final = {"the program": 500, "the viewer": 600}
+"""What a span may cost that is kept: ids and a digest, or columns and its place in the spool."""
+_SLACK: Final = 12 * 1024 * 1024
+"""Tables grow by leaps."""
+
+
+class _Printed(Following):
+    """`spanview spans --follow`, of which no line is kept.
+
+    Args:
+        folder: What is followed.
+        counts: Where to tell what was printed.
+    """
+
+    def __init__(self, folder: Path, counts: Counts) -> None:
+        self.times = [bytearray() for _ in range(_WRITERS)]
+        """How often each span of each writer was printed."""
+        self.others: list[str] = []
+        """Lines that are no span of a writer, or have a warning."""
+        self.spans = 0
+        self._counts = counts
+        super().__init__("spans", "--follow", folder)
+
+    def _read(self, stream: IO[bytes], lines: list[str], times_ns: list[int]) -> None:
+        if lines is self.notices:
+            super()._read(stream, lines, times_ns)
+            return
+        with stream:
+            for line in stream:
+                span = orjson.loads(line)
+                of, _, number = span["name"].removeprefix("writer ").partition(" ")
+                if span["warnings"] or span["attributes"].get("of") != span["name"]:
+                    self.others.append(span["name"])
+                with self._changed:
+                    self._take(int(of), int(number))
+
+    def _take(self, writer: int, number: int) -> None:
+        times = self.times[writer]
+        times.extend(bytes(max(0, number + 1 - len(times))))
+        if not times[number]:
+            self._counts.set(writer, SHOWN, self._counts.get(writer, SHOWN) + 1)
+        times[number] += 1
+        self.spans += 1
+        self._changed.notify_all()
+
+    @property
+    def printed(self) -> list[str]:
+        """The names of the spans that were printed, as often as they were."""
+        return [
+            name_of(writer, number)
+            for writer, times in enumerate(self.times)
+            for number, count in enumerate(times)
+            for _ in range(count)
+        ]
+
+
+class _Viewer(Terminal):
+    """The viewer, of which only the last output is kept."""
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._master, 65536)
+            except OSError:
+                return
+            with self._grown:
+                self.output = (self.output + data)[-65536:]
+                self._seen = 0
+                self._grown.notify_all()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What a process has at a moment."""
+
+    spans: int
+    memory: int
+    """Bytes of its own."""
+    descriptors: int
+    watches: int
+
+
+def _sample(pid: int, spans: int) -> _Sample:
+    process = Path("/proc", str(pid))
+    kilobytes = re.search(r"RssAnon:\s+(\d+)", (process / "status").read_text(encoding="ascii"))
+    assert kilobytes is not None
+    watches = 0
+    descriptors = list((process / "fdinfo").iterdir())
+    for descriptor in descriptors:
+        try:
+            watches += descriptor.read_text(encoding="ascii").count("inotify wd:")
+        except OSError:
+            # It was closed just now.
+            continue
+    return _Sample(spans, 1024 * int(kilobytes[1]), len(descriptors), watches)
+
+
+def _soak(seconds: int, folder: Path) -> Figures:
+    figures, spans = Figures(), folder / "spans"
+    spans.mkdir()
+    counts = Counts(folder / "counts", _WRITERS)
+    with ExitStack() as stack:
+        printed = stack.enter_context(_Printed(spans, counts))
+        viewer = stack.enter_context(_Viewer("--follow", str(spans)))
+        words = (sys.executable, "-m", "tests.reliability.soak_writers", spans, str(_WRITERS), folder / "counts")
+        writers = stack.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, cwd=ROOT))
+        processes = {"the program": printed.pid, "the viewer": viewer.pid}
+        samples: dict[str, list[_Sample]] = {what: [] for what in processes}
+        began = time.monotonic()
+        while time.monotonic() < began + seconds:
+            time.sleep(0.5)
+            if time.monotonic() > began + min(_WARM_S, seconds / 2):
+                for what, pid in processes.items():
+                    samples[what].append(_sample(pid, printed.spans))
+        figures.trials = seconds
+        writers.communicate()
+        figures.expect(holds=writers.returncode == 0, what="a writer failed")
+        written = [counts.get(writer, WRITTEN) for writer in range(_WRITERS)]
+        printed.is_soon(lambda: all(counts.get(writer, SHOWN) >= count for writer, count in enumerate(written)))
+        figures.expect(holds=viewer.is_running, what="the viewer has ended")
+        viewer.send(b"q")
+        figures.expect(holds=viewer.wait() == 0, what="the viewer's exit status")
+        figures.expect(holds=printed.stop() == 0, what="the program's exit status")
+    expected = [name_of(writer, number) for writer, count in enumerate(written) for number in range(count)]
+    figures.compare(expected, printed.printed)
+    figures.expect(holds=not printed.others, what=f"odd spans: {printed.others[:3]}")
+    figures.expect(holds=printed.notices == [], what=printed.notices[:3])
+    for what, found in samples.items():
+        _compare_halves(figures, what, found)
+    return figures
+
+
+def _compare_halves(figures: Figures, what: str, samples: list[_Sample]) -> None:
+    first, second = samples[: len(samples) // 2], samples[len(samples) // 2 :]
+    spans = second[-1].spans - second[0].spans
+    grown, allowed = second[-1].memory - second[0].memory, spans * _BYTES_OF_SPAN[what] + _SLACK
+    figures.expect(holds=grown <= allowed, what=f"{what} grew by {grown:,} bytes, for {spans:,} spans")
+    for name in ("descriptors", "watches"):
+        before, after = (max(getattr(sample, name) for sample in half) for half in (first, second))
+        figures.expect(holds=after <= before * 1.25 + 16, what=f"{what}: {name}: {before}, then {after}")
+
+
+def _no_proc() -> str:
+    return "" if os.path.exists("/proc/self/fdinfo") else "there is no /proc here"
+
+
+ROWS: Final = (Row("30b", "fifty writers", "seconds", 600, 20, _soak, unavailable=_no_proc),)

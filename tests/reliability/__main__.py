@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
         sys.stderr.write(
             f"{row.name:>3}  {'as promised' if not mistakes else 'BROKEN'}  {time.monotonic() - began:.0f} s\n"
         )
-        sys.stderr.writelines(f"     {mistake}\n" for mistake in mistakes)
+        sys.stderr.writelines(f"     {text}\n" for text in (*mistakes, *figures.notes))
     if given.json:
         sys.stdout.write(
             json.dumps([{"row": row.name, "fault": row.fault, **asdict(of)} for row, of in outcomes]) + "\n"

@@ -30,6 +30,8 @@ class Figures:
     """Seconds that the slowest trial took for what has a ceiling."""
     told: list[str] = field(default_factory=list)
     """The first things that went wrong, in words."""
+    notes: list[str] = field(default_factory=list)
+    """What was measured besides, in words."""
 
     def compare(self, written: Iterable[Hashable], shown: Iterable[Hashable], where: object = "") -> None:
         """Count what is lost, doubled and a ghost.

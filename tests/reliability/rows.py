@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from . import clocks, exporting, folders, model, odd_files, rewritten, soak, torn
+from . import clocks, exporting, folders, huge, model, odd_files, rewritten, soak, torn
 
 if TYPE_CHECKING:
     from .figures import Row
@@ -21,6 +21,7 @@ ROWS: Final = sorted(
         clocks.ROWS,
         exporting.ROWS,
         folders.ROWS,
+        huge.ROWS,
         model.ROWS,
         odd_files.ROWS,
         rewritten.ROWS,

@@ -10,7 +10,7 @@ from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all, read_options, say_if_nothing_matches, standard_input
 from spanview.commands.selection import Selection
-from spanview.exports.jsonl import jsonl_chunks, span_line
+from spanview.exports.jsonl import jsonl_chunks, line_of
 from spanview.formats.decoder import digest_of
 from spanview.index.store import Store
 from spanview.index.tallies import Tallies
@@ -22,6 +22,7 @@ from spanview.sources.session import Session
 if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.formats.rows import Batch
+    from spanview.model.span import Span
 
 
 def run(options: Options) -> int:
@@ -95,17 +96,18 @@ class SpanPrinter:
         chosen = set(self._selection.traces(store)) if not self._selection.is_everything else None
         lines = []
         for row in range(len(store.spans)):
-            warnings = self._warnings_if_new(store, row)
+            span = store.span(row)
+            warnings = self._warnings_if_new(store, row, span)
             if warnings is None or (chosen is not None and store.spans.trace[row] not in chosen):
                 continue
             if self._selection.query.keeps(store, row):
-                lines.append(span_line(store, row, warnings))
+                lines.append(line_of(span, warnings))
         write_to_standard_output(lines)
 
-    def _warnings_if_new(self, store: Store, row: int) -> Warnings | None:
+    def _warnings_if_new(self, store: Store, row: int, span: Span) -> Warnings | None:
         """Return None for a double, else what other spans of the same ids say of this one."""
         record = store.record(row)
-        digest = b"" if record is None else digest_of(record, store.span(row))
+        digest = b"" if record is None else digest_of(record, span)
         key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
         digests = self._seen.get(key, b"")
         if any(digests[at : at + len(digest)] == digest for at in range(0, len(digests), len(digest) or 1)):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from spanview.index.store import Store
+    from spanview.model.span import Span
 
 _NO_SELF_TIME: Final = 2**64 - 1
 """More than any two times are apart."""
@@ -28,16 +29,14 @@ _ACTED_ON: Final = re.compile(
 _HARMLESS: Final = re.compile(rb"[\n\x20-\x7e]*")
 
 
-def span_line(store: Store, row: int, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int | None = None) -> bytes:
+def line_of(span: Span, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int | None = None) -> bytes:
     """Return a span as one line of JSON, its line feed included.
 
     Args:
-        store: Where the span is.
-        row: Its row.
+        span: The span.
         tree_warnings: Warnings that only the tree of its trace knows.
         self_time_ns: What of its duration is not its children's; None where that isn't known yet.
     """
-    span = store.span(row)
     return dumps_span({"trace_id": span.trace_id, **span_value(span, self_time_ns, tree_warnings)}) + b"\n"
 
 
@@ -52,9 +51,8 @@ def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
     for first in range(0, len(rows), _LINES):
         yield b"".join(
             [
-                span_line(
-                    store,
-                    row,
+                line_of(
+                    store.span(row),
                     Warnings(warnings[row]) if warnings[row] else NO_WARNINGS,
                     None if own[row] == _NO_SELF_TIME else own[row],
                 )

@@ -7,7 +7,7 @@ from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
-from spanview.formats.decoder import decode_span, digest_of
+from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.slots import Slots
 from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Tallies
@@ -280,9 +280,17 @@ class Intake:
                 spans.kind[row],
                 spans.status[row],
             )
-            if known == new and self.details.read(spans.source[row], spans.offset[row], spans.length[row]) is None:
+            if known == new and self._is_gone(row):
                 return row
         return NO_ROW
+
+    def _is_gone(self, row: int) -> bool:
+        """Tell whether a span's record can't be read again; another one may stand in its place by now."""
+        spans = self.spans
+        record = self.details.read(spans.source[row], spans.offset[row], spans.length[row])
+        details = None if record is None else decode_details(record)
+        ids = self.traces.trace_id(spans.trace[row]), spans.span_id[row]
+        return details is None or (details.trace_id, details.span_id) != ids
 
     def _digest(self, record: bytes | None) -> bytes | None:
         span = None if record is None else decode_span(record, Source("", 0, 0))

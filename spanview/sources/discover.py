@@ -6,9 +6,12 @@ import glob
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STANDARD_INPUT: Final = "-"
 BLOCK_OF_STAT: Final = 512
@@ -53,6 +56,8 @@ class Listing:
     files: list[FoundFile] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
     """Real paths of the folders that were searched, or that hold a file which was given."""
+    searched: dict[str, str] = field(default_factory=dict)
+    """Shown paths of the folders that were searched, by their real paths."""
     missing: list[str] = field(default_factory=list)
     """PATHs that don't exist."""
     unsure: list[str] = field(default_factory=list)
@@ -110,6 +115,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
     while pending:
         shown, folder = pending.pop()
         listing.directories.append(folder)
+        listing.searched.setdefault(folder, shown)
         try:
             with os.scandir(folder) as entries:
                 found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
@@ -141,10 +147,31 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
 def _add(shown: str, real: str, status: os.stat_result, listing: Listing, seen: set[str]) -> None:
     if real not in seen:
         seen.add(real)
-        stored = getattr(status, "st_blocks", status.st_size) * BLOCK_OF_STAT
-        identity = status.st_dev, status.st_ino
-        times = status.st_mtime_ns, status.st_ctime_ns
-        listing.files.append(FoundFile(shown, real, *identity, status.st_size, *times, stored))
+        listing.files.append(_found(shown, real, status))
+
+
+def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:
+    """Return the regular file at a path as a search would; None where there is none, or only a search can tell.
+
+    Args:
+        path: A real path.
+        searched: Shown paths of the folders that were searched, by their real paths.
+    """
+    folder, name = os.path.split(path)
+    shown = searched.get(folder)
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    if shown is None or not stat.S_ISREG(status.st_mode):
+        return None
+    return _found(os.path.join(shown, name), path, status)
+
+
+def _found(shown: str, real: str, status: os.stat_result) -> FoundFile:
+    stored = getattr(status, "st_blocks", status.st_size) * BLOCK_OF_STAT
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return FoundFile(shown, real, status.st_dev, status.st_ino, status.st_size, *times, stored)
 
 
 def _kind(mode: int) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import os
-import stat
 import time
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
@@ -15,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Final
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.ahead import decode_ahead
 from spanview.sources.details import reason_of
-from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover
+from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
@@ -54,7 +53,9 @@ class Session:
         self._reading = Reading(options, sink, details)
         self._tails: dict[str, FileTail] = {}
         self._leaving: list[FileTail] = []
-        self._folders: frozenset[str] = frozenset()
+        self._folders: dict[str, str] = {}
+        self._identities: set[tuple[int, int]] = set()
+        """Those of the files that the last search knew, and of those that came since."""
         self._paths = list(options.paths)
 
     # -- the first reading -------------------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ class Session:
                 for count in self._reading.read_stream(self._standard_input):
                     done += count
                     yield Progress(done, 0)
-        self._report(listing)
+        self._take_note(listing)
 
     def _decoded(self, files: list[FoundFile]) -> Iterator[tuple[FoundFile, DecodedFile | None]]:
         if self.options.processes and not self.options.follow:
@@ -107,6 +108,7 @@ class Session:
         tail = self._reading.take_up(found)
         if tail is not None:
             self._tails[found.real] = tail
+            self._identities.add(tail.identity)
         return tail
 
     @property
@@ -124,29 +126,38 @@ class Session:
         """
         changes = Changes()
         before = self._sink.tallies.records
-        if hinted is None or any(map(self._is_new, hinted := list(hinted))):
+        if hinted is None or not all(self._look_at_hinted(path, changes) for path in hinted):
             self._search(changes)
-        else:
-            for tail in [self._tails[path] for path in hinted if path in self._tails]:
-                self._look_at(tail, changes)
         changes.spans = self._sink.tallies.records - before
         return changes
 
-    def _is_new(self, path: str) -> bool:
-        """Tell whether a search may find something at a path that isn't known yet."""
-        if path in self._tails or path in self._folders or os.path.basename(path).startswith("."):
+    def _look_at_hinted(self, path: str, changes: Changes) -> bool:
+        """Look at one path; return False where only a search can tell what is there."""
+        if path in self._tails:
+            self._look_at(self._tails[path], changes)
+            return True
+        if path in self._folders or os.path.basename(path).startswith("."):
+            return True
+        found = find_one(path, self._folders)
+        if found is None:
+            # A new folder can hold files already; what is neither, or gone, can wait.
+            return not (os.path.isdir(path) or os.path.isfile(path))
+        if found.identity in self._identities:
+            # It may have been renamed.
             return False
-        try:
-            mode = os.lstat(path).st_mode
-        except OSError:
-            return False
-        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+        self._read_new(found, changes)
+        return True
+
+    def _read_new(self, found: FoundFile, changes: Changes) -> None:
+        tail = self._take_up(found)
+        if tail is not None:
+            self._read_news(tail, changes)
 
     def _search(self, changes: Changes) -> None:
         listing = discover(self._paths)
-        self._report(listing)
+        self._take_note(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
-        self._folders = frozenset(listing.directories)
+        self._identities = {tail.identity for tail in self._tails.values()}
         there = {found.real: found for found in listing.files}
         self._sort_out(there, listing.unsure, changes)
         for real, found in there.items():
@@ -154,9 +165,7 @@ class Session:
             if known is not None:
                 self._look_at(known, changes, found)
             else:
-                new = self._take_up(found)
-                if new is not None:
-                    self._read_news(new, changes)
+                self._read_new(found, changes)
 
     def _sort_out(self, there: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
         """Give files that were renamed their new paths, and let go of those that are gone."""
@@ -233,7 +242,8 @@ class Session:
         self._tails.clear()
         self._leaving.clear()
 
-    def _report(self, listing: Listing) -> None:
+    def _take_note(self, listing: Listing) -> None:
+        self._folders = listing.searched
         for problem in listing.problems:
             self._reading.report(problem)
         self._reading.report_spool()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, file_of, store_of, store_of_files
 from span_graphs import graphs
-from spanview.exports.jsonl import escape_for_terminal, jsonl_chunks, span_line
+from spanview.exports.jsonl import escape_for_terminal, jsonl_chunks, line_of
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.model.problems import Warnings
 
@@ -64,7 +64,7 @@ def test_no_rows() -> None:
 def test_a_line_of_its_own() -> None:
     """A span that is printed before its trace is whole has no self time, and the warnings that it is given."""
     store = store_of(Builder().span("a"))
-    line = span_line(store, 0, Warnings.DUPLICATE_ID)
+    line = line_of(store.span(0), Warnings.DUPLICATE_ID)
     assert line.endswith(b"\n")
     value = orjson.loads(line)
     assert (value["self_time_ns"], value["warnings"]) == (None, ["duplicate_id"])

@@ -149,11 +149,12 @@ def test_spans_in_are_spans_out_and_doubles(drawn: list[tuple[int, int, int | No
     ],
     ids=str,
 )
-def test_record_that_is_gone(changes: dict[str, Any], spans: int) -> None:
+@pytest.mark.parametrize("there", [None, file_of([Builder().span("two", span=2)])], ids=["nothing", "another"])
+def test_record_that_is_gone(changes: dict[str, Any], spans: int, there: bytes | None) -> None:
     """Of a record that can't be read again the columns and the length tell whether another one is its double."""
     reader = MemoryReader()
     store = store_of_files({"1.json": file_of([one()])}, reader=reader)
-    reader.files[0] = None
+    reader.files[0] = there
     for number in (2, 3):
         fields: dict[str, Any] = {"name": "one", "span": 1} | changes
         data, decoder = file_of([Builder().span(**fields)]), Decoder()

@@ -105,7 +105,7 @@ def test_growing_files_are_read_on(tmp_path: Path) -> None:
 
 
 def test_hints_are_enough_for_known_files(tmp_path: Path) -> None:
-    """A hint at a known file is looked at alone; one at an unknown file makes a search."""
+    """A hint at a file is looked at alone, a new one too; one at a new folder, or at a renamed file, makes a search."""
     append(tmp_path / "1.json", spans("a"))
     append(tmp_path / "2.json", spans("b"))
     with reading(tmp_path) as made:
@@ -113,7 +113,15 @@ def test_hints_are_enough_for_known_files(tmp_path: Path) -> None:
         append(tmp_path / "2.json", spans("d"))
         assert made.session.look([str(tmp_path / "1.json")]).spans == 1
         append(tmp_path / "3.json", spans("e"))
-        assert made.session.look([str(tmp_path / "3.json")]).spans == 2
+        append(tmp_path / ".hidden", spans("f"))
+        assert made.session.look([str(tmp_path / name) for name in ("3.json", ".hidden", "gone")]).spans == 1
+        (tmp_path / "1.json").rename(tmp_path / "4.json")
+        append(tmp_path / "4.json", spans("g"))
+        assert made.session.look([str(tmp_path / "4.json")]).spans == 2
+        (tmp_path / "low").mkdir()
+        append(tmp_path / "low" / "5.json", spans("h"))
+        assert made.session.look([str(tmp_path / "low")]).spans == 1
+        assert sorted(made.names) == [*"abcdegh"]
 
 
 def test_rewritten_file_keeps_what_it_had(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,13 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, file_of, store_of, store_of_files
-from span_graphs import graphs
 from spanview.exports.jsonl import escape_for_terminal, jsonl_chunks, line_of
-from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.model.problems import Warnings
 
 if TYPE_CHECKING:
-    from builders import Document
     from spanview.index.store import Store
 
 KEYS = (
@@ -75,23 +71,6 @@ def test_the_longest_duration() -> None:
     span = Builder().span(start_time="1677-09-22T00:00:00.000000Z", end_time="2262-04-11T00:00:00.000000Z")
     (value,) = read(store_of(span))
     assert value["self_time_ns"] == value["duration_ns"] > 2**63
-
-
-@settings(max_examples=1000, deadline=None)
-@given(graphs())
-def test_is_the_trace_tree_laid_flat(documents: list[Document]) -> None:
-    """Whatever the graph, a line is the node of the trace tree, warnings and self time included."""
-    store = store_of(*documents)
-    text = b"".join(trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=[]))
-    nodes = []
-    for trace in json.loads(text)["traces"]:
-        pending = trace["roots"]
-        while pending:
-            node = pending.pop()
-            pending.extend(node.pop("children"))
-            if not node.get("missing"):
-                nodes.append({"trace_id": trace["trace_id"]} | node)
-    assert sorted(nodes, key=lambda node: node["source"]["offset"]) == read(store)
 
 
 ACTED_ON = (

@@ -8,20 +8,13 @@ a 0-10                {"name": "a", …, "children": [
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hypothesis import given, settings
-
 from builders import Builder, file_of, store_of, store_of_files
-from span_graphs import graphs
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.model.problems import Problem, ProblemKind, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from builders import Document
     from spanview.index.store import Store
 
 TRACE_KEYS = "trace_id start_time end_time duration_ns span_count error_count services complete roots"
@@ -195,30 +188,3 @@ def test_memory_is_bounded_by_chunks() -> None:
     sizes = [len(chunk) for chunk in trace_tree_chunks(store, store.traces_in_order(), summary=Summary(), problems=[])]
     assert len(sizes) > 5
     assert max(sizes) < 300_000
-
-
-@settings(max_examples=2000, deadline=None)
-@given(graphs())
-def test_every_span_exactly_once(documents: list[Document]) -> None:
-    """Whatever the graph, each span that was read and is no double is in the export once, and in its own place."""
-    store = store_of(*documents)
-    value = read(store)
-    nodes = [node for trace in value["traces"] for node, _ in _walk(trace["roots"])]
-    spans = [node for node in nodes if not node.get("missing")]
-    assert Counter(node["source"]["offset"] for node in spans) == Counter(store.spans.offset)
-    assert sum(trace["span_count"] for trace in value["traces"]) == len(spans)
-    for trace in value["traces"]:
-        for node, parent in _walk(trace["roots"]):
-            if parent is not None:
-                assert node["parent_id"] == parent["span_id"]
-            elif not node.get("missing") and node["parent_id"] is not None:
-                assert "cycle" in node["warnings"]
-        assert not trace["complete"] or all(root.get("parent_id", 0) is None for root in trace["roots"])
-
-
-def _walk(roots: list[Tree]) -> Iterator[tuple[Tree, Tree | None]]:
-    pending: list[tuple[Tree, Tree | None]] = [(root, None) for root in roots]
-    while pending:
-        node, parent = pending.pop()
-        yield node, parent
-        pending.extend((child, node) for child in node["children"])

@@ -11,20 +11,17 @@ a under b, b under a         *a          (a starts first)
 a, a', b under a             a           (a stands first by path and offset)
                                b
                              a'
+
+Random graphs, and all orders of arrival, are tried in `reliability/trees.py`.
 """
 
 from __future__ import annotations
 
-import random
-from itertools import permutations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder, Document, file_of, store_of, store_of_files, trace_row
-from span_graphs import graphs
+from builders import EPOCH_NS, Builder, file_of, store_of, store_of_files, trace_row
 from spanview.formats.rows import Batch, Columns
 from spanview.index.store import Store
 from spanview.index.tree import ROOT, TraceTree
@@ -33,9 +30,6 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Nested: TypeAlias = tuple[str, list[Any]]
-"""A node's label and its children."""
 
 
 def label(store: Store, tree: TraceTree, node: int) -> str:
@@ -49,15 +43,6 @@ def drawn(store: Store, trace: int = 0) -> str:
     """Return a trace's trees as a drawing."""
     tree = store.tree(trace)
     return "\n".join("  " * depth + label(store, tree, node) for node, depth in tree.walk())
-
-
-def nested(store: Store, trace: int = 0) -> list[Nested]:
-    """Return a trace's trees as labels in lists."""
-    tree = store.tree(trace)
-    made: list[Nested] = [(label(store, tree, node), []) for node in range(len(tree))]
-    for node in range(len(tree)):
-        made[node][1].extend(made[child] for child in tree.children(node))
-    return [made[root] for root in tree.roots]
 
 
 def dedent(text: str) -> str:
@@ -248,153 +233,6 @@ def test_no_skew_where_a_time_is_missing() -> None:
     )
     tree = store.tree(0)
     assert [tree.warnings(node) for node in range(len(tree))] == [Warnings(0)] * 5
-
-
-# Order of arrival -----------------------------------------------------------------------------------------------------
-
-
-def one_a_file(documents: Sequence[Document]) -> list[tuple[str, bytes]]:
-    """Return a file for each span, in which it stands alone."""
-    return [(f"{number:03}.json", file_of([document])) for number, document in enumerate(documents)]
-
-
-def five(*rows: tuple[str, int, int | None, int]) -> list[Document]:
-    """Return spans with these names, ids, parents and starts."""
-    return [Builder().span(name, span=number, parent=parent, start=start) for name, number, parent, start in rows]
-
-
-FIVE: dict[str, list[Document]] = {
-    "chain": Builder().draw("a 0-9\n  b 1-8\n    c 2-7\n      d 3-6\n        e 4-5"),
-    "missing": five(("a", 1, None, 5), ("b", 2, 9, 1), ("c", 3, 9, 6), ("d", 4, 2, 2), ("e", 5, 8, 5)),
-    "circle": five(("a", 1, 3, 3), ("b", 2, 1, 3), ("c", 3, 2, 3), ("d", 4, 4, 1), ("e", 5, 2, 0)),
-    "doubled ids": five(("a", 1, None, 0), ("b", 1, None, 0), ("c", 2, 1, 0), ("d", 2, 2, 0), ("e", 3, 2, 0)),
-}
-
-
-@pytest.mark.parametrize("documents", FIVE.values(), ids=FIVE)
-def test_all_orders_of_five(documents: list[Document]) -> None:
-    """All 120 orders in which five spans can arrive give one tree."""
-    trees = {drawn(store_of_files(dict(order))) for order in permutations(one_a_file(documents))}
-    assert len(trees) == 1
-    assert sum(1 for line in trees.pop().splitlines() if "?" not in line) == 5
-
-
-def test_shuffles() -> None:
-    """A thousand random orders of forty spans with every fault in them give one tree each."""
-    chance = random.Random(24)
-    for _ in range(10):
-        build = Builder()
-        documents = [
-            build.span(
-                f"span {number}",
-                span=chance.randrange(1, 40),
-                parent=chance.choice([None, chance.randrange(1, 60), chance.randrange(1, 60)]),
-                start=chance.randrange(12),
-            )
-            for number in range(40)
-        ]
-        files = one_a_file(documents)
-        expected = drawn(store_of_files(dict(files)))
-        for _ in range(100):
-            chance.shuffle(files)
-            assert drawn(store_of_files(dict(files))) == expected
-
-
-# Any graph ------------------------------------------------------------------------------------------------------------
-
-
-class SlowTrees:
-    """One trace's trees, stitched by searching, walking and recursion.
-
-    Args:
-        documents: The trace's spans in the order of their places.
-    """
-
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self.documents = documents
-        self.places = range(len(documents))
-        circles = filter(None, map(self.circle_of, self.places))
-        self.cut = {min(circle, key=self.order) for circle in circles}
-
-    def number(self, place: int, key: str) -> int:
-        """Return the span id or the parent id of a document, 0 for none."""
-        document = self.documents[place]
-        return int((document["parent_id"] if key == "parent_id" else document["context"][key]) or "0", 16)
-
-    def order(self, place: int) -> tuple[bool, str, int, int]:
-        """Return what siblings are ordered by."""
-        start = self.documents[place]["start_time"]
-        return start is None, start or "", self.number(place, "span_id"), place
-
-    def parent_of(self, place: int) -> int | None:
-        """Return the first document that has the parent's id."""
-        wanted = self.number(place, "parent_id")
-        return next((other for other in self.places if wanted and self.number(other, "span_id") == wanted), None)
-
-    def circle_of(self, place: int) -> list[int]:
-        """Return the circle of parents that a document is in."""
-        chain: list[int] = []
-        at: int | None = place
-        while at is not None and at not in chain:
-            chain.append(at)
-            at = self.parent_of(at)
-        return chain if at == place else []
-
-    def below(self, place: int) -> Nested:
-        """Return a document and all below it."""
-        children = [child for child in self.places if child not in self.cut and self.parent_of(child) == place]
-        name = "*" * (place in self.cut) + self.documents[place]["name"]
-        return name, list(map(self.below, sorted(children, key=self.order)))
-
-    def roots(self) -> list[Nested]:
-        """Return all trees, those below missing parents among them."""
-        tops: list[tuple[Any, Nested]] = []
-        orphans: dict[int, list[int]] = {}
-        for place in self.places:
-            parent_id = self.number(place, "parent_id")
-            if place in self.cut or not parent_id:
-                tops.append((self.order(place)[:3], self.below(place)))
-            elif self.parent_of(place) is None:
-                orphans.setdefault(parent_id, []).append(place)
-        for parent_id, children in orphans.items():
-            children.sort(key=self.order)
-            top = f"?{parent_id:016x}", list(map(self.below, children))
-            tops.append(((*self.order(children[0])[:2], parent_id), top))
-        return [top for _, top in sorted(tops, key=lambda top: top[0])]
-
-
-@settings(max_examples=1_500, deadline=None)
-@given(graphs(most=14))
-def test_any_graph(documents: list[Document]) -> None:
-    """Whatever the ids, parents and times, every span is in its trace's trees once, where a slow search puts it."""
-    store = store_of(*documents)
-    assert len(store.spans) == len(documents)
-    by_trace: dict[int, list[Document]] = {}
-    for document in documents:
-        by_trace.setdefault(int(document["context"]["trace_id"], 16), []).append(document)
-    assert {store.trace_table.trace_id(trace) for trace in range(len(store.trace_table))} == by_trace.keys()
-    for trace in range(len(store.trace_table)):
-        expected = by_trace[store.trace_table.trace_id(trace)]
-        tree = store.tree(trace)
-        walked = [node for node, _ in tree.walk()]
-        assert sorted(walked) == list(range(len(tree)))
-        assert sorted(tree.rows) == sorted(store.rows_of_trace(trace))
-        assert nested(store, trace) == SlowTrees(expected).roots()
-        assert tree.complete == (not tree.missing and not tree.cut)
-
-
-@settings(max_examples=300, deadline=None)
-@given(graphs(most=30), st.randoms(use_true_random=False))
-def test_any_graph_in_any_order(documents: list[Document], chance: random.Random) -> None:
-    """The order in which files are read makes no difference to any tree."""
-    files = one_a_file(documents)
-    first = store_of_files(dict(files))
-    chance.shuffle(files)
-    second = store_of_files(dict(files))
-    for trace, tree in first.trees():
-        other = trace_row(second, first.trace_table.trace_id(trace))
-        assert drawn(first, trace) == drawn(second, other)
-        assert len(tree.missing) == len(second.tree(other).missing)
 
 
 # Depth and width ------------------------------------------------------------------------------------------------------

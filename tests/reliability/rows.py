@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from . import clocks, exporting, folders, huge, model, odd_files, rewritten, soak, torn
+from . import clocks, exporting, folders, huge, model, odd_files, rewritten, soak, torn, trees
 
 if TYPE_CHECKING:
     from .figures import Row
@@ -27,6 +27,7 @@ ROWS: Final = sorted(
         rewritten.ROWS,
         soak.ROWS,
         torn.ROWS,
+        trees.ROWS,
     ),
     key=_place,
 )

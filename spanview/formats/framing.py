@@ -7,18 +7,18 @@ it is whole and a record, so that neither an event nor a link inside a torn span
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
-from spanview.formats.ends import LINE_ENDS, try_ends
+from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
 from spanview.formats.marks import LOOK_BACK, NOWHERE
 from spanview.formats.scanner import Scanner, Verdict
+from spanview.formats.straight import take_straight
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 
-_BRACE, _CLOSE_BRACE, _BRACKET, _LF = b"{}[\n"
-_NOTHING: Final = object()
+_BRACE, _BRACKET, _LF = b"{[\n"
 _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
@@ -109,7 +108,28 @@ class Framer:
 
     def tail(self) -> Frames:
         """Return what is whole though no line end follows it; to be called when the file has become quiet."""
-        return self._take(self._run(0, quiet=True)[1]) if self._data else Frames()
+        if not self._data:
+            return Frames()
+        unfinished, position = self._run(0, quiet=True)
+        if unfinished and not self._discarding and self._hides_record(position):
+            self._give_up(position)
+            position = self._run(position + 1, quiet=True)[1]
+        return self._take(position)
+
+    def _hides_record(self, position: int) -> bool:
+        """Tell whether a whole record is behind what seems unfinished: what breaks off at a quote swallows the next."""
+        frames, self._frames = self._frames, Frames()
+        trial, self._frames = deepcopy(self), frames
+        trial._keep = lambda value: value  # noqa: SLF001 - its own kind
+        trial._give_up(position)  # noqa: SLF001
+        trial._run(position + 1, quiet=True)  # noqa: SLF001
+        return any(self._is_record(value) for _, _, value in trial._frames.documents)  # noqa: SLF001
+
+    def _give_up(self, position: int) -> None:
+        """Take an unfinished document for one that broke off."""
+        self._open_gap(position)
+        self._break_off(position)
+        self._lists.forget()
 
     def close(self) -> Frames:
         """Return what the end of the file settles; whatever is unfinished becomes a gap."""
@@ -117,9 +137,7 @@ class Framer:
         while unfinished:
             # Of what is too large only the end is at hand, and that may be a record.
             after = position if self._discarding else position + 1
-            self._open_gap(position)
-            self._break_off(position)
-            self._lists.forget()
+            self._give_up(position)
             unfinished, position = self._run(after, quiet=True)
         self._close_gap(len(self._data))
         return self._take(len(self._data))
@@ -157,46 +175,13 @@ class Framer:
                 return False, position
             after = position
             if self._scanner is None and self._gap_at is None:
-                after = self._frame_quickly(position)
+                after, taken = take_straight(self._data, position, keep=self._keep, cap=self._cap, base=self.offset)
+                self._frames.documents += taken
             if after == position:
                 after = self._frame_slowly(position, quiet=quiet)
             if after == position:
                 return True, self._wait(position)
             position = after
-
-    def _frame_quickly(self, position: int) -> int:
-        """Take documents as long as the next line that can end one does, as it is with nearly all of them.
-
-        The front of a document, as long as the shortest one so far, isn't searched for that line, which spares
-        reading most bytes twice. Where a document is shorter, what is found doesn't decode, and all is searched.
-        What isn't kept of a value is let go at once: its memory is used again while it is still at hand.
-        """
-        data, keep = self._data, self._keep
-        view, find, loads = memoryview(data), data.find, orjson.loads
-        add, base, cap, skipped = self._frames.documents.append, self.offset, self._cap, 0
-        first_bytes = data[position : position + 2]
-        mark, behind = (b"\n}", 2) if first_bytes[1:] in LINE_ENDS else (b"\n", 0)
-        next_bytes = b"\n" + first_bytes
-        while first_bytes[:1] == b"{":
-            end = find(mark, position + skipped) + behind
-            try:
-                value = keep(loads(view[position:end])) if position < end <= position + cap else _NOTHING
-            except orjson.JSONDecodeError:
-                value = _NOTHING
-            if value is _NOTHING:
-                if not skipped:
-                    return position
-                skipped = 0
-                continue
-            while data[end - 1] != _CLOSE_BRACE:
-                end -= 1
-            add((base + position, end - position, value))
-            if data[end : end + 3] != next_bytes:
-                return end
-            if not 0 < skipped <= end - position - 2:
-                skipped = end - position - 2
-            position = end + 1
-        return position
 
     def _next_start(self, position: int) -> tuple[bool, int]:
         """Return whether a document may begin, and where; otherwise what has to wait for more bytes."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -150,7 +151,8 @@ def test_torn_and_then_finished(layout: str) -> None:
     build, dump = Builder(), LAYOUTS[layout]
     documents = [rich_span(build, name) for name in ("before", "slow", "after")]
     text = b"".join(dump(document) + b"\n" for document in documents)
-    for cut in range(1, len(text)):
+    # Behind a quote that opens a text, what follows is taken for a part of it.
+    for cut in sorted({*range(1, len(text), 9), *(match.end() for match in re.finditer(b'"', text))}):
         framer = Framer(is_span)
         framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(text[cut:]), framer.close()])
         assert framed.values == documents, cut
@@ -408,6 +410,21 @@ def test_quiet_file_gives_its_last_record() -> None:
     assert joined([framer.tail()]).values == [A]
     assert (framer.waiting, framer.offset) == (False, len(TEXT_A))
     assert joined([framer.tail(), framer.feed(b"\n" + TEXT_B), framer.tail(), framer.close()]).values == [B]
+
+
+@pytest.mark.parametrize("filling", FILLINGS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_quiet_file_gives_the_record_behind_a_torn_one(layout: str, filling: str) -> None:
+    """Wherever a record breaks off, the whole one behind it needs nothing but quiet to be seen, and comes once."""
+    build, dump = Builder(), LAYOUTS[layout]
+    torn, whole = (rich_span(build, name) for name in ("torn", "whole"))
+    text, behind = dump(torn), FILLINGS[filling] + dump(whole) + b"\n"
+    # Behind a quote that opens a text, what follows is taken for a part of it.
+    for cut in sorted({*range(1, len(text), 9), *(match.end() for match in re.finditer(b'"', text))}):
+        framer = Framer(is_span)
+        framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(behind), framer.tail()])
+        assert framed.values == [whole], cut
+        assert joined([framer.tail(), framer.close()]).values == [], cut
 
 
 def test_quiet_file_keeps_waiting_for_half_a_record() -> None:

@@ -4,17 +4,14 @@ what happens to a file               what is printed
 ---------------------                ---------------
 it grows                             each span once, in the file's order, within 100 ms
 it is new, or in a new folder        the same, within 1.5 s
-it isn't there yet                   `waiting for …`, then the same
 half a record comes, then the rest   the span, once it is whole
 a record without an end of line      the span, within two seconds
-it is cut and written anew           what it had, then what it has
 it is removed                        what it had; the others go on
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -38,11 +35,10 @@ SECONDS: Final = 4
 LATENCY_MS: Final = 100.0
 """Ceiling of the 95th percentile from the write of a span to its print."""
 NOTICED_S: Final = 1.5
-"""Ceiling for what no hint tells of: new folders, and what wasn't there."""
+"""Ceiling for what no hint tells of, such as new folders."""
 UNENDED_S: Final = 2.0
 """Ceiling for a record that no line end follows."""
 CUTS: Final = 25
-REWRITES: Final = 25
 
 
 @pytest.fixture
@@ -79,11 +75,6 @@ def wait_for_names(following: Following, expected: Iterable[str], seconds: float
     """Wait until spans of these names were printed, and return how long it took."""
     missing = set(expected)
     return following.wait_for(lambda: missing <= set(names(following)), seconds)
-
-
-def wait_for_notices(following: Following, count: int) -> None:
-    """Wait until so many lines stand in standard error."""
-    following.wait_for(lambda: len(following.notices) >= count)
 
 
 def test_every_span_once_in_order_and_soon(folder: Path) -> None:
@@ -135,22 +126,6 @@ def test_new_files_and_folders_are_found(folder: Path, build: Builder) -> None:
     assert following.notices == []
 
 
-def test_missing_folder_is_waited_for(tmp_path: Path, build: Builder) -> None:
-    """A folder that isn't there is named each time, and read within 1.5 s of its coming, also when it is re-made."""
-    folder = tmp_path / "not" / "yet"
-    with Following("spans", "-f", folder) as following:
-        for times in range(1, 4):
-            wait_for_notices(following, times)
-            folder.mkdir(parents=True)
-            append(folder / "1.json", build.span(f"span {times}"))
-            wait_for_names(following, [f"span {times}"], NOTICED_S)
-            shutil.rmtree(folder)
-        wait_for_notices(following, 4)
-        assert following.stop() == 0
-    assert following.notices == [f"spanview: waiting for {folder}"] * 4
-    assert names(following) == ["span 1", "span 2", "span 3"]
-
-
 def test_half_a_record_waits_for_the_rest(folder: Path, build: Builder) -> None:
     """A record that is written in two pieces is printed once, when it is whole, wherever it was cut."""
     cut, beside = folder / "cut.json", folder / "beside.json"
@@ -183,24 +158,6 @@ def test_record_without_line_end_is_printed(folder: Path, build: Builder) -> Non
         wait_for_names(following, ["c"])
         assert following.stop() == 0
     assert names(following) == ["a", "b", "c"]
-
-
-def test_file_that_is_written_anew_loses_and_doubles_nothing(folder: Path, build: Builder) -> None:
-    """A file that is opened with mode "w" again and again gives every span once, though records are equally wide."""
-    path = folder / "1.txt"
-    expected = []
-    with Following("spans", "-f", folder) as following:
-        for number in range(REWRITES):
-            # As many records as before, more, and fewer.
-            batch = [f"run {number:03} span {each}" for each in range(1 + number % 3)]
-            with path.open("wb") as file:
-                file.write(file_of(build.span(name) for name in batch))
-            wait_for_names(following, batch)
-            expected += batch
-        assert following.stop() == 0
-    assert names(following) == expected
-    spans = [json.loads(line) for line in following.lines]
-    assert not any(span["warnings"] for span in spans)
 
 
 def test_removed_file_leaves_the_others(folder: Path, build: Builder) -> None:

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 # -- holes -------------------------------------------------------------------------------------------------------------
 
 _TEBIBYTE: Final = 1 << 40
-_GAPS: Final = (1, 100, 4_095, 4_096, 4_097, 200_000, 1 << 20, 1 << 33)
+_PAGE: Final = 4_096
+_LONG: Final = 75
+"""Pages of a record that is read in more than one piece."""
+_GAPS: Final = (1, 100, _PAGE - 1, _PAGE, _PAGE + 1, 200_000, 1 << 20, 1 << 33)
 """Bytes between two records that nobody wrote; short ones are no holes on the disk, but NULs."""
 
 
@@ -54,12 +57,25 @@ class _Sparse:
         self._dice = dice
         self._at = 0
 
-    def write(self, *, torn: bool = False) -> str:
-        """Write a record where the last one ended, or only its front; return its name."""
-        name, line = self._records.make(padding=self._dice.choice([0, 10, 5_000, 300_000]))
-        os.pwrite(self._file.fileno(), line[: len(line) // 2] if torn else line, self._at)
+    def write(self) -> str:
+        """Write a record where the last one ended, and return its name."""
+        name, line = self._records.make(padding=self._dice.choice([0, 10, 100, 5_000, 50_000]))
+        self._put(line, self._at)
         self._at += len(line)
         return name
+
+    def tear(self) -> None:
+        """Write a record of which the end is missing, or the middle, without which it would be whole too."""
+        _, line = self._records.make(padding=_LONG * _PAGE)
+        self._put(line[:_PAGE], self._at)
+        if self._dice.random() < 0.7:
+            # Where a page begins, so that nothing but the hole stands between.
+            behind = -self._at % _PAGE + (_LONG - 1) * _PAGE
+            self._put(line[behind:], self._at + behind)
+        self._at += len(line)
+
+    def _put(self, data: bytes, at: int) -> None:
+        os.pwrite(self._file.fileno(), data, at)
 
     def pass_over(self, size: int) -> None:
         """Go on so much further behind."""
@@ -69,7 +85,7 @@ class _Sparse:
         """Write a record that ends there, without an end of line; return its name."""
         name, line = self._records.make()
         self._at = end
-        os.pwrite(self._file.fileno(), line[:-1], end - len(line) + 1)
+        self._put(line[:-1], end - len(line) + 1)
         return name
 
     def grow(self, size: int) -> None:
@@ -90,7 +106,7 @@ def _read_sparse(trials: int, folder: Path) -> Figures:
             sparse.pass_over(gap)
             expected += [sparse.write() for _ in range(dice.randint(1, 3))]
             if dice.random() < 0.3:
-                sparse.write(torn=True)
+                sparse.tear()
         expected.append(sparse.write_before(_TEBIBYTE))
         sparse.close()
         began = time.monotonic()
@@ -119,9 +135,9 @@ def _follow_sparse(trials: int, folder: Path) -> Figures:
             else:
                 sparse.pass_over(gap)
             if dice.random() < 0.2:
-                sparse.write(torn=True)
+                sparse.tear()
                 figures.took(_look(session))
-                sparse.pass_over(max(gap, 4_096))
+                sparse.pass_over(max(gap, _PAGE))
             expected += [sparse.write() for _ in range(dice.randint(1, 3))]
             figures.took(_look(session))
             figures.trials += 1
@@ -205,7 +221,7 @@ def _fail(trials: int, folder: Path) -> Figures:
             for number in range(_LOOKS if follow else 0):
                 pair.grow(pair.bad, pair.good)
                 # Long ago, so that nothing but the error is a reason to look again.
-                os.utime(pair.bad, (number, number))
+                os.utime(pair.bad, (number, number + 0.5))
                 session.look()
             for _ in range(3 if follow else 0):
                 session.look()

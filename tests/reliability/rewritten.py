@@ -21,6 +21,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.index.store import Store
+from spanview.model.problems import ProblemKind
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -131,6 +132,8 @@ def _compare(figures: Figures, expected: list[str], follower: _Follower, may_lac
     if isinstance(follower, InProcess):
         figures.compare(expected, [span.name for span in spans_of(follower.store)])
         odd = [name for name in follower.odd if name not in may_lack]
+        kinds = {problem.kind for problem in follower.store.problems()}
+        figures.expect(holds=kinds <= {ProblemKind.TRUNCATED, ProblemKind.TORN}, what=f"problems: {kinds}")
     else:
         figures.compare(expected, follower.names)
         odd = follower.odd

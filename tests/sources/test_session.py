@@ -6,13 +6,11 @@ more was written                             reads on
 it was cut, and written anew                 keeps what it had; reads a new generation
 it was removed, or renamed                   reads the rest of the old one, then what is there
 another file took the path                   the same
-it can't be read                             tells once, and tries again
 """
 
 from __future__ import annotations
 
 import os
-import resource
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -122,47 +120,6 @@ def test_hints_are_enough_for_known_files(tmp_path: Path) -> None:
         append(tmp_path / "low" / "5.json", spans("h"))
         assert made.session.look([str(tmp_path / "low")]).spans == 1
         assert sorted(made.names) == [*"abcdegh"]
-
-
-def test_rewritten_file_keeps_what_it_had(tmp_path: Path) -> None:
-    """500 times opened with mode "w", half of them with records of one width: 0 lost, 0 doubled, every detail there."""
-    path = tmp_path / "1.txt"
-    path.write_bytes(b"")
-    expected = []
-    with reading(tmp_path) as made:
-        for trial in range(500):
-            count = 1 + trial % 4 if trial % 2 else 3
-            batch = [f"{trial:04}-{number}" for number in range(count)]
-            path.write_bytes(spans(*batch))
-            made.look()
-            expected += batch
-        assert made.names == expected
-        assert made.store.summary().duplicates == 0
-        assert made.lost_details == []
-        assert set(made.kinds) == {ProblemKind.TRUNCATED}
-        assert made.store.summary().files == 1
-
-
-def test_removed_and_replaced_files_are_read_to_their_ends(tmp_path: Path) -> None:
-    """300 times something is appended and the file at once removed, renamed away or replaced: 0 lost."""
-    path = tmp_path / "spans" / "1.json"
-    path.parent.mkdir()
-    path.write_bytes(b"")
-    expected = []
-    with reading(path.parent) as made:
-        for cycle in range(300):
-            append(path, spans(f"{cycle} last"))
-            if cycle % 3 == 0:
-                path.unlink()
-            elif cycle % 3 == 1:
-                path.rename(tmp_path / "moved")
-            (tmp_path / "new").write_bytes(spans(f"{cycle} first"))
-            (tmp_path / "new").rename(path)
-            made.look()
-            expected += [f"{cycle} last", f"{cycle} first"]
-        assert made.names == expected
-        assert made.lost_details == []
-        assert made.kinds == []
 
 
 def test_files_are_read_on_after_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,27 +325,6 @@ def test_generations_come_in_their_order(tmp_path: Path) -> None:
         ]
 
 
-def test_session_link_is_followed_to_its_next_target(tmp_path: Path) -> None:
-    """A given link that is re-pointed again and again: the old target is finished, the new one read."""
-    expected = []
-    (tmp_path / "session 0").mkdir()
-    link = tmp_path / "session_latest"
-    link.symlink_to("session 0")
-    with reading(link / ".") as made:
-        for number in range(1, 21):
-            append(tmp_path / f"session {number - 1}" / "1.json", spans(f"{number} old"))
-            made.look()
-            append(tmp_path / f"session {number - 1}" / "1.json", spans(f"{number} last"))
-            (tmp_path / f"session {number}").mkdir()
-            append(tmp_path / f"session {number}" / "1.json", spans(f"{number} new"))
-            link.unlink()
-            link.symlink_to(f"session {number}")
-            made.look()
-            expected += [f"{number} {which}" for which in ("old", "last", "new")]
-        assert sorted(made.names) == sorted(expected)
-        assert made.kinds == []
-
-
 def test_folder_comes_and_goes(tmp_path: Path) -> None:
     """A folder that isn't there is missing in each look until it comes, and again after it went."""
     folder = tmp_path / "spans"
@@ -457,66 +393,3 @@ def test_standard_input_that_fails_is_a_problem() -> None:
             pass
     assert [(problem.kind, problem.file) for problem in store.problems()] == [(ProblemKind.UNREADABLE, "-")]
     details.close()
-
-
-@pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
-def test_failing_reads_are_told_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, always: bool
-) -> None:
-    """An I/O error at any read of one file is told once and tried again; the other files go on."""
-    for nth in range(1, 26):
-        folder = tmp_path / f"{nth} {always}"
-        folder.mkdir()
-        append(folder / "bad.json", spans(*"abc"))
-        append(folder / "good.json", spans(*"defg"))
-        bad, reads = (folder / "bad.json").stat().st_ino, 0
-
-        def failing(descriptor: int, length: int, offset: int, nth: int = nth, bad: int = bad) -> bytes:
-            nonlocal reads
-            if os.fstat(descriptor).st_ino == bad:
-                reads += 1
-                if reads == nth or (always and reads > nth):
-                    raise OSError(5, "Input/output error")
-            return read_at(descriptor, length, offset)
-
-        with monkeypatch.context() as patch:
-            patch.setattr("spanview.sources.tail.read_at", failing)
-            with reading(folder) as made:
-                for number, name in enumerate("hij"):
-                    append(folder / "bad.json", spans(name))
-                    # Long ago, so that nothing but the error is a reason to look again.
-                    os.utime(folder / "bad.json", (number, number))
-                    append(folder / "good.json", spans(name.upper()))
-                    made.look()
-                made.look()
-                found = [made.store.names.texts[name] for name in made.store.spans.name]
-        assert {*"defgHIJ"} <= {*found}
-        assert made.kinds in ([], [ProblemKind.UNREADABLE])
-        if always:
-            assert made.kinds or reads < nth
-        else:
-            assert sorted(found) == sorted("abcdefghijHIJ")
-
-
-def test_many_files_need_few_descriptors(tmp_path: Path) -> None:
-    """1,000 files with 256 descriptors: appended to, cut and written anew, nothing is lost."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    paths = [tmp_path / f"{number:04}.json" for number in range(1000)]
-    for path in paths:
-        path.write_bytes(spans(f"{path.stem} first"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        with reading(tmp_path) as made:
-            for path in paths:
-                append(path, spans(f"{path.stem} second"))
-            made.look()
-            for path in paths:
-                path.write_bytes(spans(f"{path.stem} third", f"{path.stem} fourth", f"{path.stem} fifth"))
-            made.look()
-            found = sorted(made.store.names.texts[name] for name in made.store.spans.name)
-            assert set(made.kinds) == {ProblemKind.TRUNCATED}
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert found == sorted(
-        f"{path.stem} {which}" for path in paths for which in ("first", "second", "third", "fourth", "fifth")
-    )

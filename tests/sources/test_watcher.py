@@ -117,17 +117,6 @@ def test_failure_is_told_once_and_following_goes_on(
     assert "no watches left" in problems[0].detail
 
 
-def test_name_that_is_no_text_costs_one_notice(watcher: Watcher, tmp_path: Path, problems: list[Problem]) -> None:
-    """A file name that isn't UTF-8, which ends a watch, is told at most once, and hints come again."""
-    watcher.watch(frozenset([str(tmp_path)]))
-    assert hears_of(watcher, tmp_path / "1.json")
-    for number in range(3):
-        with open(os.path.join(os.fsencode(tmp_path), b"\xff%d.json" % number), "wb"):
-            pass
-        assert hears_of(watcher, tmp_path / "1.json")
-    assert len(problems) <= 1
-
-
 def test_watcher_that_hears_nothing_is_polling(
     tmp_path: Path, watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,13 +12,13 @@ import pytest
 
 import spanview
 from independent_reader import Record, ground_truth, key_of, read_folder, without_doubles
+from records import record_of
 from spanview.model.span import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
-    from spanview.model.span import Span
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 FOLDERS: Final = sorted(path.parent.name for path in FIXTURES.glob("*/spans"))
@@ -40,30 +40,6 @@ def truth_of(folder: str) -> dict[str, Any]:
     """Return a fixture's GROUND_TRUTH.json."""
     truth: dict[str, Any] = json.loads((FIXTURES / folder / "GROUND_TRUTH.json").read_text(encoding="utf-8"))
     return truth
-
-
-def record_of(span: Span) -> Record:
-    """Return a span as the independent reader has it."""
-    return {
-        "trace_id": span.trace_id,
-        "span_id": span.span_id,
-        "parent_id": span.parent_id,
-        "name": span.name,
-        "kind": f"SpanKind.{span.kind_name}",
-        "start_ns": None if span.start_ns == NO_TIME else span.start_ns,
-        "end_ns": None if span.end_ns == NO_TIME else span.end_ns,
-        "status": span.status.name,
-        "description": span.status.description,
-        "attributes": span.attributes,
-        "events": [
-            {"name": event.name, "timestamp_ns": event.timestamp_ns, "attributes": event.attributes}
-            for event in span.events
-        ],
-        "links": [
-            {"trace_id": link.trace_id, "span_id": link.span_id, "attributes": link.attributes} for link in span.links
-        ],
-        "resource": span.resource.attributes,
-    }
 
 
 def test_fixtures_are_there() -> None:

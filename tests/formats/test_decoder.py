@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from builders import Builder, Document, file_of, span_id, time_text, trace_id
 from spanview.formats.decoder import DIGEST_SIZE, Decoder, decode_span, digest_of
-from spanview.formats.rows import Batch, Columns
 from spanview.model.problems import ProblemKind
 from spanview.model.span import Source
+
+if TYPE_CHECKING:
+    from spanview.formats.rows import Batch
 
 PLACE = Source("spans/1.json", 7, 11)
 
@@ -46,23 +44,6 @@ def test_batch() -> None:
     assert [data[at : at + size] for at, size in batch.skipped] == [b'{"no": "span"}', b"[1]"]
     assert [(gap.kind, gap.offset) for gap in batch.gaps] == [(ProblemKind.TORN, data.index(dump(torn)[:-9]))]
     assert batch.has_text
-
-
-@given(st.lists(st.integers(0, 900), max_size=6))
-def test_pieces(cuts: list[int]) -> None:
-    """The pieces that a file arrives in make no difference to its columns and places."""
-    build = Builder()
-    data = file_of([build.span("a"), {"no": "span"}, build.span("b", kind="CLIENT"), b"text", build.span("c")])
-    decoder = Decoder()
-    edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    pieces = [decoder.feed(data[start:end]) for start, end in itertools.pairwise(edges)]
-    whole = Decoder().feed(data)
-    for field in fields(Columns):
-        assert [value for piece in pieces for value in getattr(piece.columns, field.name)] == list(
-            getattr(whole.columns, field.name)
-        )
-    assert [offset for piece in pieces for offset in piece.offsets] == whole.offsets
-    assert [skipped for piece in pieces for skipped in piece.skipped] == whole.skipped
 
 
 def test_offset_and_waiting() -> None:

@@ -17,12 +17,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from builders import Builder, Document, span_id, time_text, trace_id
 from spanview.formats.console import is_span
@@ -321,87 +318,6 @@ def test_file(data: bytes, values: list[Any], gaps: int, has_text: bool) -> None
     assert frame(*(data[at : at + 1] for at in range(len(data)))) == framed
 
 
-PARTS: Final[list[bytes]] = [
-    TEXT_A + b"\n",
-    TEXT_B + b"\n",
-    TEXT_B.replace(b"\n", b"\r\n") + b"\r\n",
-    json.dumps(B, indent=0).encode() + b"\n",
-    TEXT_A,
-    json.dumps(dict(reversed(A.items()))).encode() + b"\n",
-    json.dumps(dict(reversed(A.items())), indent=1).encode()[:-30],
-    b"[" + TEXT_A + b", " + TEXT_A + b"]\n",
-    b"[1, 2]\n",
-    b"[\n",
-    b"]\n",
-    b"{\n",
-    b"}\n",
-    b"{",
-    b'{"name": ',
-    b'{"a": 1}\n',
-    b"\n",
-    b"\r\n",
-    b" ",
-    b",",
-    bytes(7),
-    MARK,
-    MARK[:2],
-    b"plain text\n",
-    b"(pid=1) ",
-    b'"',
-    b"\\",
-    b"-",
-    b"\xff\xfe",
-    TEXT_A[:100],
-    TEXT_B[:150],
-    TEXT_A[200:],
-    TEXT_A[:-1] + b"\n",
-    TEXT_B[:-1] + b"\n",
-    TEXT_A.replace(b"1", b"NaN", 1),
-    TEXT_A.replace(b'"attributes": {}', b'"attributes": {"v": NaN}') + b"\n",
-    TEXT_A.replace(b"span", b"\xff") + b"\n",
-]
-MIXED = st.lists(st.sampled_from(PARTS), max_size=12).map(b"".join)
-
-
-@st.composite
-def in_pieces(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
-    """Draw a file and the pieces it arrives in."""
-    data = draw(MIXED)
-    cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=12)))
-    edges = [0, *cuts, len(data)]
-    return data, [data[start:end] for start, end in itertools.pairwise(edges)]
-
-
-@settings(max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(in_pieces())
-def test_any_pieces_equal_the_whole(drawn: tuple[bytes, list[bytes]]) -> None:
-    """The pieces that a file arrives in make no difference to its documents, gaps and text."""
-    data, pieces = drawn
-    assert frame(*pieces) == frame(data)
-
-
-@settings(max_examples=1_000, deadline=None)
-@given(in_pieces(), st.integers(256, 900))
-def test_any_pieces_equal_the_whole_under_a_cap(drawn: tuple[bytes, list[bytes]], cap: int) -> None:
-    """Neither do they where documents are over the cap."""
-    data, pieces = drawn
-    assert frame(*pieces, cap=cap) == frame(data, cap=cap)
-
-
-@settings(max_examples=500, deadline=None)
-@given(in_pieces())
-def test_gaps_and_documents_never_overlap(drawn: tuple[bytes, list[bytes]]) -> None:
-    """Documents and gaps lie inside the file, in order, and apart from each other."""
-    data, pieces = drawn
-    framed = frame(*pieces)
-    places = sorted([(at, size) for at, size, _ in framed.documents] + [(at, size) for _, at, size in framed.gaps])
-    assert all(size > 0 for _, size in places)
-    assert all(at + size <= following for (at, size), (following, _) in itertools.pairwise(places))
-    assert not places or places[-1][0] + places[-1][1] <= len(data)
-    offsets = [at for at, _, _ in framed.documents]
-    assert offsets == sorted(offsets)
-
-
 def test_quiet_file_gives_its_last_record() -> None:
     """A last record without a line end is given when the file has become quiet, and once only."""
     framer = Framer(is_span)
@@ -465,20 +381,6 @@ def test_cap(piece: int) -> None:
         assert framed.gaps == ([] if is_kept else [(ProblemKind.TOO_LARGE, len(TEXT_A) + 1, size)])
 
 
-def test_bottomless_string() -> None:
-    """A record without an end doesn't fill the memory, and is one gap at the end of the file."""
-    framer = Framer(is_span, cap=1 << 20)
-    parts = [framer.feed(TEXT_A + b"\n" + b'{"name": "')]
-    piece = b"x" * (1 << 18)
-    for _ in range(256):
-        parts.append(framer.feed(piece))
-        assert len(framer._data) <= (1 << 20) + len(piece) + 10
-    parts.append(framer.close())
-    framed = joined(parts)
-    assert framed.values == [A]
-    assert framed.gaps == [(ProblemKind.TOO_LARGE, len(TEXT_A) + 1, 10 + 256 * len(piece))]
-
-
 def test_too_large_record_that_breaks_off() -> None:
     """Behind a record that is over the cap and breaks off, the next one is found."""
     piece = b'{"name": "' + b"x" * 3_000
@@ -487,66 +389,6 @@ def test_too_large_record_that_breaks_off() -> None:
         framed = frame(*(data[at : at + size] for at in range(0, len(data), size)), cap=2_000)
         assert framed.values == [A, B]
         assert [at for _, at, _ in framed.gaps] == [0]
-
-
-@pytest.mark.parametrize(("opener", "depth"), [(b"[", 1_100_000), (b'{"a":', 200_000)])
-def test_bottomless_nesting(opener: bytes, depth: int) -> None:
-    """A million openers without an end keep the neighbours, whether they are cut off or closed."""
-    head, tail = TEXT_A + b"\n", b"\n" + TEXT_B + b"\n"
-    framed = frame(head, opener * depth, tail)
-    assert framed.values == [A, B]
-    assert framed.gaps[0][:2] == (ProblemKind.TORN, len(head))
-    closed = b"[" * 100_000 + b"]" * 100_000
-    framed = frame(head + closed + tail)
-    assert framed.values == [A, B]
-    assert [gap[1:] for gap in framed.gaps] == [(len(head), len(closed) + 1)]
-
-
-# Cost -----------------------------------------------------------------------------------------------------------------
-
-
-def seconds_to_frame(data: bytes, piece: int) -> float:
-    """Return how long the framing of a file takes that arrives in pieces."""
-    framer = Framer(is_span)
-    start = time.perf_counter()
-    for at in range(0, len(data), piece):
-        framer.feed(data[at : at + piece])
-    return time.perf_counter() - start
-
-
-def test_unfinished_record_costs_its_bytes_once() -> None:
-    """A record of 5 MB that arrives in pieces of 4 kB is not decoded again with every piece."""
-    assert seconds_to_frame(b'{"name": "' + b"x" * 5_000_000, 4096) < 5
-    assert seconds_to_frame(b'{\n"v": [\n' + b"1.25,\n" * 300_000, 4096) < 5
-
-
-def test_torn_records_cost_their_bytes_once() -> None:
-    """A file of nothing but torn records takes no longer with every one of them."""
-    torn = json.dumps(rich_span(Builder(), "torn"), indent=4).encode()[:-20]
-    assert seconds_to_frame(torn * 1_000, 65536) < 10
-    assert seconds_to_frame((TEXT_A[:-1] + b"\n") * 3_000, 65536) < 10
-    assert seconds_to_frame(b"{\n" * 50_000, 65536) < 10
-
-
-@pytest.mark.parametrize("end", [b"", b"x\n", b"1" + b"}" * 9, b"1" + b"}" * 20_000 + b"x\n"])
-def test_nested_beginnings_cost_their_bytes_once(end: bytes) -> None:
-    """Records that seem to begin inside of each other, and are none, are not looked at again for each of them."""
-    for opener in (b'{"name":', b'\n{"name":', b'{"name": 1, "context": {"x":'):
-        assert seconds_to_frame(opener * 20_000 + end, 65536) < 10
-        start = time.perf_counter()
-        framed = frame(TEXT_A + b"\n" + opener * 20_000 + end, b"\n" + TEXT_A + b"\n" + TEXT_B + b"\n")
-        assert time.perf_counter() - start < 10
-        assert framed.values == [A, A, B]
-        assert len(framed.gaps) == 1
-
-
-@pytest.mark.parametrize("filling", [b"\n", b"\n ", b"\r\n", b"{", b'{"name"', b"\x00", b"\n,", MARK])
-def test_odd_filling_costs_its_bytes_once(filling: bytes) -> None:
-    """A megabyte of blanks or of beginnings behind a text takes no longer with every one of them."""
-    data = b"text" + filling * (1_000_000 // len(filling)) + b"text\n" + TEXT_A + b"\n"
-    start = time.perf_counter()
-    assert A in frame(*(data[at : at + 65536] for at in range(0, len(data), 65536))).values
-    assert time.perf_counter() - start < 10
 
 
 @pytest.mark.parametrize("indent", [None, 4])

@@ -5,7 +5,21 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from . import clocks, exporting, folders, huge, model, odd_files, rewritten, soak, torn, trees
+from . import (
+    clocks,
+    exporting,
+    folders,
+    huge,
+    killed,
+    large,
+    model,
+    odd_files,
+    pieces,
+    rewritten,
+    soak,
+    torn,
+    trees,
+)
 
 if TYPE_CHECKING:
     from .figures import Row
@@ -22,8 +36,11 @@ ROWS: Final = sorted(
         exporting.ROWS,
         folders.ROWS,
         huge.ROWS,
+        killed.ROWS,
+        large.ROWS,
         model.ROWS,
         odd_files.ROWS,
+        pieces.ROWS,
         rewritten.ROWS,
         soak.ROWS,
         torn.ROWS,

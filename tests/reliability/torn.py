@@ -57,7 +57,57 @@ def _cut_anywhere(_: int, folder: Path) -> Figures:
     return figures
 
 
+def _holding(build: Builder, name: str) -> Document:
+    """Return a span that holds whole spans, as an attribute that is an object may be one."""
+    held = [build.span(f"held {number}") for number in range(5)]
+    return build.span(
+        name,
+        attributes={"first": 1, "object": held[0], "list": [held[1], held[2]], "last": [{"of": held[3]}]},
+        events=[{"name": "event", "timestamp": build.span()["start_time"], "attributes": {"object": held[4]}}],
+    )
+
+
+def _holding_cuts(share: float) -> Iterator[tuple[str, bytes]]:
+    """Yield what to say of a file, and the file, for some of the cuts, evenly.
+
+    Left out is where all stands on one line and the cut is right behind something that is held: the same bytes come
+    about where a record breaks off before a value and another one is glued to it, and that one must not be lost.
+    """
+    due = 0.0
+    for indent in _INDENTS:
+        build = Builder()
+        before, torn, *after = (
+            json.dumps(_holding(build, name), indent=indent).encode() for name in ("a", "torn", "b", "c")
+        )
+        for cut in range(1, len(torn)):
+            if indent is None and torn[:cut].rstrip().endswith(b"}"):
+                continue
+            for filling, joint in _FILLINGS.items():
+                due += share
+                if due >= 1:
+                    due -= 1
+                    content = b"\n".join((before, torn[:cut] + joint + after[0], *after[1:], b""))
+                    yield f"indent {indent}, byte {cut}, {filling}", content
+
+
+def _cut_what_holds(cuts: int, folder: Path) -> Figures:
+    figures, path = Figures(), folder / "4711.json"
+    for where, content in _holding_cuts(min(1.0, cuts / _HOLDING_CUTS)):
+        path.write_bytes(content)
+        figures.trials += 1
+        store = load(path)
+        names = [store.names.texts[store.spans.name[row]] for row in store.rows_in_order()]
+        figures.compare("abc", names, where)
+    return figures
+
+
 _CUTS: Final = 8_000
 """As many as there are, at the least."""
 
-ROWS: Final = (Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS, _cut_anywhere),)
+_HOLDING_CUTS: Final = 21_000
+"""No more than there are."""
+
+ROWS: Final = (
+    Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS, _cut_anywhere),
+    Row("1b", "the same, and it holds what looks like records", "cuts", _HOLDING_CUTS, 2_100, _cut_what_holds),
+)

@@ -1,0 +1,35 @@
+"""A span of spanview's as the independent reader has it, so that the two can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from independent_reader import Record
+    from spanview.model.span import Span
+
+
+def record_of(span: Span) -> Record:
+    """Return a span as the independent reader has it."""
+    return {
+        "trace_id": span.trace_id,
+        "span_id": span.span_id,
+        "parent_id": span.parent_id,
+        "name": span.name,
+        "kind": f"SpanKind.{span.kind_name}",
+        "start_ns": None if span.start_ns == NO_TIME else span.start_ns,
+        "end_ns": None if span.end_ns == NO_TIME else span.end_ns,
+        "status": span.status.name,
+        "description": span.status.description,
+        "attributes": span.attributes,
+        "events": [
+            {"name": event.name, "timestamp_ns": event.timestamp_ns, "attributes": event.attributes}
+            for event in span.events
+        ],
+        "links": [
+            {"trace_id": link.trace_id, "span_id": link.span_id, "attributes": link.attributes} for link in span.links
+        ],
+        "resource": span.resource.attributes,
+    }

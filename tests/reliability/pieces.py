@@ -1,0 +1,168 @@
+"""Files that arrive in any pieces, and what their reading costs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+from builders import Builder
+from spanview.formats.framing import DEFAULT_CAP
+
+from .figures import Figures, Row
+from .invariants import decoded, mistakes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MARK: Final = b"\xef\xbb\xbf"
+_A, _B = Builder().span("a"), Builder().span("b", attributes={"deep": {"in": [{"it": 1}]}})
+_C = Builder().span("c", attributes={"held": Builder().span("held"), "list": [Builder().span("held too")]})
+_LINE, _LINES = json.dumps(_A).encode(), json.dumps(_B, indent=4).encode()
+_HOLDING, _HOLDING_LINES = json.dumps(_C).encode(), json.dumps(_C, indent=4).encode()
+PARTS: Final = (
+    _LINE + b"\n",
+    _LINES + b"\n",
+    _LINES.replace(b"\n", b"\r\n") + b"\r\n",
+    json.dumps(_B, indent=0).encode() + b"\n",
+    _LINE,
+    _HOLDING + b"\n",
+    _HOLDING[:-300],
+    _HOLDING[:-300] + b"\n",
+    _HOLDING_LINES + b"\n",
+    _HOLDING_LINES[:-400],
+    _HOLDING_LINES[:-400] + bytes(9),
+    json.dumps(dict(reversed(_A.items()))).encode() + b"\n",
+    json.dumps(dict(reversed(_A.items())), indent=1).encode()[:-30],
+    b"[" + _LINE + b", " + _LINE + b"]\n",
+    _LINE + b",\n",
+    b"[1, 2]\n",
+    b"[\n",
+    b"]\n",
+    b"{\n",
+    b"}\n",
+    b"{",
+    b'{"name": ',
+    b'{"a": 1}\n',
+    b'{"k": ',
+    b'"v"}',
+    b"\n",
+    b"\r\n",
+    b" ",
+    b",",
+    bytes(7),
+    MARK,
+    MARK[:2],
+    b"plain text\n",
+    b"(pid=1) ",
+    b'"',
+    b"\\",
+    b"-",
+    b"\xff\xfe",
+    _LINE[:100],
+    _LINES[:150],
+    _LINE[200:],
+    _LINE[:-1] + b"\n",
+    _LINES[:-1] + b"\n",
+    _LINE.replace(b"1", b"NaN", 1),
+    _LINE.replace(b'"attributes": {}', b'"attributes": {"v": NaN}') + b"\n",
+    _LINE.replace(b'"attributes": {}', b'"attributes": {"v": 36893488147419103232}') + b"\n",
+    _LINE.replace(b'"attributes": {}', b'"attributes": ') + b"\n",
+    _LINE.replace(b"span", b"\xff") + b"\n",
+)
+"""What files are put together from, damaged or not."""
+_MOST_PARTS, _MOST_CUTS = 12, 12
+_SMALL_CAPS: Final = (256, 900)
+"""Bytes, from and to, of caps that many of the parts are over."""
+_SPLITS_OF_ONE: Final = 4
+
+
+def _split(splits: int, _: Path) -> Figures:
+    figures, dice = Figures(), random.Random(2)
+    while figures.trials < splits:
+        data = b"".join(dice.choices(PARTS, k=dice.randint(0, _MOST_PARTS)))
+        for _turn in range(_SPLITS_OF_ONE):
+            cuts = [dice.randint(0, len(data)) for _cut in range(dice.randint(1, _MOST_CUTS))]
+            if dice.random() < 1 / 8:
+                step = dice.randint(1, 64)
+                cuts = [*range(step, len(data), step)]
+            cap = DEFAULT_CAP if dice.random() < 1 / 2 else dice.randint(*_SMALL_CAPS)
+            for mistake in mistakes_of(data, cuts, cap):
+                figures.expect(holds=False, what=f"{mistake} (cap {cap}): {data!r}")
+            figures.trials += 1
+    return figures
+
+
+# What it costs -------------------------------------------------------------------------------------------------------
+
+_TORN: Final = _LINES[:-20]
+_COSTLY: Final[dict[str, Callable[[int], bytes]]] = {
+    "records, one a line": lambda n: (_LINE + b"\n") * (n // 20),
+    "records, indented": lambda n: (_LINES + b"\n") * (n // 20),
+    "a long text": lambda n: b'{"name": "' + b"x" * (n * 50),
+    "a long list": lambda n: b'{\n"v": [\n' + b"1.25,\n" * n,
+    "a long list of objects": lambda n: b'{"v": [' + b'{"name": 1}, ' * n,
+    "torn records, glued": lambda n: _TORN * (n // 100),
+    "torn records, lines": lambda n: (_LINE[:-1] + b"\n") * (n // 50),
+    "torn records that hold spans": lambda n: _HOLDING[:-300] * (n // 100),
+    "braces on lines": lambda n: b"{\n" * n,
+    "beginnings in beginnings": lambda n: b'{"name":' * n,
+    "beginnings in beginnings, on lines": lambda n: b'\n{"name":' * n,
+    "contexts in contexts": lambda n: b'{"name": 1, "context": {"x":' * n,
+    "beginnings in beginnings, some closed": lambda n: b'{"name":' * n + b"1" + b"}" * (n // 2) + b"x\n",
+    "closed ones behind a torn one": lambda n: b'{"a"}\n' + b'{"name":' * n + b"1" + b"}" * n + b" x\n",
+    "lists in lists": lambda n: b"[" * n + b"]" * n,
+    "a torn record with many objects": lambda n: b'{"name": 1, "v": {' + b'"k": {"name": {"name": 1}}, ' * n + b"\n",
+    "brackets": lambda n: b"[" * n,
+    **{
+        f"much of {filling!r}": lambda n, filling=filling: b"text" + filling * n + b"text"  # type: ignore[misc]
+        for filling in (b"\n", b"\n ", b"\r\n", b"{", b'{"name"', b"\x00", b"\n,", MARK)
+    },
+}
+"""What is between whole records: for each how to make about so much of it."""
+_AMOUNT: Final = 4_000
+_TIMES: Final = 4
+_MORE_THAN_LINEAR: Final = 2.0
+"""So many times the cost of a part, times the parts, is too much; what grows with the square costs `_TIMES` times."""
+_PIECE: Final = 8_192
+_ATTEMPTS: Final = 3
+_NOISE_S: Final = 0.02
+
+
+def _cost(inputs: int, _: Path) -> Figures:
+    figures = Figures()
+    for name, make in itertools.islice(_COSTLY.items(), inputs):
+        head, tail = _LINE + b"\n", b"\n" + _LINE + b"\n" + _LINES + b"\n"
+        few, many = (head + make(amount) + tail for amount in (_AMOUNT, _AMOUNT * _TIMES))
+        for data in (few, many):
+            names = [row[5] for row in decoded([data]).rows]
+            figures.compare("aab", [*names[:1], *names[-2:]], name)
+        ratio = 0.0
+        for _attempt in range(_ATTEMPTS):
+            part_s, whole_s = _seconds(few), _seconds(many)
+            ratio = max(0.0, whole_s - _NOISE_S) / part_s
+            if ratio <= _TIMES * _MORE_THAN_LINEAR:
+                break
+        figures.expect(
+            holds=ratio <= _TIMES * _MORE_THAN_LINEAR, what=f"{name}: {_TIMES} times as much costs {ratio:.1f} times"
+        )
+        figures.trials += 1
+    return figures
+
+
+def _seconds(data: bytes) -> float:
+    """Return the processor time that a file takes which arrives in pieces."""
+    pieces = [data[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
+    began = time.process_time()
+    decoded(pieces)
+    return time.process_time() - began
+
+
+_SPLITS: Final = 10_000
+ROWS: Final = (
+    Row("2a", "file read in any pieces", "splits", _SPLITS, _SPLITS // 10, _split),
+    Row("2b", "file whose reading might cost its square", "inputs", len(_COSTLY), len(_COSTLY), _cost),
+)

@@ -6,17 +6,16 @@ the same bytes twice                 1        1
 the same span in two layouts         1        1
 1 and 1.0 in an attribute            2        0             duplicate_id on both
 the same, the other, the same        2        1             duplicate_id on both
+
+The table of what is the same, and mixtures of it, are in `reliability/doubles.py`.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from builders import (
     EPOCH_NS,
@@ -51,39 +50,6 @@ def names(store: Store, rows: Iterable[int]) -> list[str]:
 # Doubles --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("records", "spans", "duplicates"),
-    [
-        ([one(), one()], 1, 1),
-        ([one(), json.dumps(one(), indent=4).encode()], 1, 1),
-        ([one(), dict(reversed(one().items()))], 1, 1),
-        ([one(), one(), one()], 1, 2),
-        ([one(attributes={"v": 1}), one(attributes={"v": 1.0})], 2, 0),
-        ([one(attributes={"v": 1}), one(attributes={"v": True})], 2, 0),
-        ([one(attributes={"v": 1}), one(attributes={"v": "1"})], 2, 0),
-        ([one(), one(attributes={"v": 1}), one()], 2, 1),
-        ([one(), one(attributes={"v": 1}), one(), one(attributes={"v": 1})], 2, 2),
-        ([one(), one(attributes={"v": 1}), one(attributes={"v": 2})], 3, 0),
-        ([one(attributes={"v": float("nan")}), one(attributes={"v": float("nan")})], 1, 1),
-        ([one(duration=None), one(duration=5)], 2, 0),
-        ([one(trace=1), one(trace=2)], 2, 0),
-    ],
-)
-@pytest.mark.parametrize("piece", [100_000, 200])
-def test_records_with_the_same_ids(records: list[Document | bytes], spans: int, duplicates: int, piece: int) -> None:
-    """Identical spans count once, whatever their layout; different ones are all kept, and say so."""
-    data, reader, decoder = file_of(records), MemoryReader(), Decoder()
-    reader.files.append(data)
-    store = Store(reader)
-    source = store.add_source("1.json")
-    for at in range(0, len(data), piece):
-        store.add(source, decoder.feed(data[at : at + piece]))
-    assert (len(store.spans), store.summary().duplicates) == (spans, duplicates)
-    is_marked = spans > 1 and store.summary().traces == 1
-    warnings = [store.span(row).warnings & Warnings.DUPLICATE_ID for row in range(spans)]
-    assert warnings == [Warnings.DUPLICATE_ID if is_marked else Warnings(0)] * spans
-
-
 def test_first_by_place_is_kept() -> None:
     """Of doubles in several files the first by path and offset is the span's source, whichever was read first."""
     data = {
@@ -103,37 +69,6 @@ def test_doubles_of_a_whole_folder() -> None:
     store = store_of_files({"core/1.txt": file_of(documents), "serve/1.json": file_of(documents, indent=4)})
     assert (len(store.spans), store.summary().duplicates) == (500, 500)
     assert {store.sources[source].path for source in store.spans.source} == {"core/1.txt"}
-
-
-VARIANTS = st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from([None, 4]), st.sampled_from("abcd"))
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(VARIANTS, max_size=24), st.permutations("abcd"))
-def test_spans_in_are_spans_out_and_doubles(drawn: list[tuple[int, int, int | None, str]], order: list[str]) -> None:
-    """Every record is a span or a double of one, and the first of its doubles by place is the one that is kept."""
-    texts: dict[str, bytes] = dict.fromkeys("abcd", b"")
-    first: dict[tuple[int, int], tuple[str, int]] = {}
-    places = defaultdict(list)
-    for number, variant, indent, path in drawn:
-        # The number 0 is no usable id: only equal records are one span then.
-        document = Builder().span(f"{variant}", span=number, start=0)
-        places[number, variant].append((path, len(texts[path])))
-        texts[path] += json.dumps(document, indent=indent).encode() + b"\n"
-    first = {key: min(found) for key, found in places.items()}
-    store = store_of_files({path: texts[path] for path in order})
-    assert store.summary().duplicates == len(drawn) - len(first)
-    found = {
-        (store.spans.span_id[row], int(store.span(row).name)): (store.span(row).source.file, store.spans.offset[row])
-        for row in range(len(store.spans))
-    }
-    assert found == first
-    assert len(store.spans) == len(first)
-    for row in range(len(store.spans)):
-        number = store.spans.span_id[row]
-        is_shared = number != 0 and sum(1 for other, _ in first if other == number) > 1
-        expected = Warnings.DUPLICATE_ID if is_shared else Warnings(0) if number else Warnings.BAD_ID
-        assert store.span(row).warnings == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import (
     clocks,
+    doubles,
     exporting,
     folders,
     huge,
@@ -16,6 +17,8 @@ from . import (
     odd_files,
     pieces,
     rewritten,
+    runs,
+    skew,
     soak,
     torn,
     trees,
@@ -33,6 +36,7 @@ def _place(row: Row) -> tuple[int, str]:
 ROWS: Final = sorted(
     chain(
         clocks.ROWS,
+        doubles.ROWS,
         exporting.ROWS,
         folders.ROWS,
         huge.ROWS,
@@ -42,6 +46,8 @@ ROWS: Final = sorted(
         odd_files.ROWS,
         pieces.ROWS,
         rewritten.ROWS,
+        runs.ROWS,
+        skew.ROWS,
         soak.ROWS,
         torn.ROWS,
         trees.ROWS,

@@ -13,7 +13,7 @@ import json
 import random
 from collections import deque
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from builders import Builder, Document, MemoryReader
 from slow_trees import Written, export_of, lines_of
@@ -251,7 +251,9 @@ def _shuffles(trials: int, folder: Path) -> Figures:
                 where = f"shuffle {trial}, {whole} of {len(order)} there"
                 _expect_export(figures, followed.store, files.written[:whole], where)
         _expect_export(figures, _store_in_turn(files), files.written, f"shuffle {trial}, at once, in this order")
-        _expect_export(figures, load(followed.folder), files.written, f"shuffle {trial}, at once")
+        store = load(followed.folder)
+        _expect_export(figures, store, files.written, f"shuffle {trial}, at once")
+        cast("Details", store._intake.details).close()
         names = [[(node.span and node.span.name, depth) for node, depth in it.walk()] for it in followed.store.traces]
         figures.expect(holds=trees.setdefault(trial // 10, names) == names, what=f"shuffle {trial}: another tree")
         figures.trials += 1

@@ -6,12 +6,12 @@ Source: `ReadableSpan.to_json` of opentelemetry-sdk. Ids are written with or wit
 
 from __future__ import annotations
 
-import re
 from array import array
 from operator import le
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.rows import Columns, Details, join_columns
+from spanview.formats.tracestate import parse_trace_state
 from spanview.model.ids import (
     SPAN_ID_DIGITS,
     TRACE_ID_DIGITS,
@@ -43,7 +43,6 @@ _KINDS: Final = {spelling: value for value, name in enumerate(KIND_NAMES) for sp
 _STATUSES: Final = {
     spelling: value for value, name in enumerate(STATUS_NAMES) for spelling in (name, f"StatusCode.{name}")
 }
-_TRACE_STATE_ENTRY: Final = re.compile(r"\{key=([^,}]*), value=([^}]*)\}")
 _NO_END: Final = int(Warnings.NO_END)
 _NEGATIVE: Final = int(Warnings.NEGATIVE_DURATION)
 _BAD_ID: Final = int(Warnings.BAD_ID)
@@ -340,8 +339,3 @@ def _link(link: Mapping[str, Any]) -> Link:
         parse_trace_state(context.get("trace_state")),
         _attributes(link),
     )
-
-
-def parse_trace_state(value: object) -> dict[str, str]:
-    """Return the entries of a trace state that the SDK wrote as `"['{key=a, value=1}', …]"`; {} where it is none."""
-    return dict(_TRACE_STATE_ENTRY.findall(value)) if isinstance(value, str) and value != "[]" else {}

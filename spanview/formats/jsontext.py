@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from math import isfinite, isnan
 from typing import Any, Final
 
@@ -108,7 +109,7 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
     """Encode a value as strict JSON in UTF-8.
 
     NaN and infinities become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, integers of any size stay exact,
-    and what is no valid Unicode becomes U+FFFD.
+    and what is no valid Unicode becomes U+FFFD. Keys that come to the same by that are numbered.
 
     Args:
         value: What JSON has: dicts, lists, texts, numbers, booleans and None.
@@ -135,7 +136,8 @@ def _strict(value: Any) -> Any:
         holder = pending.pop()
         for key, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
             if isinstance(item, dict):
-                holder[key] = {_valid_text(str(name)): part for name, part in item.items()}
+                renamed = {_valid_text(str(name)): part for name, part in item.items()}
+                holder[key] = renamed if len(renamed) == len(item) else _numbered(item)
                 pending.append(holder[key])
             elif isinstance(item, list | tuple):
                 holder[key] = list(item)
@@ -145,6 +147,21 @@ def _strict(value: Any) -> Any:
             elif isinstance(item, str):
                 holder[key] = _valid_text(item)
     return top[0]
+
+
+def _numbered(item: dict[Any, Any]) -> dict[str, Any]:
+    """Return a dict with valid keys of which none is lost; those that are valid stay as they are."""
+    names = [*map(str, item)]
+    taken, counts = {name for name in names if _valid_text(name) == name}, Counter[str]()
+    numbered: dict[str, Any] = {}
+    for name, part in zip(names, item.values(), strict=True):
+        valid = free = _valid_text(name)
+        while free in taken and free != name:
+            counts[valid] += 1
+            free = f"{valid} ({counts[valid] + 1})"
+        taken.add(free)
+        numbered[free] = part
+    return numbered
 
 
 def _valid_text(text: str) -> str:

@@ -32,10 +32,10 @@ from spanview.formats.console import (
     fields_of,
     is_span,
     parse_parent,
-    parse_trace_state,
     span_of,
 )
 from spanview.formats.rows import Columns
+from spanview.formats.tracestate import parse_trace_state
 from spanview.model.problems import Warnings
 from spanview.model.span import KIND_UNSPECIFIED, Event, Link, Resource, Source, Span, Status
 from spanview.model.times import NO_TIME
@@ -298,6 +298,16 @@ def test_spelling(fields_: dict[str, Any], expected: dict[str, Any], warnings: W
             {"congo": "t61rcWkgMzE", "rojo": "00f0=67"},
         ),
         ("['{key=a@b, value=}']", {"a@b": ""}),
+        ("""["{key=a, value=it's}"]""", {"a": "it's"}),
+        (
+            repr(["{key=a, value='\"}", "{key=b, value=}{}", "{key=d, value=\\}"]),
+            {"a": "'\"", "b": "}{", "d": "\\"},
+        ),
+        ("['{key=a, value=1}', nonsense]", {}),
+        ("['{key=a, value=1}", {}),
+        ("['a']", {}),
+        ('"\\"' * 100_000, {}),
+        ("[" + "'{key=" * 100_000, {}),
         ("", {}),
         (None, {}),
         ([], {}),

@@ -125,6 +125,26 @@ def test_strict_output(has_odd_numbers: bool) -> None:  # noqa: FBT001 - both pa
     text.decode("utf-8")
 
 
+def test_keys_that_become_the_same_are_all_kept() -> None:
+    """Of keys that differ in lone surrogates only, none takes another's place, nor that of a key as it is written."""
+    keys = ("k\ud800", "k\ufffd", "k\udfff", "k\ufffd (2)", "\udc00\ud800", "\ufffd\ufffd ")
+    value = dict(zip(keys, range(6), strict=True))
+    assert [*json.loads(dumps_strict({"v": [value]}))["v"][0].items()] == [
+        ("k\ufffd (3)", 0),
+        ("k\ufffd", 1),
+        ("k\ufffd (4)", 2),
+        ("k\ufffd (2)", 3),
+        ("\ufffd\ufffd", 4),
+        ("\ufffd\ufffd ", 5),
+    ]
+
+
+def test_many_keys_that_become_the_same() -> None:
+    """However many there are, each is numbered once."""
+    value = {f"{chr(0xD800 + high)}{chr(0xD800 + low)}": high for high in range(200) for low in range(200)}
+    assert [*json.loads(dumps_strict(value)).values()] == [*value.values()]
+
+
 def test_odd_numbers_become_text() -> None:
     """NaN and the infinities become the texts of their names, at any depth."""
     value = {"a": math.nan, "b": [math.inf, {"c": -math.inf}], "d": 1.5}

@@ -221,24 +221,22 @@ def _full_disk(trials: int, folder: Path) -> Figures:
             (server.disk / "ballast").write_bytes(bytes(size - len(_OLD) - 8192 - room))
             ended, left = exports.attempt(way)
             what = f"{way}, room for {room:,} bytes: {left}"
-            _expect_full(figures, ended, is_whole=left == "new", is_right=left == "old", what=what)
+            is_told = _is_told(ended, "can't write") and "the disk is full" in ended.notices and left == "old"
+            figures.expect(holds=is_told or (left == "new" and not ended.status), what=f"{what}: {ended}")
             outcomes.add(left)
             (server.disk / _TARGET).unlink(missing_ok=True)
             redirected = server.disk / "redirected"
             ended = server.call(*way.words, folder / "spans", output=f"{server.disk_inside}/redirected")
             written, whole = redirected.read_bytes(), exports.whole[way.format]
-            is_right = len(written) < len(whole) and whole.startswith(written)
-            _expect_full(figures, ended, is_whole=written == whole, is_right=is_right, what=f"redirected, {what}")
+            is_told = _is_told(ended, "standard output can't be written: No space left on device")
+            is_told = is_told and len(written) < len(whole) and whole.startswith(written)
+            figures.expect(
+                holds=is_told or (written == whole and not ended.status), what=f"redirected, {what}: {ended}"
+            )
             redirected.unlink()
             figures.trials += 1
     figures.expect(holds=outcomes == {"old", "new"}, what=f"the disk was never full, or always: {outcomes}")
     return figures
-
-
-def _expect_full(figures: Figures, ended: Ended, *, is_whole: bool, is_right: bool, what: str) -> None:
-    is_told = ended.status == 2 and ended.notices.count("\n") == 1
-    is_told = is_told and any(text in ended.notices for text in ("the disk is full", "No space left on device"))
-    figures.expect(holds=(is_whole and not ended.status) or (is_told and is_right), what=f"{what}: {ended}")
 
 
 def _failing_sync(trials: int, folder: Path) -> Figures:

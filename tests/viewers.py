@@ -139,11 +139,24 @@ class Look:
         await self._settle()
         await self.pilot.pause()
 
+    async def send(self, *keys: str) -> None:
+        """Press keys all in one go, as a terminal sends what was typed while nobody listened."""
+        for key in keys:
+            self._send(key)
+        await self._settle()
+        await self.pilot.pause()
+
+    def paste(self, text: str) -> None:
+        """Paste a text, in one go with what was sent before."""
+        self._put(events.Paste(text))
+
     def _send(self, key: str) -> None:
         """Put one key into the queue, as a terminal does."""
         name = _character_to_key(key) if len(key) == 1 else key
         character = key if len(key) == 1 else CHARACTERS.get(key)
-        event = events.Key(name, character)
+        self._put(events.Key(name, character))
+
+    def _put(self, event: events.Event) -> None:
         event.set_sender(self.app)
         assert self.app._driver is not None
         self.app._driver.send_message(event)

@@ -10,7 +10,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from spanview.commands.reading import MOST_NOTICES, NOTICED, say, say_problem
+from spanview.commands.reading import MOST_NOTICES, say, say_problem
+from spanview.display.notices import NOTICED
 from spanview.sources.follow import Watcher, follow
 
 if TYPE_CHECKING:

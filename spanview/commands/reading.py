@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
+from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.store import Store
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from spanview.sources.terms import Progress
 
 _SHOW_PROGRESS_FROM: Final = 32 * 1024 * 1024
-NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.WATCHER))
 MOST_NOTICES: Final = 20
 
 
@@ -142,7 +142,7 @@ def say_if_nothing_matches(store: Store, chosen: Sequence[int]) -> None:
 
 def say_problem(problem: Problem) -> None:
     """Write a problem to standard error."""
-    say(f"{problem.file}: {problem.detail}" if problem.file else problem.detail)
+    say(notice_text(problem))
 
 
 def say(text: str) -> None:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding
+from textual.events import InputEvent, Key, Paste
 from textual.message import Message
 from textual.widgets import Input
 
-from spanview.display.sanitise import sanitise
+from spanview.display.notices import NOTICED, notice_text
+from spanview.display.sanitise import sanitise, typed
 from spanview.index.table import NO_ROW
 from spanview.tui.base_screen import BaseScreen
 from spanview.tui.feed import Feed, FeedState
-from spanview.tui.keys import keys_on
-from spanview.tui.paint import HARMLESS
+from spanview.tui.paint import HARMLESS, Encodable
+from spanview.tui.terminal import careful
 from spanview.tui.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.binding import BindingType
-    from textual.events import Key
+    from textual.driver import Driver
+    from textual.events import Event
     from textual.filter import LineFilter
-    from textual.screen import Screen
     from textual.widget import AwaitMount
 
     from spanview.index.store import Store
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from spanview.sources.session import Session
 
 _SAID_S = 4.0
+_LONGEST_PATH = 40
+_MOST_PASTED = 4096
+_FOR_TEXTUAL = frozenset(("ctrl+c", "ctrl+q"))
+"""Keys that act whatever has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,11 @@ class Opening:
     """Lines to show while there is nothing to show."""
     choose: Callable[[Store], set[int] | None] | None = None
     """Which traces are shown at all, asked when everything was read; None for all."""
+
+
+def _line_of(pasted: str) -> str:
+    """Return the first line of a pasted text, harmless and no longer than anybody types."""
+    return typed(pasted.strip("\r\n").replace("\r", "\n").split("\n")[0][:_MOST_PASTED])
 
 
 class FeedNews(Message):
@@ -74,7 +85,7 @@ class SpanviewApp(App[None]):
 
     CSS_PATH = "spanview.tcss"
     TITLE = "spanview"
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "quit", show=False, priority=True)]
 
     def __init__(self, store: Store, opening: Opening, open_session: Callable[[], Session]) -> None:
@@ -85,6 +96,13 @@ class SpanviewApp(App[None]):
         self._changed: set[int] = set()
         self._said_timer: Any = None
         self._is_opened = opening.trace is None
+        self._is_ending = False
+        # Textual writes there.
+        encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
+        self._guards = [HARMLESS] if encoding.lower().startswith("utf") else [HARMLESS, Encodable(encoding)]
+        self._problems_seen = 0
+        self.notices = 0
+        """How many files were refused, could not be read, or are not watched."""
         self.feed_state = FeedState(following=opening.follow)
         self.paused = False
         self.failure: SpanviewError | None = None
@@ -106,11 +124,49 @@ class SpanviewApp(App[None]):
         """End the reading."""
         self._feed.stop()
 
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    async def on_event(self, event: Event) -> None:
+        """Let each key act before the next one is looked at, however quickly they come.
+
+        Textual puts a key into the queue of what has the focus when it comes; by its turn the focus may be elsewhere.
+        """
+        if isinstance(event, InputEvent | Paste) and self._is_ending:
+            return
+        if isinstance(event, Paste):
+            self._type(_line_of(event.text))
+        elif isinstance(event, Key) and not event.is_forwarded and event.key not in _FOR_TEXTUAL:
+            self.app_focus = True
+            await super(App, self).on_event(event)
+        else:
+            await super().on_event(event)
+
     def on_key(self, event: Key) -> None:
-        """Give the prompt what was typed in one go with the key that opened it: a q in it must not quit."""
-        if isinstance(self.focused, Input) and event.is_printable and event.character:
+        """Take what is typed where something is typed; all other keys are bound to actions."""
+        if not isinstance(self.focused, Input):
+            return
+        if event.is_printable and event.character:
             event.prevent_default()
-            self.focused.insert_text_at_cursor(event.character)
+            self._type(event.character)
+        elif event.key == "ctrl+v":
+            event.prevent_default()
+            self._type(_line_of(self.clipboard))
+
+    def _type(self, text: str) -> None:
+        field = self.focused
+        if isinstance(field, Input):
+            field.replace(text, *field.selection)
+
+    def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
+        """End; keys that were pressed behind the one that ends it find nothing to act on any more."""
+        self._is_ending = True
+        super().exit(result, return_code, message)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what reads the terminal."""
+        return careful(super().get_driver_class())
+
+    # -- what is read ------------------------------------------------------------------------------------------------
 
     def _hear(self, state: FeedState) -> None:
         """Called from the reading thread."""
@@ -120,12 +176,22 @@ class SpanviewApp(App[None]):
         """Pass on what is new, unless what is shown is to hold still."""
         was_loading, self.feed_state = self.feed_state.loading, message.state
         self._changed |= self._store.take_changed()
+        self._take_notice()
         if not self.paused:
             self._pass_on()
         else:
             self._refresh_frames()
         if was_loading and not message.state.loading:
             self._everything_was_read()
+
+    def _take_notice(self) -> None:
+        """Say what was refused or can't be read, when it turns up."""
+        problems = self._store.tallies.told(self._problems_seen)
+        self._problems_seen += len(problems)
+        noticed = [problem for problem in problems if problem.kind in NOTICED]
+        if noticed:
+            self.notices += len(noticed)
+            self.say(notice_text(noticed[-1], _LONGEST_PATH))
 
     def _pass_on(self) -> None:
         changed, self._changed = self._changed, set()
@@ -177,16 +243,8 @@ class SpanviewApp(App[None]):
         return self.push_screen(TraceScreen(self._store, trace, at_error=at_error))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let nothing through that a terminal would act on, wherever it comes from: pasted text, too."""
-        return [*super().get_line_filters(), HARMLESS]
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
-        """Offer what the keys of the screen do, then what Textual offers."""
-        if isinstance(screen, BaseScreen):
-            for key in keys_on(screen.ON):
-                if key.action != "app.command_palette":
-                    yield SystemCommand(key.text, key.shown, partial(screen.run_action, key.action))
-        yield from super().get_system_commands(screen)
+        """Let nothing through that a terminal would act on, wherever it comes from, or that it can't be sent."""
+        return [*super().get_line_filters(), *self._guards]
 
     def toggle_pause(self) -> None:
         """Hold what is shown still, or go on."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from spanview.tui.app import SpanviewApp
     from spanview.tui.linelist import LineList
+    from spanview.tui.prompt import Prompt
 
 
 def bindings_of(screen: On) -> list[BindingType]:
@@ -26,6 +27,10 @@ class BaseScreen(Screen[None]):
     """A screen of the viewer."""
 
     ON: ClassVar[On] = On.EVERYWHERE
+    HINTS: ClassVar[str] = ""
+    """What the footer says; of the screen's keys where it is empty."""
+    AUTO_FOCUS = ""
+    """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
     @property
     def viewer(self) -> SpanviewApp:
@@ -54,7 +59,7 @@ class BaseScreen(Screen[None]):
         """Bring header and footer up to date."""
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
-        self.query_one(".footer", TwoSided).say(footer_text(self.ON), self.viewer.said)
+        self.query_one(".footer", TwoSided).say(self.HINTS or footer_text(self.ON), self.viewer.said)
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in that the store has grown.
@@ -62,6 +67,9 @@ class BaseScreen(Screen[None]):
         Args:
             changed: The traces that have grown.
         """
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Take what is typed into the prompt, where there is one."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys alone that were pressed before the screen has its widgets."""
@@ -90,6 +98,12 @@ class BaseScreen(Screen[None]):
     def action_pause(self) -> None:
         """Hold what is shown still, or go on."""
         self.viewer.toggle_pause()
+
+    async def action_palette(self) -> None:
+        """Offer all actions."""
+        from spanview.tui.palette import PaletteScreen
+
+        await self.app.push_screen(PaletteScreen(self))
 
     async def action_help(self) -> None:
         """Show the keys."""

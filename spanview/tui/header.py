@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 _BAR = 12
 
 
-def totals_text(store: Store, places: str, room: int) -> str:
+def totals_text(store: Store, places: str, notices: int, room: int) -> str:
     """Return what was read, in one line.
 
     Args:
         store: The store.
         places: The PATHs; what doesn't fit of them is left out at their beginning.
+        notices: How much was refused or could not be read.
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
@@ -38,6 +39,8 @@ def totals_text(store: Store, places: str, room: int) -> str:
         parts.append(count(errors, "error"))
     if tallies.torn:
         parts.append(f"{tallies.torn:,} torn")
+    if notices:
+        parts.append(count(notices, "notice"))
     totals = " · ".join(parts)
     place = sanitise(places, 1000)
     most = max(12, room - len(totals) - len("spanview     "))
@@ -60,7 +63,7 @@ def state_text(state: FeedState, *, paused: bool) -> str:
         more = f" and {len(state.waiting_for) - 1} more" if len(state.waiting_for) > 1 else ""
         return f"○ waiting for {sanitise(state.waiting_for[0], 40)}{more}"
     if state.following:
-        word = "● following, by searching" if state.polling else "● following"
+        word = "● following by polling" if state.polling else "● following"
         return f"{word}   {state.spans_per_second:,.0f} spans/s" if state.spans_per_second >= 0.5 else word  # noqa: PLR2004
     return ""
 

@@ -68,7 +68,7 @@ class HelpScreen(BaseScreen):
 
     def on_mount(self) -> None:
         """Take the keys."""
-        self.rows.focus()
+        self.set_focus(self.rows)
         self.refresh_frame()
 
     def title_text(self) -> str:

@@ -65,7 +65,7 @@ KEYS: Final = (
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),
     Key("space", "pause", "␣", "pause following, and go on", On.TRACES | On.TRACE, "pause"),
-    Key("colon,ctrl+p", "app.command_palette", ":", "palette of all actions", On.EVERYWHERE),
+    Key("colon,ctrl+p", "palette", ":", "palette of all actions", On.EVERYWHERE),
 )
 
 

@@ -42,6 +42,55 @@ def _printable(text: str) -> str:
 
 
 HARMLESS: Final = _Harmless()
+_PLAIN: Final = {
+    ord(shape): plain
+    for shapes, plain in (
+        ("█▉▊▋▌▐▇▆▅▄▃▂▁", "#"),
+        ("▍▎▏▕│", "|"),
+        ("─━┈╌–", "-"),
+        ("▾", "v"),
+        ("▴", "^"),
+        ("▸›", ">"),
+        ("‹", "<"),
+        ("✖×", "x"),
+        ("●", "*"),
+        ("○◌", "o"),
+        ("·", "."),
+        ("…", "~"),
+        ("╱", "/"),
+        ("µ", "u"),
+    )
+    for shape in shapes
+}
+
+
+class Encodable(LineFilter):
+    """For a terminal whose encoding lacks what the screen is drawn with: bars of `#`, and question marks.
+
+    Args:
+        encoding: The terminal's.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - as filters are called
+        """Return the segments of a line with what can be encoded, in as many cells."""
+        return [Segment(self._encodable(segment.text), segment.style) for segment in segments]
+
+    def _encodable(self, text: str) -> str:
+        if self._has(text):
+            return text
+        plain = (each if self._has(each) else each.translate(_PLAIN) for each in text)
+        return "".join(each if self._has(each) else "?" * cell_len(each) for each in plain)
+
+    def _has(self, text: str) -> bool:
+        try:
+            text.encode(self._encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
 
 
 def data_text(text: str, width: int) -> str:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from spanview.display.sanitise import sanitise
+from spanview.display.sanitise import meant, sanitise, typed
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+
+    from spanview.tui.base_screen import BaseScreen
+
+
+class _Line(Input):
+    async def action_submit(self) -> None:
+        """Tell that Enter was pressed, before the next key is looked at."""
+        screen = cast("BaseScreen", self.screen)
+        await screen.on_prompt_typed(Prompt.Typed(meant(self.value), done=True))
 
 
 class Prompt(Horizontal):
@@ -40,13 +49,13 @@ class Prompt(Horizontal):
     def compose(self) -> ComposeResult:
         """Make the line."""
         yield Label(Content(" ╱ "))
-        yield Input(self._first_text, placeholder=self._hint, select_on_focus=False)
+        yield _Line(typed(self._first_text), placeholder=self._hint, select_on_focus=False)
         yield Label(Content(""), classes="result")
 
     @property
     def text(self) -> str:
-        """What is typed."""
-        return self.query_one(Input).value
+        """What is typed; what stands there for a character that isn't shown means that character."""
+        return meant(self.query_one(Input).value)
 
     def open(self) -> None:
         """Let it be typed."""
@@ -68,15 +77,7 @@ class Prompt(Horizontal):
         label.update(Content(sanitise(result, 160) + " " if result else ""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Tell what is typed so far."""
+        """Tell what is typed by now."""
         event.stop()
         if self.display:
-            self.post_message(self.Typed(event.value, done=False))
-        else:
-            # Typed in one go with the key that closed it: nobody would see what it filters by.
-            self.clear()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Tell that Enter was pressed."""
-        event.stop()
-        self.post_message(self.Typed(event.value, done=True))
+            self.post_message(self.Typed(self.text, done=False))

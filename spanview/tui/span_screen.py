@@ -49,7 +49,7 @@ class SpanScreen(BaseScreen):
         details = self.query_one(Details)
         details.section = self._section
         self.call_after_refresh(self._show)
-        self.rows.focus()
+        self.set_focus(self.rows)
         self.refresh_frame()
 
     def _show(self) -> None:

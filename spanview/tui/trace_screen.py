@@ -55,7 +55,7 @@ class TraceScreen(BaseScreen):
         self._store = store
         self._model = TraceModel(store, trace)
         self._at_error = at_error
-        self._has_grown = False
+        self._searched = ""
 
     @property
     def trace(self) -> int:
@@ -83,7 +83,7 @@ class TraceScreen(BaseScreen):
 
     def on_mount(self) -> None:
         """Begin at the root, or at the first error."""
-        self.rows.focus()
+        self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.refresh_frame()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
@@ -166,7 +166,7 @@ class TraceScreen(BaseScreen):
 
     async def on_line_list_chosen(self, event: Waterfall.Chosen) -> None:
         """Open what was double-clicked."""
-        if not self.is_left and event.sender is self.rows:
+        if self.is_current and event.sender is self.rows:
             await self.action_open()
 
     def action_next_pane(self) -> None:
@@ -227,13 +227,16 @@ class TraceScreen(BaseScreen):
         """Let a search be typed."""
         self.query_one(Prompt).open()
 
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Mark what matches; Enter goes to the next match."""
         from spanview.analysis.query import parse_query
 
         if self.is_left:
             return
         prompt = self.query_one(Prompt)
+        if event.text != prompt.text or (event.text == self._searched and not event.done):
+            return
+        self._searched = event.text
         self.workers.cancel_group(self, _SEARCH)
         try:
             query = parse_query(event.text)
@@ -304,6 +307,7 @@ class TraceScreen(BaseScreen):
         prompt = self.query_one(Prompt)
         if prompt.display:
             self.workers.cancel_group(self, _SEARCH)
+            self._searched = ""
             prompt.clear()
             self.rows.matched = set()
             self.rows.refresh()

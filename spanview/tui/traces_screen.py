@@ -77,7 +77,7 @@ class TracesScreen(BaseScreen):
     def on_mount(self) -> None:
         """Begin with the list of traces."""
         self.query_one(GroupList).display = False
-        self.traces.focus()
+        self.set_focus(self.traces)
         if self._query:
             self._filter(self._query)
         self.set_interval(1.0, self._calm_down)
@@ -93,7 +93,8 @@ class TracesScreen(BaseScreen):
     def title_text(self) -> str:
         """Return what was read, in one line."""
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
-        return totals_text(self._store, self.viewer.places, self.size.width - cell_len(state) - 5)
+        room = self.size.width - cell_len(state) - 5
+        return totals_text(self._store, self.viewer.places, self.viewer.notices, room)
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
@@ -153,14 +154,15 @@ class TracesScreen(BaseScreen):
         """Let a filter be typed."""
         self.query_one(Prompt).open()
 
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Filter as it is typed; Enter doesn't begin anew what is filtered already."""
-        if event.text != self._query:
+        prompt = self.query_one(Prompt)
+        if event.text != self._query and event.text == prompt.text:
             self._filter(event.text)
         if event.done:
             self.set_focus(self.rows)
             if not event.text.strip():
-                self.query_one(Prompt).clear()
+                prompt.clear()
 
     def _filter(self, text: str) -> None:
         from spanview.analysis.query import parse_query
@@ -209,8 +211,9 @@ class TracesScreen(BaseScreen):
             await self.viewer.open_trace(self.traces.selected)
 
     async def on_line_list_chosen(self) -> None:
-        """Open what was double-clicked."""
-        await self.action_open()
+        """Open what was double-clicked, once however often it is clicked meanwhile."""
+        if self.is_current:
+            await self.action_open()
 
     def action_back(self) -> None:
         """Drop the group that was opened, then the filter."""
@@ -242,7 +245,7 @@ class TracesScreen(BaseScreen):
         self.query_one(GroupList).display = on
         self.query_one(ColumnHeads).grouped = on
         self._show(anew=True)
-        self.rows.focus()
+        self.set_focus(self.rows)
 
     def action_sort(self) -> None:
         """Sort by the next column."""

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanview.display.sanitise import LONGEST, sanitise, sanitise_lines
+from spanview.display.sanitise import LONGEST, meant, sanitise, sanitise_lines, typed
 
 STAND_INS = [
     ("", ""),
@@ -35,6 +35,9 @@ STAND_INS = [
     ("\ud800\udfff", "\\ud800\\udfff"),
     ("\ue000\ufffe", "\\ue000\\ufffe"),
     ("\U000e0041\U0010ffff", "\\U000e0041\\U0010ffff"),
+    ("\u3164\u115f\u034f\uffa0", "\\u3164\\u115f\\u034f\\uffa0"),
+    ("\U000e0101", "\\U000e0101"),
+    ("⚠\ufe0f", "⚠\ufe0f"),
     ("a\u00a0b\u2003c\u3000d", "a b c d"),
     ("\x1b]52;c;eA==\x07", "␛]52;c;eA==␇"),
     ("[@click=app.quit]x[/]", "[@click=app.quit]x[/]"),
@@ -59,15 +62,45 @@ def test_every_code_point() -> None:
         shown.encode()
 
 
+HIDDEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\uffa0"
+"""Those of Unicode's Default_Ignorable_Code_Point that are letters or marks, without the selectors of variants."""
+
+
+def test_letters_that_nothing_is_shown_for() -> None:
+    """A letter without a glyph is shown by its number, among others and alone."""
+    for each in HIDDEN_LETTERS:
+        assert sanitise(f"漢{each}x") == f"漢\\u{ord(each):04x}x"
+
+
 @given(st.text(st.characters()))
 def test_any_text_is_one_line(text: str) -> None:
     """Whatever a text has in it, it is one line that says no less than its printable characters."""
     shown = sanitise(text)
     assert len(shown.splitlines()) <= 1
     assert shown.isprintable()
-    assert [each for each in text if each.isprintable()] == [
-        each for each in text if each.isprintable() and each in shown
+    left = set(text) - set(shown)
+    assert not [
+        each
+        for each in left
+        if each.isprintable() and each not in HIDDEN_LETTERS and not 0xE0100 <= ord(each) <= 0xE01EF
     ]
+
+
+@given(st.text(st.characters()))
+def test_what_is_typed_means_what_was_pasted(text: str) -> None:
+    """What stands for a character in a line that is typed on means it; blanks stay what they are."""
+    shown = typed(text)
+    assert "".join(shown.split()) == "".join("".join(map(sanitise, text)).split())
+    if meant(text) == text:
+        assert meant(shown) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["\\x41", "\\u0041", "\\U00110000", "\\x9", "\\X9B", "\\u202E", "\\x0a", "\\U0000202e"]
+)
+def test_what_stands_for_nothing_means_itself(text: str) -> None:
+    """Only a stand-in as it would be shown means something else."""
+    assert meant(text) == text
 
 
 @pytest.mark.parametrize(("length", "longest"), [(LONGEST, LONGEST), (10, 10), (1, 1), (0, 1)])

@@ -52,7 +52,7 @@ STATES = [
     (FOLLOWING, "● following"),
     (FeedState(loading=False, following=True, spans_per_second=214.4), "● following   214 spans/s"),
     (FeedState(loading=False, following=True, spans_per_second=0.2), "● following"),
-    (FeedState(loading=False, following=True, polling=True), "● following, by searching"),
+    (FeedState(loading=False, following=True, polling=True), "● following by polling"),
     (FeedState(loading=False, following=True, waiting_for=("/a",)), "○ waiting for /a"),
     (FeedState(loading=False, following=True, waiting_for=("/a", "/b", "/c")), "○ waiting for /a and 2 more"),
     (FeedState(loading=False, failure="disk [on]\n\x1b[31mfire"), "✖ reading ended: disk [on]␊␛[31mfire"),
@@ -84,7 +84,7 @@ async def test_the_header_of_a_narrow_screen() -> None:
     opening = Opening(("/a/very/long/path/" * 10,))
     async with looking_at(*traces([1]), size=(80, 24), opening=opening) as look:
         await look.tell(FeedState(loading=False, following=True, polling=True))
-        assert look.header.rstrip().endswith("ath/   1 file · 1 span · 1 trace   ● following, by searching")
+        assert look.header.rstrip().endswith("/path/   1 file · 1 span · 1 trace   ● following by polling")
         assert len(look.header) == 80
 
 

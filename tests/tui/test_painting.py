@@ -12,16 +12,18 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
 
 from builders import EPOCH_NS
 from spanview.formats.rows import Batch, Columns
+from spanview.tui.paint import Encodable
 from spanview.tui.trace_list import TraceList
 from spanview.tui.waterfall import Waterfall
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
-    from rich.segment import Segment
-
     from spanview.tui.linelist import LineList
 
 MANY: Final = 100_000
@@ -94,3 +96,23 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
         painted.clear()
         await look.press("end")
         assert {row for row in painted if row > 1} <= set(range(MANY - HEIGHT, MANY))
+
+
+# -- what a terminal's encoding lacks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "expected"),
+    [
+        ("ascii", "▐██▌┈┈✖ 41 µs │ ▾ ● … ‹", "####--x 41 us | v * ~ <"),
+        ("ascii", "plain", "plain"),
+        ("ascii", "漢字 é ␛", "???? ? ?"),
+        ("latin-1", "é µs █ 漢", "é µs # ??"),
+        ("cp437", "█▌ é 漢", "█▌ é ??"),
+    ],
+)
+def test_what_an_encoding_lacks(encoding: str, text: str, expected: str) -> None:
+    """Bars are drawn with signs that every terminal has, and no cell is added or lost."""
+    segments = Encodable(encoding).apply([Segment(text)], Color(0, 0, 0))
+    assert [segment.text for segment in segments] == [expected]
+    assert cell_len(expected) == cell_len(text)

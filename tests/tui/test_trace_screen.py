@@ -192,18 +192,6 @@ async def test_a_search_ends_with_its_screen(monkeypatch: pytest.MonkeyPatch) ->
         assert look.app.is_running
 
 
-async def test_keys_before_the_screen_is_there() -> None:
-    """Keys that come in one go with the one that opens a screen do no harm."""
-    async with looking_at(*documents()) as look:
-        for keys in (["enter", "escape"], ["enter", "enter", "q", "q"], ["question_mark", "escape"], ["e", "tab"]):
-            for key in keys:
-                look._send(key)
-            await look.pilot.pause()
-            assert look.app.is_running
-            while not look.is_on(TracesScreen):
-                await look.press("escape")
-
-
 async def test_a_screen_takes_no_key_before_it_has_its_widgets() -> None:
     """An action is refused while the screen is still being put together."""
     async with looking_at(*documents()) as look:
@@ -223,7 +211,7 @@ async def test_a_screen_that_was_left_rests() -> None:
         rows = screen.rows
         await look.press("escape")
         assert screen.is_left
-        screen.on_prompt_typed(Prompt.Typed("load", done=True))
+        await screen.on_prompt_typed(Prompt.Typed("load", done=True))
         screen.on_line_list_moved(LineList.Moved(rows))
         await screen.on_line_list_chosen(LineList.Chosen(rows))
         screen._show_details()

@@ -9,13 +9,10 @@ quick              30 µs       5 µs
 
 from __future__ import annotations
 
-from textual.widgets import Input
-
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
 from spanview.tui.app import Opening
 from spanview.tui.help_screen import HelpScreen
-from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
@@ -210,27 +207,6 @@ async def test_filter_as_it_is_typed() -> None:
         assert "╱" not in look.lines[1]
 
 
-async def test_a_filter_that_is_typed_in_one_go() -> None:
-    """What comes right behind the slash is a part of the filter, and no key."""
-    async with looking_at(*documents()) as look:
-        await look.type("/quick")
-        await look.until_shown("1 of 4 traces")
-        assert roots(look) == ["quick"]
-
-
-async def test_what_is_typed_behind_escape() -> None:
-    """A character that comes right behind the key that drops the filter is no filter that nobody sees."""
-    async with looking_at(*documents()) as look:
-        await look.type("/quick")
-        await look.until_shown("1 of 4 traces")
-        await look.press("escape")
-        look.screen.query_one(Prompt).query_one(Input).value = "z"
-        await look.press("s", "S")
-        assert len(roots(look)) == 4
-        await look.press("slash")
-        assert look.lines[1].startswith(" ╱ a name, or key=value")
-
-
 async def test_a_filter_by_attributes_and_figures() -> None:
     """The whole query language filters."""
     async with looking_at(*documents()) as look:
@@ -375,27 +351,3 @@ async def test_help() -> None:
             assert look.line_of("on this screen") < look.line_of("group by root name")
             await look.press(key)
             assert look.is_on(TracesScreen)
-
-
-async def test_palette() -> None:
-    """The palette finds what the keys do, and does it on the screen below it."""
-    async with looking_at(*documents()) as look:
-        await look.press("ctrl+p")
-        await look.until(lambda: len(look.app.screen_stack) == 3)
-        await look.type("group by")
-        await look.until_shown("group by root name, and back")
-        await look.press("down", "enter")
-        await look.until(lambda: len(look.app.screen_stack) == 2)
-        await look.until(lambda: look.app.screen.query_one(GroupList).display)
-
-
-async def test_what_is_pasted_can_not_act() -> None:
-    """What is pasted into a prompt or into the palette reaches the screen without what a terminal would act on."""
-    async with looking_at(*documents()) as look:
-        for text in ("\x1b]52;c;eA==\x07", "\x9b31m", "\u202eabc", "\u200b", "\ud800", "\ue000"):
-            look.app._clipboard = text
-            for key in ("slash", "ctrl+p"):
-                await look.press(key, "ctrl+v", "a")
-                assert all(line.isprintable() for line in look.lines), ascii(text)
-                await look.press("escape")
-                await look.until(lambda: len(look.app.screen_stack) == 2)

@@ -1,0 +1,27 @@
+"""What a person is told at once, in one line: what was refused, can't be read, or can't be watched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.sanitise import LONGEST, sanitise
+from spanview.model.problems import ProblemKind
+
+if TYPE_CHECKING:
+    from spanview.model.problems import Problem
+
+NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.WATCHER))
+"""The other kinds are counted, and `spanview check` lists them."""
+
+
+def notice_text(problem: Problem, longest_path: int = LONGEST) -> str:
+    """Return a problem as one line that is safe to print.
+
+    Args:
+        problem: The problem.
+        longest_path: Characters of its file that are kept, at the end.
+    """
+    path, detail = sanitise(problem.file), sanitise(problem.detail)
+    if len(path) > longest_path:
+        path = "…" + path[1 - longest_path :]
+    return f"{path}: {detail}" if path else detail

@@ -1,0 +1,105 @@
+"""What a terminal sends: keys are keys and what is pasted is text, whatever bytes are in it.
+
+A shim for textual 8, whose driver ends with the program at bytes that are no UTF-8, and takes escape sequences in what
+is pasted for keys. It goes when textual reads a paste up to its end.
+"""
+
+from __future__ import annotations
+
+import os
+from codecs import getincrementaldecoder
+from collections import deque
+from select import select
+from typing import TYPE_CHECKING, Final
+
+from textual.events import Paste
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+    from textual.drivers.linux_driver import LinuxDriver
+
+_MOST_PASTED: Final = 65_536
+"""Characters of one pasted text that are kept."""
+_BEGIN, _END = "\x1b[200~", "\x1b[201~"
+_MARK: Final = len(_BEGIN)
+_PIECE: Final = 4096
+_WAIT_S: Final = 0.1
+
+
+class Pastes:
+    """Takes pasted texts out of what a terminal sends, and leaves the marks before and behind them."""
+
+    def __init__(self) -> None:
+        self.texts: deque[str] = deque()
+        """The pasted texts whose marks were both handed on."""
+        self._pasted: str | None = None
+        """What was pasted so far; None where nothing is being pasted."""
+        self._end = ""
+        """The end of what was sent before: a mark may stand half in it."""
+
+    def take(self, sent: str) -> str:
+        """Return what is no pasted text.
+
+        Args:
+            sent: What was sent, in pieces of any length.
+        """
+        parts: list[str] = []
+        while sent:
+            whole = self._end + sent
+            if self._pasted is None:
+                keys, mark, sent = whole.partition(_BEGIN)
+                parts.append((keys + mark)[len(self._end) :])
+                self._end = "" if mark else keys[1 - _MARK :]
+                self._pasted = "" if mark else None
+            else:
+                pasted, mark, sent = whole.partition(_END)
+                self._end = "" if mark else pasted[1 - _MARK :]
+                self._pasted = (self._pasted + pasted[: len(pasted) - len(self._end)])[:_MOST_PASTED]
+                if mark:
+                    parts.append(mark)
+                    self.texts.append(self._pasted)
+                    self._pasted = None
+        return "".join(parts)
+
+
+def careful(kind: type[Driver]) -> type[Driver]:
+    """Return the driver that reads a terminal carefully; one for something else as it is."""
+    if os.name != "posix":
+        return kind
+    from textual.drivers.linux_driver import LinuxDriver
+
+    return _careful(LinuxDriver) if kind is LinuxDriver else kind
+
+
+def _careful(kind: type[LinuxDriver]) -> type[Driver]:
+    from textual._xterm_parser import XTermParser
+
+    class CarefulDriver(kind):  # type: ignore[misc, valid-type]
+        """Reads a terminal."""
+
+        def run_input_thread(self) -> None:
+            """Hand on what the terminal sends until the viewer ends."""
+            pastes, decode = Pastes(), getincrementaldecoder("utf-8")("replace").decode
+            self._parser = XTermParser(self._debug)
+            while not self.exit_event.is_set():
+                if select([self.fileno], [], [], _WAIT_S)[0]:
+                    data = os.read(self.fileno, _PIECE)
+                    if not data:
+                        # The terminal is gone.
+                        return
+                    self._hand_on(pastes.take(decode(data)), pastes.texts)
+                for event in self._parser.tick():
+                    self.process_message(event)
+
+        def _hand_on(self, sent: str, texts: deque[str]) -> None:
+            if not sent:
+                return
+            try:
+                for event in self._parser.feed(sent):
+                    # It comes where the last mark of a pasted text stands.
+                    self.process_message(Paste(texts.popleft()) if texts and isinstance(event, Paste) else event)
+            except (ValueError, OverflowError):
+                # A key with a number that no character has.
+                self._parser = XTermParser(self._debug)
+
+    return CarefulDriver

@@ -83,7 +83,7 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
             self._parser = XTermParser(self._debug)
             while not self.exit_event.is_set():
                 if select([self.fileno], [], [], _WAIT_S)[0]:
-                    data = self._read()
+                    data = _read(self.fileno)
                     if not data:
                         # The terminal is gone: nobody can look any more.
                         self._app.call_later(self._app.exit)
@@ -91,12 +91,6 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
                     self._hand_on(pastes.take(decode(data)), pastes.texts)
                 for event in self._parser.tick():
                     self.process_message(event)
-
-        def _read(self) -> bytes:
-            try:
-                return os.read(self.fileno, _PIECE)
-            except OSError:
-                return b""
 
         def _hand_on(self, sent: str, texts: deque[str]) -> None:
             if not sent:
@@ -110,3 +104,11 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
                 self._parser = XTermParser(self._debug)
 
     return CarefulDriver
+
+
+def _read(descriptor: int) -> bytes:
+    """Return what a terminal sent; nothing where it is gone."""
+    try:
+        return os.read(descriptor, _PIECE)
+    except OSError:
+        return b""

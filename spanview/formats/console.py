@@ -81,6 +81,8 @@ def fields_of(document: Any) -> Fields | Any:
         if (events or links or len(status) > 1) and _has_odd_parts(document):
             return document
         context, resource = document["context"], document["resource"]
+        if type(context["trace_state"]) is not str or type(resource.get("schema_url", "")) is not str:
+            return document
         try:
             service = resource["attributes"]["service.name"]
         except KeyError:
@@ -216,8 +218,11 @@ def _has_odd_parts(span: Mapping[str, Any]) -> bool:
     if not (isinstance(events, list) and isinstance(links, list) and isinstance(span.get("attributes", {}), dict)):
         return True
     description = status.get("description") if isinstance(status, dict) else None
+    resource = span.get("resource", {})
     return (
-        not isinstance(span.get("resource", {}), dict)
+        not isinstance(resource, dict)
+        or ("attributes" in resource and not isinstance(resource.get("schema_url"), str | None))
+        or not isinstance(span["context"].get("trace_state"), str | None)
         or not isinstance(description, str | None)
         or not all(map(_is_event, events))
         or not all(map(_is_link, links))
@@ -238,6 +243,7 @@ def _is_link(link: Any) -> bool:
         isinstance(link, dict)
         and isinstance(link.get("context"), dict)
         and isinstance(link.get("attributes", {}), dict | None)
+        and isinstance(link["context"].get("trace_state"), str | None)
         and parse_id(link["context"].get("trace_id"), TRACE_ID_DIGITS) != UNUSABLE
         and parse_id(link["context"].get("span_id"), SPAN_ID_DIGITS) != UNUSABLE
     )

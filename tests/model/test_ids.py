@@ -120,31 +120,6 @@ def test_trace_id_round_trip(number: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["trace_id", "span_id"])
-@pytest.mark.parametrize("value", BAD, ids=ascii)
-def test_span_with_bad_id_is_kept(key: str, value: object) -> None:
-    """A span whose own id is unusable is kept with the reason, beside its neighbours."""
-    build = Builder()
-    odd = build.span("odd")
-    odd["context"][key] = value
-    store = store_of(build.span("before"), odd, build.span("after"))
-    before, span, after = [store.span(row) for row in store.rows_in_order()]
-    assert (before.name, span.name, after.name) == ("before", "odd", "after")
-    assert getattr(span, key) is None
-    assert span.warnings == Warnings.BAD_ID
-
-
-@pytest.mark.parametrize("value", BAD, ids=ascii)
-def test_span_with_bad_parent_is_kept(value: object) -> None:
-    """A span whose parent id is unusable is a root; only what means "no parent" comes without a warning."""
-    store = store_of(Builder().span("odd", parent_id=value))
-    span = store.span(0)
-    means_none = value is None or (isinstance(value, str) and value.lower().removeprefix("0x").strip("0") == "")
-    assert span.parent_id is None
-    assert span.warnings == (Warnings(0) if means_none else Warnings.BAD_ID)
-    assert store.tree(0).roots == [0]
-
-
-@pytest.mark.parametrize("key", ["trace_id", "span_id"])
 def test_span_without_id_field_is_kept(key: str) -> None:
     """A context that lacks an id altogether is like one with a bad id."""
     document = Builder().span("odd")

@@ -6,10 +6,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from . import (
+    bad_ids,
     clocks,
     doubles,
     exporting,
     folders,
+    fuzzed,
     huge,
     killed,
     large,
@@ -19,10 +21,12 @@ from . import (
     planted,
     rewritten,
     runs,
+    shapes,
     skew,
     soak,
     torn,
     trees,
+    values,
 )
 
 if TYPE_CHECKING:
@@ -36,10 +40,12 @@ def _place(row: Row) -> tuple[int, str]:
 
 ROWS: Final = sorted(
     chain(
+        bad_ids.ROWS,
         clocks.ROWS,
         doubles.ROWS,
         exporting.ROWS,
         folders.ROWS,
+        fuzzed.ROWS,
         huge.ROWS,
         killed.ROWS,
         large.ROWS,
@@ -49,10 +55,12 @@ ROWS: Final = sorted(
         planted.ROWS,
         rewritten.ROWS,
         runs.ROWS,
+        shapes.ROWS,
         skew.ROWS,
         soak.ROWS,
         torn.ROWS,
         trees.ROWS,
+        values.ROWS,
     ),
     key=_place,
 )

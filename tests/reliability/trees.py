@@ -188,7 +188,7 @@ _FIVE: Final[dict[str, list[Document]]] = {
     "fan": Builder().draw("a 0-9\n  b 1-2\n  c 1-2\n  d 0-9\n    e 0-20"),
     "missing": _five(("a", 1, None, 5), ("b", 2, 9, 1), ("c", 3, 9, 6), ("d", 4, 2, 2), ("e", 5, 8, 5)),
     "circle": _five(("a", 1, 3, 3), ("b", 2, 1, 3), ("c", 3, 2, 3), ("d", 4, 4, 1), ("e", 5, 2, 0)),
-    "doubled ids": _five(("a", 1, None, 0), ("b", 1, None, 0), ("c", 2, 1, 0), ("d", 2, 2, 0), ("e", 3, 2, 0)),
+    "doubled ids": _five(("a", 1, None, 3), ("b", 1, None, 0), ("c", 2, 1, 5), ("d", 2, 2, 1), ("e", 3, 2, 0)),
 }
 
 

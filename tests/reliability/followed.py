@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 import orjson
@@ -20,7 +21,7 @@ from spanview.sources.terms import ReadOptions
 from .shown import spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -131,6 +132,21 @@ class InProcess:
         if self._thread.is_alive():
             self.stop()
         self.details.close()
+
+
+@contextmanager
+def session_on(folder: Path, *, follow: bool = True) -> Iterator[tuple[Session, Store]]:
+    """Read a folder into a store, look again when asked to, and give everything back in the end."""
+    details = Details()
+    store = Store(details)
+    session = Session(ReadOptions((str(folder),), follow=follow), store, details)
+    for _ in session.load():
+        pass
+    try:
+        yield session, store
+    finally:
+        session.close()
+        details.close()
 
 
 def all_of(names: Iterable[str], shown: Callable[[], list[str]]) -> Callable[[], bool]:

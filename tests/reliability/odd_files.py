@@ -17,25 +17,21 @@ import os
 import random
 import shutil
 import time
-from contextlib import contextmanager
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from programs import SPANVIEW, spanview
 from spanview import load
-from spanview.index.store import Store
 from spanview.model.problems import ProblemKind
-from spanview.sources.details import Details
-from spanview.sources.session import Session
-from spanview.sources.terms import ReadOptions
 
 from .figures import Figures, Row
-from .followed import Program, Records, append
+from .followed import Program, Records, append, session_on
 from .shown import spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from spanview.sources.session import Session
 
 
 # -- holes -------------------------------------------------------------------------------------------------------------
@@ -123,7 +119,7 @@ def _follow_sparse(trials: int, folder: Path) -> Figures:
     figures, dice, records, path = Figures(), random.Random(trials), Records(), folder / "1.json"
     sparse = _Sparse(path, records, dice)
     expected = [sparse.write()]
-    with _session(folder) as (session, store):
+    with session_on(folder) as (session, store):
         sparse.pass_over(_TEBIBYTE)
         for _ in range(trials):
             gap = dice.choice(_GAPS)
@@ -153,21 +149,6 @@ def _look(session: Session) -> float:
     began = time.thread_time()
     session.look()
     return time.thread_time() - began
-
-
-@contextmanager
-def _session(folder: Path, *, follow: bool = True) -> Iterator[tuple[Session, Store]]:
-    """Read a folder, and give everything back in the end."""
-    details = Details()
-    store = Store(details)
-    session = Session(ReadOptions((str(folder),), follow=follow), store, details)
-    for _ in session.load():
-        pass
-    try:
-        yield session, store
-    finally:
-        session.close()
-        details.close()
 
 
 # -- reads that fail ---------------------------------------------------------------------------------------------------
@@ -218,7 +199,7 @@ def _fail(trials: int, folder: Path) -> Figures:
             for _ in range(_LOOKS):
                 pair.grow(pair.bad)
         pair.grow(pair.bad, pair.good)
-        with _Failing(pair.bad, nth, count) as failing, _session(folder, follow=follow) as (session, store):
+        with _Failing(pair.bad, nth, count) as failing, session_on(folder, follow=follow) as (session, store):
             for number in range(_LOOKS if follow else 0):
                 pair.grow(pair.bad, pair.good)
                 # Long ago, so that nothing but the error is a reason to look again.

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from builders import Builder, file_of
 from programs import spanview
-from spanview.index.store import Store
 from spanview.model.problems import ProblemKind
-from spanview.sources.details import Details
-from spanview.sources.session import Session
-from spanview.sources.terms import ReadOptions
 
 from .figures import Figures, Row
+from .followed import session_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from spanview.index.store import Store
 
 _WITHIN_S: Final = 1.0
 
@@ -161,7 +160,7 @@ def _before_start(place: Path, make: _Planter) -> _Outcome:
 
 
 def _while_followed(place: Path, make: _Planter) -> _Outcome:
-    with _following(place) as (session, store):
+    with session_on(place) as (session, store):
         session.look()
         was_used = make(place / "2.json")
         session.look([str(place / "2.json")])
@@ -171,7 +170,7 @@ def _while_followed(place: Path, make: _Planter) -> _Outcome:
 
 
 def _in_place_of_a_file(place: Path, make: _Planter) -> _Outcome:
-    with _following(place) as (session, store):
+    with session_on(place) as (session, store):
         session.look()
         (place / "1.json").unlink()
         was_used = make(place / "1.json")
@@ -182,20 +181,6 @@ def _in_place_of_a_file(place: Path, make: _Planter) -> _Outcome:
 
 
 _MOMENTS: Final = (_before_start, _while_followed, _in_place_of_a_file)
-
-
-@contextmanager
-def _following(place: Path) -> Iterator[tuple[Session, Store]]:
-    details = Details()
-    store = Store(details)
-    session = Session(ReadOptions((str(place),), follow=True), store, details)
-    for _ in session.load():
-        pass
-    try:
-        yield session, store
-    finally:
-        session.close()
-        details.close()
 
 
 def _outcome(store: Store, was_used: _WasUsed) -> _Outcome:

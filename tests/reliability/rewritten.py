@@ -31,7 +31,7 @@ from .followed import InProcess, Program, Records, play
 from .shown import spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 _Follower: TypeAlias = InProcess | Program
@@ -105,13 +105,25 @@ class _Rewritten:
 
 
 def _rewrite(trials: int, folder: Path, follow: Callable[[Path], _Follower]) -> Figures:
-    figures, dice, records = Figures(), random.Random(trials), Records()
+    dice, records = random.Random(trials), Records()
     files = [
         _Rewritten(folder / f"{number}.txt", records, dice, of_one_width=bool(number % 2)) for number in range(_AT_ONCE)
     ]
     first = [name for file in files for name in file.first]
-    expected = list(first)
-    with follow(folder) as follower:
+    return _play(trials, files, follow(folder), first)
+
+
+def _play(trials: int, files: Sequence[_Rewritten] | Sequence[_Held], followed: _Follower, first: list[str]) -> Figures:
+    """Let files do what they plan, again and again, and see what is shown of it.
+
+    Args:
+        trials: Plans in all.
+        files: Each plans something whenever it is asked.
+        followed: What follows them.
+        first: The names of the spans that stand in them at the beginning.
+    """
+    figures, expected = Figures(), list(first)
+    with followed as follower:
         is_shown = follower.wait_for_names(expected)
         while is_shown and figures.trials < trials:
             plans = [file.plan() for file in files[: trials - figures.trials]]
@@ -218,27 +230,13 @@ class _Held:
 
 
 def _lose_names(trials: int, folder: Path, follow: Callable[[Path], _Follower]) -> Figures:
-    figures, dice, records = Figures(), random.Random(trials), Records()
+    dice, records = random.Random(trials), Records()
     spans, aside = folder / "spans", folder / "aside"
     spans.mkdir()
     aside.mkdir()
     files = [_Held(spans / f"{each}.json", aside / f"{each}", records, dice) for each in range(2 * _AT_ONCE)]
     first = [file.first for file in files]
-    expected = list(first)
-    with follow(spans) as follower:
-        is_shown = follower.wait_for_names(expected)
-        while is_shown and figures.trials < trials:
-            plans = [file.plan() for file in files[: trials - figures.trials]]
-            play(event for _, events in plans for event in events)
-            names = [name for new, _ in plans for name in new]
-            expected += names
-            is_shown = follower.wait_for_names(names)
-            figures.trials += len(plans)
-        follower.stop()
-        _compare(figures, expected, follower, may_lack=first)
-    for file in files:
-        file.close()
-    return figures
+    return _play(trials, files, follow(spans), first)
 
 
 _DESCRIPTORS: Final = 64

@@ -22,6 +22,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import ijson
@@ -161,6 +162,7 @@ def _wide(children: int) -> _Huge:
     )
 
 
+@cache
 def _time(us: int) -> str:
     return (_BEGAN + timedelta(microseconds=us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from builders import Builder, file_of
-from programs import spanview
+from forked import Server
 from slow_trees import Written, export_of
 from terminals import Terminal
 
@@ -64,26 +64,36 @@ _ALL: Final = tuple(_cases())
 def _shown_everywhere(trials: int, folder: Path) -> Figures:
     """Compare the export, the flat export, the drawing and what the viewer shows with what was written."""
     figures = Figures()
-    for trial, (what, files) in enumerate(_ALL[:trials]):
-        spans = folder / f"{trial}"
-        written = _write(spans, files)
-        traces, counts = export_of(written)
-        exported = json.loads(spanview("export", spans).output)
-        is_right = exported["traces"] == traces and exported["summary"].items() >= counts.items()
-        figures.expect(holds=is_right, what=f"{what}: {exported}; expected: {traces}, {counts}"[:2_000])
-        names = Counter(one.document["name"] for one in written)
-        if counts["duplicates"]:
-            names = Counter({*names})
-        lines = spanview("export", "--format", "jsonl", spans).output.splitlines()
-        figures.compare(names.elements(), [json.loads(line)["name"] for line in lines], f"{what}: the flat export")
-        drawn = spanview("tree", spans).text.splitlines()
-        figures.compare(names.elements(), _names_in(drawn, names), f"{what}: the drawing")
-        statistics = json.loads(spanview("stats", "--json", spans).output)["groups"]
-        counted = Counter({group["key"]: group["count"] for group in statistics})
-        figures.expect(holds=counted == names, what=f"{what}: {counted}")
-        _look(figures, spans, what, [*names])
-        figures.trials += 1
+    with Server() as server:
+        for trial, (what, files) in enumerate(_ALL[:trials]):
+            _show(figures, server, folder / f"{trial}", what, files)
+            figures.trials += 1
     return figures
+
+
+def _show(figures: Figures, server: Server, folder: Path, what: str, files: Mapping[str, Sequence[Document]]) -> None:
+    spans, output = folder / "spans", folder / "output"
+
+    def printed(*words: str) -> bytes:
+        ended = server.call(*words, spans, output=output)
+        figures.expect(holds=(ended.status, ended.notices) == (0, ""), what=f"{what}, {words}: {ended}")
+        return output.read_bytes()
+
+    written = _write(spans, files)
+    traces, counts = export_of(written)
+    exported = json.loads(printed("export"))
+    is_right = exported["traces"] == traces and exported["summary"].items() >= counts.items()
+    figures.expect(holds=is_right, what=f"{what}: {exported}; expected: {traces}, {counts}"[:2_000])
+    names = Counter(one.document["name"] for one in written)
+    if counts["duplicates"]:
+        names = Counter({*names})
+    lines = [json.loads(line)["name"] for line in printed("export", "--format", "jsonl").splitlines()]
+    figures.compare(names.elements(), lines, f"{what}: the flat export")
+    drawn = printed("tree").decode().splitlines()
+    figures.compare(names.elements(), _names_in(drawn, names), f"{what}: the drawing")
+    counted = Counter({group["key"]: group["count"] for group in json.loads(printed("stats", "--json"))["groups"]})
+    figures.expect(holds=counted == names, what=f"{what}: {counted}")
+    _look(figures, spans, what, [*names])
 
 
 def _write(folder: Path, files: Mapping[str, Sequence[Document]]) -> list[Written]:

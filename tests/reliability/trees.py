@@ -262,8 +262,8 @@ def _shuffles(trials: int, folder: Path) -> Figures:
 
 
 def _bigger(chance: random.Random) -> list[Document]:
-    """Return a few dozen spans of one trace, most with a parent among them, some with one that never comes."""
-    build, count = Builder(), chance.randrange(20, 40)
+    """Return a dozen or two of spans of one trace, most with a parent among them, some with one that never comes."""
+    build, count = Builder(), chance.randrange(12, 24)
     return [
         build.span(
             f"span {number}",

@@ -4,7 +4,7 @@ target    what is made of the bytes
 ------    -------------------------
 framing   a file, in pieces and under a cap: what holds for whatever bytes
 json      a JSON document: all decoders read what the standard library does, and all encoders give it back
-spans     a span that has the fields of this JSON object: quick and careful reading agree, and all of it is exported
+spans     changes of a span, each some bytes: quick and careful reading agree, and all that is left is exported
 query     a query: one that is understood, and asked of spans, or a mistake that is told with its place
 
 The fuzzer ends its process in its own way, so each run has one of its own.
@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
-_LONGEST: Final = 4_096
-"""Bytes of one input."""
+_LONGEST: Final = 2_048
+_LENGTHS: Final = {"framing": _LONGEST, "json": _LONGEST, "spans": 64, "query": 200}
+"""Bytes of one input at the most."""
 _MOST_CUTS: Final = 8
 _STALLED_S: Final = 60
 """Longer than any input may take."""
+_DEEPEST: Final = 4
+_KEYS: Final = (
+    *("name", "timestamp", "attributes", "context", "trace_id", "span_id", "trace_state", "status_code", "description"),
+    *("service.name", "schema_url", "ray.pid", "exception.message", "exception.stacktrace", "k", "\ud800"),
+)
+_SCALARS: Final = (None, True, 0, -1.5, 2**64, float("nan"), float("-inf"), 10**400, "", "0x1", "2023-11-14T22:13:20Z")
 _QUERIES: Final = (
     'GET "look up" -kind=SERVER status=ERROR',
     "http.status_code>=500 duration>1.5s trace.errors>0",
@@ -131,30 +138,42 @@ def _rounded(value: Any) -> Any:
 
 
 def spans(data: bytes) -> None:
-    """Read a span with these fields in both ways, and make all of it that can be made."""
+    """Read a span that is changed in places in both ways, and make all of it that can be made."""
     from builders import Builder, store_of_files
     from spanview.formats.console import _row_with_care, columns_of, fields_of, is_span, span_of
     from spanview.model.span import Source
 
     from .exported import exported_spans
+    from .shapes import CHANGES, changed
 
-    try:
-        value = json.loads(data.decode("utf-8", "replace"), parse_int=_integer)
-        document = Builder().span("a") | (value if isinstance(value, dict) else {"attributes": {"v": value}})
-        text = json.dumps(document).encode()
-    except (ValueError, RecursionError):
-        return
-    store = store_of_files({"1.json": text})
+    document, given = Builder().span("a", service="s", status="ERROR"), iter(data)
+    for byte in given:
+        place, value, _ = CHANGES[(byte << 8 | next(given, 0)) % len(CHANGES)]
+        if next(given, 0) % 2:
+            value = _value(given)
+        document = changed(document, place, value)
+    store = store_of_files({"1.json": json.dumps(document).encode()})
     exported = exported_spans(store)
-    assert len(exported) == is_span(document)
-    assert store.summary().skipped == 1 - len(exported)
+    assert (len(exported), store.summary().skipped) == (is_span(document), not is_span(document))
     if exported:
-        usual = Builder().span("usual")
-        rows = [*map(_row_with_care, (usual, document))]
-        assert [*map(list, zip(*rows, strict=True))] == [
-            [*column] for column in astuple(columns_of([*map(fields_of, (usual, document))]))
-        ]
+        pair = (Builder().span("usual"), document)
+        rows = [*map(_row_with_care, pair)]
+        at_once = [*map(list, astuple(columns_of([*map(fields_of, pair)])))]
+        assert at_once == [*map(list, zip(*rows, strict=True))]
         assert span_of(document, Source("", 0, 0)).warnings.value == rows[1][-1]
+
+
+def _value(given: Iterator[int], depth: int = 0) -> Any:
+    """Return the JSON value that the next bytes stand for."""
+    byte = next(given, 0)
+    kind, size = byte % 4, byte // 4 % 4
+    if kind == 0 and depth < _DEEPEST:
+        return [_value(given, depth + 1) for _ in range(size)]
+    if kind == 1 and depth < _DEEPEST:
+        return {_KEYS[next(given, 0) % len(_KEYS)]: _value(given, depth + 1) for _ in range(size)}
+    if kind == 2:
+        return "".join(chr(next(given, 0) << 8 | next(given, 0)) for _ in range(size))
+    return _SCALARS[byte // 4 % len(_SCALARS)]
 
 
 def query(data: bytes) -> None:
@@ -189,18 +208,18 @@ def _seeds(target: str) -> Iterator[bytes]:
 
     if target == "query":
         yield from (text.encode() for text in _QUERIES)
-        return
-    files = sorted(path for path in _FIXTURES.glob("*/spans/**/*") if path.is_file())
-    if target == "framing":
+    elif target == "spans":
+        yield from (bytes(range(number, 256, number)) for number in range(1, 40))
+    elif target == "framing":
+        files = sorted(path for path in _FIXTURES.glob("*/spans/**/*") if path.is_file())
         yield from (bytes((number, 20, 99, 200, 0, 0, 0, 0)) + part for number, part in enumerate(PARTS))
         yield from (bytes((1, 99, 0, 0, 0, 0, 0, 0)) + path.read_bytes()[: _LONGEST - _MOST_CUTS] for path in files)
     else:
         yield from PARTS
         document = Builder().span("seed", attributes={"v": [1.5, None, 2**70, float("nan"), "\ud800"]})
-        yield json.dumps(document).encode()
-        yield from (json.dumps({key: document[key]}).encode() for key in document)
-        lines = (line for path in files if path.suffix == ".jsonl" for line in path.read_bytes().splitlines())
-        yield from (line[:_LONGEST] for line in lines)
+        yield from (json.dumps(document, indent=indent).encode() for indent in (None, 4))
+        odd = (_FIXTURES / "sdk-versions" / "spans").glob("*/*.jsonl")
+        yield from (line for path in sorted(odd) for line in path.read_bytes().splitlines() if len(line) <= _LONGEST)
 
 
 def _write(folder: Path, contents: Iterable[bytes]) -> Path:
@@ -235,7 +254,12 @@ def main(words: list[str]) -> None:
         corpus = _write(Path(folder) / "corpus", _seeds(name))
         tokens = Path(folder) / "tokens"
         tokens.write_text("".join(f'"{_escaped(token)}"\n' for token in _TOKENS))
-        fixed = [f"-dict={tokens}", f"-artifact_prefix={folder}/", f"-max_len={_LONGEST}", f"-timeout={_STALLED_S}"]
+        fixed = [
+            f"-dict={tokens}",
+            f"-artifact_prefix={folder}/",
+            f"-max_len={_LENGTHS[name]}",
+            f"-timeout={_STALLED_S}",
+        ]
         atheris.Setup([sys.argv[0], *fixed, "-print_final_stats=1", *options, str(corpus)], try_one)
         atheris.Fuzz()
 

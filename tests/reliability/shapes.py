@@ -61,12 +61,13 @@ _SHAPES: Final[dict[tuple[str, ...], tuple[tuple[Any, ...], tuple[Any, ...]]]] =
     ("resource", "attributes"): (({}, {"service.name": 5}, {"a": [float("inf")]}), ()),
     ("resource", "schema_url"): ((None, "", "a URL"), _NO_TEXT),
 }
-_CHANGES: Final = tuple(
+CHANGES: Final = tuple(
     (place, value, is_wrong)
     for place, shapes in _SHAPES.items()
     for is_wrong, values in enumerate(shapes)
     for value in values
 )
+"""A place in a span, a value, and whether that is of a wrong shape there."""
 _IS_ONE_BY: Final = ("kind", "start_time", "end_time", "parent_id")
 _OF_WRONG_SHAPE: Final = {"odd_value", "bad_id"}
 _IN_A_FILE: Final = 20
@@ -126,12 +127,12 @@ def _draw(dice: Dice, number: int) -> tuple[Any, bool | None]:
     document = Builder().span(f"span {number}", trace=number + 1, span=number + 1, start=number)
     draw = dice.random()
     if draw < 2 / 5:
-        place, value, is_wrong = dice.choice(_CHANGES)
-        return _changed(document, place, value), bool(is_wrong)
+        place, value, is_wrong = dice.choice(CHANGES)
+        return changed(document, place, value), bool(is_wrong)
     if draw < 4 / 5:
         for _ in range(dice.randint(1, 6)):
-            place, value, _wrong = dice.choice(_CHANGES)
-            document = _changed(document, place, dice.choice((value, dice.value())))
+            place, value, _wrong = dice.choice(CHANGES)
+            document = changed(document, place, dice.choice((value, dice.value())))
             document.pop(dice.choice([*document]) if dice.random() < 1 / 4 else "", None)
         return document, None
     value = dice.choice((dice.value(), [dice.value()], dice.attributes(), {**document, "context": dice.value()}))
@@ -139,7 +140,7 @@ def _draw(dice: Dice, number: int) -> tuple[Any, bool | None]:
     return (None if is_list_of_spans else value), None
 
 
-def _changed(document: Document, place: tuple[str, ...], value: Any) -> Document:
+def changed(document: Document, place: tuple[str, ...], value: Any) -> Document:
     """Return a copy of a document with another value at a place, where there is one."""
     document = copy.deepcopy(document)
     holder: Any = document

@@ -89,6 +89,10 @@ class Details:
             self._files.clear()
         self.spool.close()
 
+    def __del__(self) -> None:
+        # Whoever loads a folder in a notebook closes nothing.
+        self.close()
+
 
 def is_file(descriptor: int, device: int, inode: int) -> bool:
     """Tell whether this regular file was opened; a file system gives the inode of a removed one to a FIFO too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-import select
+import selectors
 import subprocess
 import sys
 from pathlib import Path
@@ -92,8 +92,10 @@ class _Reading:
         assert writers.stdout is not None
         writers.stdin.write(line_of(writings))
         writers.stdin.flush()
-        while not select.select([writers.stdout], [], [], 0.01)[0]:
-            self._session.look()
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(writers.stdout, selectors.EVENT_READ)
+            while not waiting.select(0.01):
+                self._session.look()
         assert writers.stdout.readline() == "dead\n"
 
     def shown(self) -> list[tuple[str, str]]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from builders import Builder, file_of
+from spanview import load
 from spanview.sources import details as module
 from spanview.sources.details import Details
 
@@ -89,3 +91,14 @@ def test_few_files_are_held_open(details: Details, tmp_path: Path) -> None:
     details.close()
     assert len(os.listdir("/dev/fd")) == before
     assert details.read(0, 0, 3) is None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="descriptors are counted where Linux lists them")
+def test_forgotten_stores_hold_nothing_open(tmp_path: Path) -> None:
+    """Whoever loads folders again and again, and closes nothing, doesn't run out of descriptors."""
+    (tmp_path / "1.json").write_bytes(file_of([Builder().span("a")]))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        (trace,) = load(tmp_path).traces
+        assert [node.span.name for node, _ in trace.walk() if node.span is not None] == ["a"]
+    assert len(os.listdir("/proc/self/fd")) <= before + 1

@@ -123,7 +123,11 @@ class Framer:
         trial._keep = lambda value: value  # noqa: SLF001 - its own kind
         trial._give_up(position)  # noqa: SLF001
         trial._run(position + 1, quiet=True)  # noqa: SLF001
-        return any(self._is_record(value) for _, _, value in trial._frames.documents)  # noqa: SLF001
+        # Without a line end behind it, it may be what a record that is still being written holds.
+        return any(
+            self._is_record(value) and b"\n" in self._data[at - self.offset + size :]
+            for at, size, value in trial._frames.documents  # noqa: SLF001
+        )
 
     def _give_up(self, position: int) -> None:
         """Take an unfinished document for one that broke off."""

@@ -157,6 +157,21 @@ def test_torn_and_then_finished(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_record_that_holds_spans_is_finished(layout: str) -> None:
+    """What a record holds that is looked at in the quiet isn't taken out of it, unless all lines are alike."""
+    build, dump = Builder(), LAYOUTS[layout]
+    slow, after = nesting_span(build, "slow"), build.span("after")
+    text, behind = dump(slow), b"\n" + dump(after) + b"\n"
+    for cut in (cut for cut in range(1, len(text)) if not cut % 29 or text[cut - 1] in b"}]\n"):
+        if layout == "indent-0" and text[:cut].endswith(b"\n"):
+            continue
+        framer = Framer(is_span)
+        framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(text[cut:] + behind), framer.close()])
+        assert framed.values == [slow, after], cut
+        assert framed.gaps == [], cut
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_torn_at_the_end(layout: str) -> None:
     """A record that the end of the file cuts off is one gap, and no part of it is a span."""
     build, dump = Builder(), LAYOUTS[layout]

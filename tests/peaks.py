@@ -27,7 +27,11 @@ sys.exit(status)
 """
 
 
+WITH_PEAK: Final = (sys.executable, "-c", _PROGRAM)
+"""spanview, and on a last line of standard error the most KiB that it had."""
+
+
 def spanview_with_peak(*words: str | Path) -> tuple[Outcome, float]:
     """Run spanview to its end, and return what it answered and the most MiB it had."""
-    outcome = spanview(*words, program=(sys.executable, "-c", _PROGRAM))
+    outcome = spanview(*words, program=WITH_PEAK)
     return outcome, int(outcome.lines[-1]) / 1024

@@ -16,7 +16,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import time
 from array import array
 from collections import Counter
@@ -28,6 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import ijson
 
 from builders import Builder
+from peaks import WITH_PEAK
 from terminals import Terminal
 
 from .figures import Figures, Row
@@ -42,19 +42,6 @@ _FILES: Final = 8
 _NAMES: Final = 1_000
 """So many names there are; more would be no trace that a program writes."""
 _PATIENCE_S: Final = 60.0
-_TELLS_ITS_PEAK: Final = """
-import sys
-from spanview.cli import main
-status = main()
-try:
-    with open("/proc/self/status") as file:
-        peak = next(line.split()[1] for line in file if line.startswith("VmHWM"))
-except OSError:
-    peak = "0"
-print(peak, file=sys.stderr)
-sys.exit(status)
-"""
-"""spanview, and on a last line of standard error the most memory it had in KiB, where the system tells."""
 
 
 @dataclass(slots=True)
@@ -302,7 +289,7 @@ def _round_trip(huge: _Huge, folder: Path) -> Figures:
     for words, read in _COMMANDS:
         to_file = ("-o", output) if words[0] == "export" else ()
         with (folder / "printed").open("wb") as stream:
-            program = [sys.executable, "-c", _TELLS_ITS_PEAK, *words, folder / "spans", *to_file]
+            program = [*WITH_PEAK, *words, folder / "spans", *to_file]
             began = time.monotonic()
             done = subprocess.run(program, stdout=stream, stderr=subprocess.PIPE, text=True, check=False)
             seconds = time.monotonic() - began

@@ -14,7 +14,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Self
 
+from rich.cells import get_character_cell_size
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
     from types import TracebackType
 
 DEADLINE_S: Final = 30.0
@@ -32,25 +36,41 @@ class Terminal:
     """A program whose standard streams are a pseudo-terminal.
 
     Args:
-        arguments: The words behind `spanview`.
+        arguments: The words behind `spanview` and the command.
         size: Cells across and down.
+        command: The command, and options that come first.
+        environment: Variables to change.
+        folder: Where it runs.
     """
 
-    def __init__(self, *arguments: str, size: tuple[int, int] = (110, 36)) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        size: tuple[int, int] = (110, 36),
+        command: tuple[str, ...] = ("view",),
+        environment: Mapping[str, str] | None = None,
+        folder: str | Path | None = None,
+    ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-        environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        variables = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        # Or the terminal itself would write what is sent to nobody any more.
+        attributes = termios.tcgetattr(slave)
+        attributes[3] &= ~termios.ECHO
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "spanview", "view", *arguments],
+            [sys.executable, "-m", "spanview", *command, *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env=environment,
+            env=variables | dict(environment or {}),
             start_new_session=True,
+            cwd=folder,
         )
         os.close(slave)
         self.output = b""
         """Everything that was written so far."""
+        self._picture = Picture(size)
         self._seen = 0
         self._grown = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -109,11 +129,107 @@ class Terminal:
                 self._grown.wait(min(left, 0.2))
         return True
 
+    @property
+    def lines(self) -> list[str]:
+        """What is on the screen by now, line by line."""
+        self._picture.draw(self.output)
+        return self._picture.lines
+
+    def places_of(self, text: str) -> list[tuple[int, int]]:
+        """Return where a text stands on the screen: column and row of its first cell, counted from 1."""
+        self._picture.draw(self.output)
+        return self._picture.places_of(text)
+
+    def is_soon(self, condition: Callable[[list[str]], object], seconds: float = DEADLINE_S) -> bool:
+        """Wait until the lines of the screen are as they should be; tell whether they are."""
+        deadline = time.monotonic() + seconds
+        while not condition(self.lines):
+            left, length = deadline - time.monotonic(), len(self.output)
+            if left <= 0 or not self.is_running:
+                return bool(condition(self.lines))
+            self._wait_for_more(length, min(left, 0.2))
+        return True
+
+    def _wait_for_more(self, length: int, seconds: float) -> bool:
+        """Wait until more was written than so many bytes; tell whether it was."""
+        with self._grown:
+            return self._grown.wait_for(lambda: len(self.output) > length, seconds)
+
+    def rest(self, seconds: float = 0.05) -> None:
+        """Wait until nothing has been written for some seconds."""
+        while self.is_running and self._wait_for_more(len(self.output), seconds):
+            pass
+
+    def has_soon(self, *texts: str, seconds: float = DEADLINE_S) -> bool:
+        """Wait until texts are on the screen, each within a line; tell whether they are."""
+        return self.is_soon(lambda lines: all(any(text in line for line in lines) for text in texts), seconds)
+
     def wait(self) -> int:
         """Wait until the program ends; return its exit status."""
         status = self._process.wait(DEADLINE_S)
         self._reader.join(DEADLINE_S)
         return status
+
+
+_PIECES: Final = re.compile(rf"\x1b\[(\d+);(\d+)H|(\r\n)|(?:{_OWN.pattern})|([^\x1b\r\n]+)|(.)", re.DOTALL)
+"""The cursor's place, the end of a line, what changes no cell, text, and anything else."""
+
+
+class Picture:
+    """The cells of a screen on which the terminal library paints; what others write is no business of it.
+
+    Args:
+        size: Cells across and down.
+    """
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self._cells = [[" "] * size[0] for _ in range(size[1])]
+        self._row = self._column = self._drawn = 0
+
+    def draw(self, output: bytes) -> None:
+        """Draw what was written since the last time.
+
+        Args:
+            output: Everything that was written; what was drawn before isn't drawn again.
+        """
+        # What was written last may not be whole yet.
+        whole = max(output.rfind(b"\x1b"), self._drawn)
+        text = output[self._drawn : whole].decode("utf-8", "surrogateescape")
+        self._drawn = whole
+        for match in _PIECES.finditer(text):
+            row, column, end, written, _ = match.groups()
+            if row:
+                self._row, self._column = int(row) - 1, int(column) - 1
+            elif end:
+                self._row, self._column = self._row + 1, 0
+            elif written:
+                self._write(written)
+
+    def _write(self, text: str) -> None:
+        if not 0 <= self._row < len(self._cells):
+            return
+        cells = self._cells[self._row]
+        for each in text:
+            width = get_character_cell_size(each)
+            if width and self._column + width <= len(cells):
+                cells[self._column : self._column + width] = [each, *[""] * (width - 1)]
+            elif not width and 0 < self._column <= len(cells):
+                cells[self._column - 1] += each
+            self._column += width
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines, without the blanks at their ends."""
+        return ["".join(cells).rstrip() for cells in self._cells]
+
+    def places_of(self, text: str) -> list[tuple[int, int]]:
+        """Return column and row of the first cell of each occurrence of a text, counted from 1."""
+        found = []
+        for row, cells in enumerate(self._cells, 1):
+            # The cell in which each character of the line stands.
+            places = [column for column, cell in enumerate(cells, 1) for _ in cell]
+            found += [(places[match.start()], row) for match in re.finditer(re.escape(text), "".join(cells))]
+        return found
 
 
 def click(column: int, row: int) -> bytes:

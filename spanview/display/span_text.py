@@ -199,11 +199,19 @@ def _wrapped(pairs: list[tuple[str, str, str]], width: int) -> Iterator[DetailLi
     count = 0
     for key, (_, text, value) in zip(keys, pairs, strict=True):
         lines = sanitise_lines(text[:_LONGEST_TEXT], _LONGEST_LINE)
-        parts = (part for line in lines for part in chop_cells(line, room) or [""])
+        parts = (part for line in lines for part in _cut(line, room) or [""])
         # A key that is wider than its column goes on below too.
-        for shown, part in zip_longest(chop_cells(key, column) if key else [], parts, fillvalue=""):
+        for shown, part in zip_longest(_cut(key, column) if key else [], parts, fillvalue=""):
             yield DetailLine(shown, part, value, is_strong=bool(shown))
             count += 1
             if count >= _MOST_LINES:
                 yield DetailLine("", "… and more: the export has it all", value)
                 return
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Return pieces of a text that is safe to print, each as many cells wide as fit."""
+    if text.isascii():
+        # One cell each; asking for each takes long where a text is.
+        return [text[at : at + width] for at in range(0, len(text), width)]
+    return chop_cells(text, width)

@@ -88,4 +88,4 @@ def _label(store: Store, tree: TraceTree, node: int) -> str:
 def error_text(store: Store, row: int) -> str:
     """Return what a failed span says of its failure, in one line."""
     description = store.span(row).status.description
-    return sanitise(description.strip().split("\n")[0], _LONGEST_MESSAGE) if description else "ERROR"
+    return sanitise(description.strip(" \r\n").split("\n")[0], _LONGEST_MESSAGE) if description else "ERROR"

@@ -234,7 +234,7 @@ class Framer:
             return position
         if verdict is Verdict.WHOLE:
             self._scanner = None
-            if self._gap_at is not None and end == len(data) and not quiet:
+            if self._gap_at is not None and end == len(data) <= position + self._cap and not quiet:
                 # What follows tells whether it is a part of something torn.
                 return position
             try:
@@ -293,7 +293,11 @@ class Framer:
             return position
         if self._scanner is None:
             self._scanner = Scanner(position)
+            self._scanner.scan(self._data)
             self._lists.forget()
+        if self._scanner.position - position <= self._cap:
+            # A long number, or what seems to be one, may still break within what is kept.
+            return position
         self._open_gap(position, ProblemKind.TOO_LARGE)
         self._discarding, self._indent = True, indent_of_members(self._data, position)
         return self._discard()

@@ -172,7 +172,7 @@ class SpanviewApp(App[None]):
         """Called from the reading thread."""
         self.post_message(FeedNews(state))
 
-    def on_feed_news(self, message: FeedNews) -> None:
+    async def on_feed_news(self, message: FeedNews) -> None:
         """Pass on what is new, unless what is shown is to hold still."""
         was_loading, self.feed_state = self.feed_state.loading, message.state
         self._changed |= self._store.take_changed()
@@ -182,7 +182,7 @@ class SpanviewApp(App[None]):
         else:
             self._refresh_frames()
         if was_loading and not message.state.loading:
-            self._everything_was_read()
+            await self._everything_was_read()
 
     def _take_notice(self) -> None:
         """Say what was refused or can't be read, when it turns up."""
@@ -206,20 +206,20 @@ class SpanviewApp(App[None]):
         for screen in self._screens():
             screen.refresh_frame()
 
-    def _everything_was_read(self) -> None:
+    async def _everything_was_read(self) -> None:
         first = next(screen for screen in self._screens() if isinstance(screen, TracesScreen))
         if self._opening.choose is not None:
             first.limit_to(self._opening.choose)
         if not self._is_opened and self._opening.trace is not None:
             self._is_opened = True
-            self._open_by_id(self._opening.trace)
+            await self._open_by_id(self._opening.trace)
 
-    def _open_by_id(self, prefix: str) -> None:
+    async def _open_by_id(self, prefix: str) -> None:
         from spanview.analysis.select import find_trace
         from spanview.model.problems import TraceNotFoundError
 
         try:
-            self.open_trace(find_trace(self._store, prefix))
+            await self.open_trace(find_trace(self._store, prefix))
         except TraceNotFoundError as error:
             self.failure = error
             self.exit(return_code=2)

@@ -68,6 +68,17 @@ class BaseScreen(Screen[None]):
             changed: The traces that have grown.
         """
 
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """Open what was double-clicked, in its turn among the keys, and once however often it was clicked."""
+        self.app.call_later(self._open, event.sender)
+
+    async def _open(self, rows: LineList) -> None:
+        if self.is_current and rows is self.rows:
+            await self.action_open()
+
+    async def action_open(self) -> None:
+        """Open what is selected, where that can be."""
+
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Take what is typed into the prompt, where there is one."""
 

@@ -32,7 +32,7 @@ def headline(subject: SpanInTree) -> str:
     span = subject.span
     parts = [sanitise(span.name, 120) or "(no name)"]
     if span.status.code_value == ERROR:
-        first_line = (span.status.description or "").strip().split("\n")[0]
+        first_line = (span.status.description or "").strip(" \r\n").split("\n")[0]
         parts.append(f"✖ ERROR {sanitise(first_line, 80)}".rstrip())
     elif span.status.name != "UNSET":
         parts.append(span.status.name)

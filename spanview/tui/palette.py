@@ -116,7 +116,7 @@ class PaletteScreen(BaseScreen):
         if not self.is_left:
             self._find()
             if event.done:
-                await self._do_it()
+                await self.action_open()
 
     def _find(self) -> None:
         text = self.query_one(Prompt).text.strip()
@@ -139,12 +139,8 @@ class PaletteScreen(BaseScreen):
         self._find()
         super().action_page(by)
 
-    async def on_line_list_chosen(self) -> None:
-        """Do what was clicked."""
-        if self.is_current:
-            await self._do_it()
-
-    async def _do_it(self) -> None:
+    async def action_open(self) -> None:
+        """Do what the cursor stands on."""
         rows = self.rows
         if rows.commands:
             self.app.pop_screen()

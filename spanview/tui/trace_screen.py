@@ -164,11 +164,6 @@ class TraceScreen(BaseScreen):
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
-    async def on_line_list_chosen(self, event: Waterfall.Chosen) -> None:
-        """Open what was double-clicked."""
-        if self.is_current and event.sender is self.rows:
-            await self.action_open()
-
     def action_next_pane(self) -> None:
         """Show the next section of the details."""
         self.details.next_section()

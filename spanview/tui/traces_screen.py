@@ -210,11 +210,6 @@ class TracesScreen(BaseScreen):
         elif not self.grouped and self.traces.selected is not None:
             await self.viewer.open_trace(self.traces.selected)
 
-    async def on_line_list_chosen(self) -> None:
-        """Open what was double-clicked, once however often it is clicked meanwhile."""
-        if self.is_current:
-            await self.action_open()
-
     def action_back(self) -> None:
         """Drop the group that was opened, then the filter."""
         if self._model.is_drilled:

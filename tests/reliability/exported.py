@@ -44,7 +44,7 @@ def exported_spans(store: Store) -> list[dict[str, Any]]:
     tree = strictly(b"".join(chunks))
     lines = b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()
     spans: list[dict[str, Any]] = [strictly(line) for line in lines]
-    in_trees = [span for trace in tree["traces"] for span in _walk(trace["roots"])]
+    in_trees = [span for trace in tree["traces"] for span in nodes_of(trace["roots"])]
     assert len(in_trees) == len(spans) == tree["summary"]["spans"]
     for by in GROUPINGS:
         groups = strictly(dumps_strict(to_json(statistics(store, by), by)))["groups"]
@@ -59,7 +59,8 @@ def exported_spans(store: Store) -> list[dict[str, Any]]:
     return spans
 
 
-def _walk(roots: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def nodes_of(roots: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the spans of a trace as the export of trees has them."""
     pending = [*roots]
     while pending:
         node = pending.pop()

@@ -213,7 +213,7 @@ async def test_a_screen_that_was_left_rests() -> None:
         assert screen.is_left
         await screen.on_prompt_typed(Prompt.Typed("load", done=True))
         screen.on_line_list_moved(LineList.Moved(rows))
-        await screen.on_line_list_chosen(LineList.Chosen(rows))
+        screen.on_line_list_chosen(LineList.Chosen(rows))
         screen._show_details()
         screen._show_first_error()
         assert look.is_on(TracesScreen)

@@ -1,0 +1,107 @@
+"""Hostile strings in everything that is printed and exported: strict JSON with the same values, lines of safe text.
+
+printed                                    what is to be there
+-------                                    -------------------
+`spans`, `export` as jsonl, as trace-tree  strict JSON; each string as it was written
+`check --json`, `stats --json`             strict JSON; each file's name, each span's name
+`tree`, `check`, `stats`, the notices      as many lines as with harmless strings, no character that acts
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Final
+
+from hostile import TEXTS, documents, in_file_names, make_folder
+from programs import spanview
+
+from .exported import nodes_of, says_the_same, strictly
+from .figures import Figures, Row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from programs import Outcome
+
+_EXPORTS: Final = (
+    ("spans",),
+    ("export", "--format", "jsonl"),
+    ("export", "--format", "trace-tree"),
+    ("check", "--json"),
+    ("stats", "--json"),
+)
+_LINES: Final = (("tree",), ("check",), ("stats",))
+_HARMLESS: Final = "harmless"
+
+
+def _outputs(trials: int, folder: Path) -> Figures:
+    figures = Figures()
+    usual = dict(zip(_LINES, _each(folder / "usual", _HARMLESS, _LINES), strict=True))
+    for number, text in enumerate(cycle(TEXTS)):
+        if figures.trials >= trials:
+            break
+        commands = _EXPORTS + _LINES
+        for command, outcome in zip(commands, _each(folder / f"{number}", text, commands), strict=True):
+            where = f"{text!a}: {' '.join(command)}"
+            try:
+                safe = _is_safe(outcome.notices)
+                if command in usual:
+                    safe &= _is_safe(outcome.text) and outcome.text.count("\n") == usual[command].text.count("\n")
+                else:
+                    _compare(figures, text, command, outcome.output, where)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is not as promised
+                figures.expect(holds=False, what=f"{where}: {error!r}")
+            else:
+                figures.expect(holds=safe, what=f"{where}: {outcome}")
+            figures.trials += 1
+    return figures
+
+
+def _each(parent: Path, text: str, commands: tuple[tuple[str, ...], ...]) -> list[Outcome]:
+    """Return what commands print of a folder that is made of a text."""
+    parent.mkdir()
+    make_folder(parent, text)
+    return [spanview(*command, parent) for command in commands]
+
+
+def _is_safe(text: str) -> bool:
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def _compare(figures: Figures, text: str, command: tuple[str, ...], output: bytes, where: str) -> None:
+    written = [*documents(text)]
+    if command[0] in {"check", "stats"}:
+        (value,) = map(strictly, output.splitlines())
+        if command[0] == "stats":
+            expected = {f"nm{text}"}
+            found = [group["key"] for group in value["groups"]]
+        else:
+            name = in_file_names(text)
+            expected = {os.path.join(f"dn{name}", f"{kind}{name}") for kind in ("fo", "ln", "to")}
+            found = [os.path.join(*problem["file"].rsplit("/", 2)[1:]) for problem in value["problems"]]
+        is_same = all(any(says_the_same(name, each) for each in found) for name in expected)
+        figures.expect(holds=is_same, what=f"{where}: {found!a}, not {expected!a}")
+        return
+    if command[-1] == "trace-tree":
+        spans = [span for trace in strictly(output)["traces"] for span in nodes_of(trace["roots"])]
+    else:
+        spans = [strictly(line) for line in output.split(b"\n") if line]
+    by_id = {int(span["span_id"], 16): span for span in spans}
+    figures.compare([int(each["context"]["span_id"], 16) for each in written], [*by_id], where)
+    for document in written:
+        span = by_id.get(int(document["context"]["span_id"], 16))
+        is_same = span is not None and says_the_same(_strings(json.loads(json.dumps(document))), _strings(span))
+        figures.expect(holds=is_same, what=f"{where}: {span!a}, not {document!a}")
+
+
+def _strings(span: dict[str, Any]) -> list[Any]:
+    """Return the parts of a span in which the text stands, in one shape for what is written and what is exported."""
+    state = span["status"].get("description"), span["resource"]["schema_url"]
+    parts = [[part.get("name"), part["attributes"]] for part in (*span["events"], *span["links"])]
+    return [span["name"], *state, span["attributes"], span["resource"]["attributes"], parts]
+
+
+_COMMANDS: Final = len(TEXTS) * len(_EXPORTS + _LINES)
+ROWS: Final = (Row("20", "hostile strings in what is printed", "outputs", _COMMANDS, -(-_COMMANDS // 10), _outputs),)

@@ -211,7 +211,9 @@ def _wrapped(pairs: list[tuple[str, str, str]], width: int) -> Iterator[DetailLi
 
 def _cut(text: str, width: int) -> list[str]:
     """Return pieces of a text that is safe to print, each as many cells wide as fit."""
-    if text.isascii():
-        # One cell each; asking for each takes long where a text is.
-        return [text[at : at + width] for at in range(0, len(text), width)]
-    return chop_cells(text, width)
+    pieces, at = [], 0
+    # A character of ASCII is one cell wide; asking that of each takes long where a text is.
+    while at < len(text) and text[at : at + width + 1].isascii():
+        pieces.append(text[at : at + width])
+        at += width
+    return pieces + (chop_cells(text[at:], width) if at < len(text) else [])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Input, Label
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 
 class _Line(Input):
+    def on_resize(self) -> None:
+        """Keep what is typed last in sight when what stands beside it takes more room."""
+        self.scroll_to_region(Region(self._cursor_offset, 0, 1, 1), force=True, animate=False)
+
     async def action_submit(self) -> None:
         """Tell that Enter was pressed, before the next key is looked at."""
         screen = cast("BaseScreen", self.screen)

@@ -79,7 +79,7 @@ class Prompt(Horizontal):
         """Show what came of it, or what is wrong with it."""
         label = self.query_one(".result", Label)
         label.set_class(is_mistake, "mistake")
-        label.update(Content(sanitise(result, 160) + " " if result else ""))
+        label.update(Content(f" {sanitise(result, 160)} " if result else ""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what is typed by now."""

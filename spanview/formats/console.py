@@ -10,6 +10,7 @@ from array import array
 from operator import le
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.formats.jsontext import dumps_strict
 from spanview.formats.rows import Columns, Details, join_columns
 from spanview.formats.tracestate import parse_trace_state
 from spanview.model.ids import (
@@ -274,7 +275,9 @@ def _resource_attributes(resource: object) -> Mapping[str, Any]:
 
 
 def as_text(value: object) -> str:
-    """Return a name as text, whatever JSON type the file gives it."""
+    """Return a name as text, whatever JSON type the file gives it; what is nested as JSON, however deep."""
+    if isinstance(value, dict | list):
+        return dumps_strict(value).decode()
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 

@@ -73,6 +73,8 @@ class SpanScreen(BaseScreen):
     def action_copy(self) -> None:
         """Copy the value that the line under the cursor belongs to."""
         details = self.query_one(Details)
-        if details.lines.lines:
-            line = details.lines.lines[details.lines.cursor]
+        line = details.lines.lines[details.lines.cursor] if details.lines.lines else None
+        if line is not None and line.value:
             self.viewer.copy(line.value, "value")
+        else:
+            self.viewer.say("there is nothing to copy here")

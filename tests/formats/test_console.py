@@ -12,6 +12,7 @@ spelling                                             comes to
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -167,6 +168,31 @@ def test_every_document_that_is_a_span_becomes_one(documents: list[Document]) ->
         assert (span.start_ns, span.end_ns, span.name, span.service, span.kind_value) == row[3:8]
         assert (span.status.code_value, span.warnings.value) == row[8:]
         assert isinstance(span.attributes, dict)
+
+
+@pytest.mark.parametrize("depth", [1, 900, 1_500, 5_000, 19_000])
+@pytest.mark.parametrize("field", ["name", "description", "schema_url", "event"])
+def test_nested_values_where_a_text_belongs(field: str, depth: int) -> None:
+    """However deep it is, the span is kept, shown with the JSON as its text, and its neighbour stays."""
+    texts = dict.fromkeys(("name", "description", "schema_url", "event"), '"usual"')
+    nested = texts[field] = "[" * depth + "]" * depth
+    document = Builder().span("@name", status="ERROR", description="@description")
+    document["resource"]["schema_url"] = "@schema_url"
+    document["events"] = [{"name": "@event", "timestamp": time_text(1), "attributes": {}}]
+    text = json.dumps(document)
+    for each, value in texts.items():
+        text = text.replace(f'"@{each}"', value)
+    store = store_of_files({"1.json": f"{text}\n{json.dumps(Builder().span('neighbour', span=2))}\n".encode()})
+    span, neighbour = (store.span(row) for row in store.rows_in_order())
+    shown = {
+        "name": span.name,
+        "description": span.status.description,
+        "schema_url": span.resource.schema_url,
+        "event": span.events[0].name,
+    }
+    assert shown == dict.fromkeys(texts, "usual") | {field: nested}
+    assert span.warnings == Warnings.ODD_VALUE
+    assert neighbour.name == "neighbour"
 
 
 def test_ids_that_only_add_up_are_not_mixed() -> None:

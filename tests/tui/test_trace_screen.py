@@ -466,6 +466,16 @@ async def test_copying() -> None:
         assert look.app.clipboard.startswith('{"name": "read"')
 
 
+async def test_nothing_to_copy() -> None:
+    """Where a section is empty, the clipboard is left as it is."""
+    async with looking_at(Builder().span(), size=(120, 30)) as look:
+        await look.press("enter", "enter", "tab")
+        assert "no events" in look.text
+        await look.press("y")
+        assert look.app.clipboard == ""
+        assert "nothing to copy" in look.footer
+
+
 @pytest.mark.parametrize("value", ["\ud800 lone", "\x1b]52;c;x\x07", "", "漢字", "a\nb"])
 async def test_copying_any_value(value: str) -> None:
     """Any value can be copied, one that is no valid Unicode, too."""

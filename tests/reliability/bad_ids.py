@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from builders import Builder, file_of
+from ids import NO_IDS, NOTHING, SPAN_TEXT, TRACE_TEXT
 from programs import spanview
 
 from .exported import strictly
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builders import Document
-
-_TRACE: Final = "0af7651916cd43dd8448eb211c80319c"
-_SPAN: Final = "b7ad6b7169203331"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,63 +43,20 @@ class _Spelling:
 
 
 _GOOD: Final = (
-    _Spelling(_TRACE, trace_id=_TRACE),
-    _Spelling(f"0x{_TRACE}", trace_id=_TRACE),
-    _Spelling(f"0X{_TRACE.upper()}", trace_id=_TRACE),
-    _Spelling(_SPAN, trace_id=f"{_SPAN:0>32}", span_id=_SPAN),
-    _Spelling(f"0x{_SPAN}", trace_id=f"{_SPAN:0>32}", span_id=_SPAN),
-    _Spelling(f"0X{_SPAN.upper()}", trace_id=f"{_SPAN:0>32}", span_id=_SPAN),
-    _Spelling(f" {_SPAN}\n", trace_id=f"{_SPAN:0>32}", span_id=_SPAN),
+    _Spelling(TRACE_TEXT, trace_id=TRACE_TEXT),
+    _Spelling(f"0x{TRACE_TEXT}", trace_id=TRACE_TEXT),
+    _Spelling(f"0X{TRACE_TEXT.upper()}", trace_id=TRACE_TEXT),
+    _Spelling(SPAN_TEXT, trace_id=f"{SPAN_TEXT:0>32}", span_id=SPAN_TEXT),
+    _Spelling(f"0x{SPAN_TEXT}", trace_id=f"{SPAN_TEXT:0>32}", span_id=SPAN_TEXT),
+    _Spelling(f"0X{SPAN_TEXT.upper()}", trace_id=f"{SPAN_TEXT:0>32}", span_id=SPAN_TEXT),
+    _Spelling(f" {SPAN_TEXT}\n", trace_id=f"{SPAN_TEXT:0>32}", span_id=SPAN_TEXT),
     _Spelling("1", trace_id=f"{1:032}", span_id=f"{1:016}"),
     _Spelling("0xA", trace_id=f"{10:032x}", span_id=f"{10:016x}"),
-    _Spelling(base64.b64encode(bytes.fromhex(_TRACE)).decode(), trace_id=_TRACE),
-    _Spelling(base64.b64encode(bytes.fromhex(_SPAN)).decode(), span_id=_SPAN),
+    _Spelling(base64.b64encode(bytes.fromhex(TRACE_TEXT)).decode(), trace_id=TRACE_TEXT),
+    _Spelling(base64.b64encode(bytes.fromhex(SPAN_TEXT)).decode(), span_id=SPAN_TEXT),
     _Spelling("f" * 32, trace_id="f" * 32),
 )
-_BAD: Final = (
-    _Spelling(None, means_none=True),
-    _Spelling("", means_none=True),
-    _Spelling("0", means_none=True),
-    _Spelling("0x", means_none=True),
-    _Spelling("0x0", means_none=True),
-    _Spelling("0" * 16, means_none=True),
-    _Spelling("0x" + "0" * 16, means_none=True),
-    _Spelling("0" * 32, means_none=True),
-    *map(
-        _Spelling,
-        (
-            " ",
-            "xyz",
-            "0xg" + "1" * 15,
-            "1" * 33,
-            "0x" + "1" * 33,
-            "-1",
-            "+1",
-            "1 2",
-            "1_000",
-            "0x0x1",
-            "\u0661\u0662",
-            "\uff11",
-            "\ud800",
-            "=",
-            "AAAA=",
-            "AAECAwQFBg==",
-            "!!!!!!!!!!!=",
-            "AAAAAAAAAAA=",
-            0,
-            1,
-            1.5,
-            2**70,
-            float("nan"),
-            True,
-            False,
-            [],
-            [_SPAN],
-            {},
-            {"low": 1},
-        ),
-    ),
-)
+_BAD: Final = (*(_Spelling(value, means_none=True) for value in NOTHING), *map(_Spelling, NO_IDS))
 _TABLE: Final = (*_GOOD, *_BAD)
 _PLACES: Final = ("trace_id", "span_id", "parent_id")
 

@@ -90,16 +90,9 @@ class _Printed(Following):
 class _Viewer(Terminal):
     """The viewer, of which only the last output is kept."""
 
-    def _read(self) -> None:
-        while True:
-            try:
-                data = os.read(self._master, 65536)
-            except OSError:
-                return
-            with self._grown:
-                self.output = (self.output + data)[-65536:]
-                self._seen = 0
-                self._grown.notify_all()
+    def _kept(self, output: bytes) -> bytes:
+        self._seen = 0
+        return output[-65536:]
 
     @property
     def pid(self) -> int:

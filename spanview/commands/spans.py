@@ -70,6 +70,9 @@ class SpanPrinter:
         selection: Which spans are printed.
     """
 
+    intake = None
+    """Spans are wanted one by one."""
+
     def __init__(self, details: Details, selection: Selection) -> None:
         self.tallies = Tallies()
         self._details = details

@@ -47,28 +47,42 @@ class Decoder:
         return self._framer.waiting
 
     @property
+    def is_clean(self) -> bool:
+        """Whether what was fed has settled, so that nothing which follows can be a part of it."""
+        return self._framer.is_clean
+
+    def move_to(self, offset: int) -> None:
+        """Go on at another offset, behind a line end, as if nothing had been fed; only where it `is_clean`."""
+        self._framer.move_to(offset)
+
+    @property
     def unread(self) -> bytes:
         """The bytes from `offset` on that wait for more."""
         return self._framer.unread
 
     def feed(self, data: bytes) -> Batch:
         """Take the next bytes and return the spans that they complete."""
-        return _batch_of(self._framer.feed(data))
+        return batch_of(self.frame(data))
+
+    def frame(self, data: bytes) -> Frames:
+        """Take the next bytes and return the documents that they complete, for `batch_of` to make more of."""
+        return self._framer.feed(data)
 
     def skip(self, size: int) -> Batch:
         """Pass over a hole of so many bytes and return the spans that end before it."""
-        return _batch_of(self._framer.skip(size))
+        return batch_of(self._framer.skip(size))
 
     def tail(self) -> Batch:
         """Return the spans that are whole though no line end follows them; for a file that has become quiet."""
-        return _batch_of(self._framer.tail())
+        return batch_of(self._framer.tail())
 
     def close(self) -> Batch:
         """Return what the end of the file settles."""
-        return _batch_of(self._framer.close())
+        return batch_of(self._framer.close())
 
 
-def _batch_of(frames: Frames) -> Batch:
+def batch_of(frames: Frames) -> Batch:
+    """Return the spans among documents, and what else there was."""
     documents = frames.documents
     skipped = []
     if {type(kept) for _, _, kept in documents} != {tuple}:

@@ -30,3 +30,9 @@ class Frames:
     gaps: list[Gap] = field(default_factory=list)
     has_text: bool = False
     """Whether something stood there that is neither blank nor part of a document or gap."""
+
+    def add(self, more: Frames) -> None:
+        """Take what the next piece completed."""
+        self.documents += more.documents
+        self.gaps += more.gaps
+        self.has_text = self.has_text or more.has_text

@@ -97,6 +97,15 @@ class Framer:
         return bool(self._data) or self._gap_at is not None
 
     @property
+    def is_clean(self) -> bool:
+        """Whether nothing is left that what follows could be a part of."""
+        return not (self._data or self._gap_at is not None or self._in_text or self._has_commas)
+
+    def move_to(self, offset: int) -> None:
+        """Go on at another offset, behind a line end, as if nothing had been fed."""
+        self.offset, self._before = offset, _LF
+
+    @property
     def unread(self) -> bytes:
         """The bytes from `offset` on that wait for more."""
         return self._data

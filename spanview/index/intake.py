@@ -52,8 +52,8 @@ class Intake:
         """The traces of each batch, for a reader that takes them out; None where there is none."""
         self.details = details
         spans, traces = self.spans, self.traces
-        self._span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
-        self._trace_slots = Slots(lambda row: hash(traces.id_high[row] << 64 | traces.id_low[row]))
+        self.span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
+        self.trace_slots = Slots(lambda row: hash(traces.id_high[row] << 64 | traces.id_low[row]))
         self._recent: dict[int, int] = {}
         self._unplaced = NO_ROW
         """The trace that stands for the spans without a usable trace id."""
@@ -92,7 +92,7 @@ class Intake:
         numbers = [*map(recent.get, trace_ids)]
         if None not in numbers:
             return cast(list[int], numbers)
-        traces, slots = self.traces, self._trace_slots
+        traces, slots = self.traces, self.trace_slots
         highs, lows = traces.id_high, traces.id_low
         for trace_id in {trace_id: None for trace_id in trace_ids if trace_id not in recent}:
             high, low = trace_id >> 64, trace_id & _SIXTY_FOUR_BITS
@@ -112,12 +112,12 @@ class Intake:
 
     def expect(self, spans: int) -> None:
         """Make room for about so many spans; tables that grow bit by bit are filled several times over."""
-        self._span_slots.reserve(spans)
-        self._trace_slots.reserve(spans // 4)
+        self.span_slots.reserve(spans)
+        self.trace_slots.reserve(spans // 4)
 
     def _place(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
         """Append the ids of all spans that are new; return the places in the batch of those that may not be."""
-        spans, slots, unplaced = self.spans, self._span_slots, self._unplaced
+        spans, slots, unplaced = self.spans, self.span_slots, self._unplaced
         known: set[int] = set()
         places: Sequence[int] = range(len(numbers))
         if not all(span_ids) or unplaced in numbers:
@@ -197,14 +197,16 @@ class Intake:
             trace = spans.trace[row]
             traces.root_count[trace] += 1
             root = traces.root_row[trace]
-            if root == NO_ROW or self._is_earlier(row, root):
+            if root == NO_ROW or self.is_earlier(row, root):
                 traces.root_row[trace] = row
 
-    def _is_earlier(self, row: int, other: int) -> bool:
-        """Tell whether a row comes before another one as in the tree: by start, then id; without a start last."""
+    def is_earlier(self, row: int, other: int) -> bool:
+        """Tell whether a row comes before another one as in the tree: by start, id and place; without a start last."""
         starts, ids = self.spans.start_ns, self.spans.span_id
         if NO_TIME in (starts[row], starts[other]) and starts[row] != starts[other]:
             return starts[other] == NO_TIME
+        if (starts[row], ids[row]) == (starts[other], ids[other]):
+            return self.order(row) < self.order(other)
         return (starts[row], ids[row]) < (starts[other], ids[other])
 
     def _add_known(self, source: int, batch: Batch, trace: int, at: int) -> None:
@@ -237,7 +239,7 @@ class Intake:
         if rows:
             for other in (*rows, row):
                 self.spans.warnings[other] |= _DUPLICATE
-            self._span_slots.insert(row)
+            self.span_slots.insert(row)
 
     def _double_of(self, key: tuple[int, int], record: bytes | None, rows: list[int]) -> int:
         """Return the row that holds the same span as a record, or `NO_ROW`."""
@@ -297,7 +299,7 @@ class Intake:
         return None if record is None or span is None else digest_of(record, span)
 
     def _rows_of(self, trace: int, span_id: int) -> list[int]:
-        spans, slots = self.spans, self._span_slots
+        spans, slots = self.spans, self.span_slots
         rows = []
         slot = hash((trace, span_id)) & slots.mask
         while entry := slots.table[slot]:

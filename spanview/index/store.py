@@ -38,35 +38,35 @@ class Store:
     """
 
     def __init__(self, details: DetailReader, *, notes_changes: bool = False) -> None:
-        self._intake = Intake(details)
+        self.intake = Intake(details)
         if notes_changes:
-            self._intake.changed = deque()
-        self.spans = self._intake.spans
-        self.trace_table = self._intake.traces
-        self.names = self._intake.names
-        self.services = self._intake.services
-        self.sources = self._intake.sources
-        self.tallies = self._intake.tallies
+            self.intake.changed = deque()
+        self.spans = self.intake.spans
+        self.trace_table = self.intake.traces
+        self.names = self.intake.names
+        self.services = self.intake.services
+        self.sources = self.intake.sources
+        self.tallies = self.intake.tallies
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
-        return self._intake.add_source(path, generation)
+        return self.intake.add_source(path, generation)
 
     def expect(self, spans: int) -> None:
         """Make room for about so many spans."""
-        self._intake.expect(spans)
+        self.intake.expect(spans)
 
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
 
         Identical doubles are dropped and counted; different records with the same ids are kept and marked.
         """
-        self._intake.add(source, batch)
+        self.intake.add(source, batch)
 
     def take_changed(self) -> set[int]:
         """Return the traces that have grown since the last call; of a store that notes changes."""
         changed: set[int] = set()
-        batches = self._intake.changed
+        batches = self.intake.changed
         while batches:
             changed.update(batches.popleft())
         return changed
@@ -91,7 +91,7 @@ class Store:
 
     def tree(self, trace: int) -> TraceTree:
         """Stitch a trace."""
-        return TraceTree(self.spans, self.rows_of_trace(trace), self._intake.order)
+        return TraceTree(self.spans, self.rows_of_trace(trace), self.intake.order)
 
     @property
     def traces(self) -> list[Trace]:
@@ -145,7 +145,7 @@ class Store:
     def record(self, row: int) -> bytes | None:
         """Return the bytes of a span's record as the file has them, or None where they are gone."""
         spans = self.spans
-        return self._intake.details.read(spans.source[row], spans.offset[row], spans.length[row])
+        return self.intake.details.read(spans.source[row], spans.offset[row], spans.length[row])
 
     def _trace_id(self, row: int) -> int:
         return self.trace_table.trace_id(self.spans.trace[row])

@@ -126,6 +126,18 @@ class TraceTable:
         self.id_low.append(low)
         return len(self.id_low) - 1
 
+    def extend(self, highs: bytes, lows: bytes) -> None:
+        """Add empty traces with the two halves of their ids, 64 bits each as this machine has them."""
+        count = len(lows) // self.id_low.itemsize
+        self.id_high.frombytes(highs)
+        for rows in (self.first_row, self.last_row, self.root_row):
+            rows.extend(array("I", [NO_ROW]) * count)
+        for counts in (self.root_count, self.span_count, self.error_count):
+            counts.frombytes(bytes(counts.itemsize * count))
+        for times in (self.start_ns, self.end_ns):
+            times.extend(array("q", [NO_TIME]) * count)
+        self.id_low.frombytes(lows)
+
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 is the group of the spans without a usable trace id."""
         return self.id_high[trace] << 64 | self.id_low[trace]

@@ -57,6 +57,11 @@ class Tallies:
         """Count bytes read from a file."""
         self._files[path].bytes += count
 
+    def add_records(self, path: str, count: int) -> None:
+        """Count spans of a file, doubles included."""
+        self._files[path].records += count
+        self._records += count
+
     def add_problem(self, problem: Problem) -> None:
         """Keep a problem that isn't part of a batch."""
         self._problems.append(problem)
@@ -64,8 +69,7 @@ class Tallies:
     def take(self, path: str, batch: Batch) -> None:
         """Count what a batch has besides its spans."""
         file = self._files[path]
-        file.records += len(batch.offsets)
-        self._records += len(batch.offsets)
+        self.add_records(path, len(batch.offsets))
         file.has_text = file.has_text or batch.has_text
         for gap in batch.gaps:
             file.gaps += 1

@@ -65,11 +65,7 @@ class Details:
             return descriptor
         if source not in self._files:
             return None
-        path, device, inode = self._files[source]
-        descriptor = os.open(path, OPEN_FLAGS)
-        if not is_file(descriptor, device, inode):
-            os.close(descriptor)
-            return None
+        descriptor = open_file(*self._files[source])
         self._open[source] = descriptor
         if len(self._open) > _OPEN_FILES:
             self._close(next(iter(self._open)))
@@ -98,6 +94,19 @@ def is_file(descriptor: int, device: int, inode: int) -> bool:
     """Tell whether this regular file was opened; a file system gives the inode of a removed one to a FIFO too."""
     status = os.fstat(descriptor)
     return stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) == (device, inode)
+
+
+def open_file(path: str, device: int, inode: int) -> int:
+    """Return a descriptor of a regular file.
+
+    Raises:
+        OSError: It can't be opened, or is another file by now.
+    """
+    descriptor = os.open(path, OPEN_FLAGS)
+    if not is_file(descriptor, device, inode):
+        os.close(descriptor)
+        raise FileNotFoundError(0, "the file was replaced while it was opened", path)
+    return descriptor
 
 
 def read_at(descriptor: int, length: int, offset: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from threading import active_count
 from typing import TYPE_CHECKING
 
 from spanview.formats.framing import DEFAULT_CAP
@@ -32,7 +33,10 @@ def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
     details = Details()
     store = Store(details)
-    session = Session(ReadOptions(tuple(fspath(path) for path in given), cap=cap), store, details)
+    # A process that has threads isn't forked.
+    names = tuple(fspath(path) for path in given)
+    options = ReadOptions(names, cap=cap, processes=active_count() == 1)
+    session = Session(options, store, details)
     for _ in session.load():
         pass
     return store

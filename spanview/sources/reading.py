@@ -16,7 +16,6 @@ from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.sources.ahead import DecodedFile
     from spanview.sources.details import Details
     from spanview.sources.discover import FoundFile
     from spanview.sources.terms import ReadOptions, Sink
@@ -59,16 +58,22 @@ class Reading:
         return tail
 
     def _enter(self, tail: FileTail) -> None:
-        found = tail.found
-        tail.source = self._sink.add_source(found.shown, self._generations[found.shown])
-        self._generations[found.shown] += 1
+        tail.source = self.enter(tail.found)
         self._held.note(tail)
-        self.has_moved(tail)
+
+    def enter(self, found: FoundFile) -> int:
+        """Take note of a file, or of the next one at its path, and return its number in the sink."""
+        source = self._sink.add_source(found.shown, self._generations[found.shown])
+        self._generations[found.shown] += 1
+        self._register(source, found)
+        return source
 
     def has_moved(self, tail: FileTail) -> None:
         """Take note of where a file is now."""
-        found = tail.found
-        self._details.register(tail.source, found.real, found.device, found.inode)
+        self._register(tail.source, tail.found)
+
+    def _register(self, source: int, found: FoundFile) -> None:
+        self._details.register(source, found.real, found.device, found.inode)
 
     def read(self, tail: FileTail, most: int, *, live: bool = False) -> Iterator[int]:
         """Read a file on to its end, or some more than so many bytes; yield the bytes of each piece.
@@ -145,19 +150,6 @@ class Reading:
         if not tail.is_in_place:
             self._details.retire(tail.source)
         self.finish(tail)
-
-    def take_decoded(self, found: FoundFile, decoded: DecodedFile) -> Iterator[int]:
-        """Take in what another process has made of a file; yield its bytes."""
-        if decoded.failure is not None:
-            self.report_unreadable(found.shown, decoded.failure)
-            if not decoded.bytes:
-                return
-        source = self._sink.add_source(found.shown)
-        self._details.register(source, found.real, found.device, found.inode)
-        self._sink.tallies.add_bytes(found.shown, decoded.bytes)
-        for batch in decoded.batches:
-            self._sink.add(source, batch)
-        yield decoded.bytes
 
     # -- streams -----------------------------------------------------------------------------------------------------
 

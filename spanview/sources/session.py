@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import NoSuchPathError
-from spanview.sources.ahead import decode_ahead
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one
+from spanview.sources.quickly import load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
@@ -22,7 +22,6 @@ from spanview.telemetry import stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from spanview.sources.ahead import DecodedFile
     from spanview.sources.details import Details
     from spanview.sources.tail import FileTail
 
@@ -79,30 +78,28 @@ class Session:
         self._sink.expect(total // _USUAL_SIZE)
         done = 0
         with _without_collector():
-            for found, decoded in self._decoded(files):
-                with stage("read and decode"):
-                    for count in self._load_file(found, decoded):
-                        done += count
-                        yield Progress(done, total)
+            for count in self._load_files(files):
+                done += count
+                yield Progress(done, total)
             if STANDARD_INPUT in self._paths and self._standard_input is not None:
                 for count in self._reading.read_stream(self._standard_input):
                     done += count
                     yield Progress(done, 0)
         self._take_note(listing)
 
-    def _decoded(self, files: list[FoundFile]) -> Iterator[tuple[FoundFile, DecodedFile | None]]:
-        if self.options.processes and not self.options.follow:
-            return decode_ahead(files, cap=self.options.cap)
-        return ((found, None) for found in files)
-
-    def _load_file(self, found: FoundFile, decoded: DecodedFile | None) -> Iterator[int]:
-        reading = self._reading
-        if decoded is not None:
-            yield from reading.take_decoded(found, decoded)
-        elif (tail := self._take_up(found)) is not None:
-            yield from reading.read(tail, found.size + _MOST_AT_ONCE)
-            if not self.options.follow:
-                reading.finish(tail)
+    def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
+        reading, intake = self._reading, self._sink.intake
+        if intake is not None and not self.options.follow:
+            quick, files = share(files, least=self.options.quick_from)
+            if quick:
+                with stage("scan and adopt"):
+                    yield from load_quickly(quick, reading, self._sink, intake, processes=self.options.processes)
+        with stage("read and decode"):
+            for found in files:
+                if (tail := self._take_up(found)) is not None:
+                    yield from reading.read(tail, found.size + _MOST_AT_ONCE)
+                    if not self.options.follow:
+                        reading.finish(tail)
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
         tail = self._reading.take_up(found)

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.formats.decoder import Decoder
-from spanview.sources.details import OPEN_FLAGS, is_file, read_at
+from spanview.sources.details import open_file, read_at
 from spanview.sources.discover import BLOCK_OF_STAT
 
 if TYPE_CHECKING:
@@ -113,11 +113,7 @@ class FileTail:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            descriptor = os.open(self.found.real, OPEN_FLAGS)
-            if not is_file(descriptor, *self.identity):
-                os.close(descriptor)
-                raise FileNotFoundError(0, "the file was replaced while it was opened", self.found.real)
-            self._descriptor = descriptor
+            self._descriptor = open_file(self.found.real, *self.identity)
         return self._descriptor
 
     def renew(self) -> FileTail:

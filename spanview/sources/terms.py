@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.formats.framing import DEFAULT_CAP
 
 if TYPE_CHECKING:
     from spanview.formats.rows import Batch
+    from spanview.index.intake import Intake
     from spanview.index.tallies import Tallies
+
+PAYS_FROM: Final = 24 * 1024 * 1024
+"""Bytes for which it pays that numpy and other processes take a moment to come."""
 
 
 class Sink(Protocol):
     """Takes what was read: a store, or what prints it at once."""
 
     tallies: Tallies
+
+    @property
+    def intake(self) -> Intake | None:
+        """The index, which can take many spans at a time; None where they are wanted one by one."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -41,6 +49,8 @@ class ReadOptions:
     """Whether the files that changed last are read first."""
     processes: bool = False
     """Whether other processes may be started to decode large folders; not where threads run already."""
+    quick_from: int = PAYS_FROM
+    """Bytes of all files from which on they are scanned the quick way."""
     keep_details: bool = True
     """Whether what is read while following can be read again."""
 

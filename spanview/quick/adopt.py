@@ -1,0 +1,304 @@
+"""Rows into the tables of the index, many at a time; what comes of it is what adding them one by one comes to.
+
+ids         told from those that are there by the same slots, probed in rounds: each round is one step for all that
+            have not found their place
+traces      rows of one trace are brought together by one sort
+doubles     left over, for the index to look at one by one
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from spanview.formats.rows import Batch, Columns
+from spanview.index.table import NO_ROW
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spanview.index.intake import Intake
+    from spanview.index.slots import Slots
+    from spanview.quick.gather import Flags, Places, Words
+    from spanview.quick.rows import Rows
+
+Rows32: TypeAlias = "NDArray[np.uint32]"
+
+_COMMON: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
+"""Columns that the span table has as the rows have them."""
+_MODULUS: Final = np.uint64(2**61 - 1)
+"""Of the hash of integers."""
+_PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 2870177450012600261], np.uint64)
+"""Of the hash of tuples, which is xxHash's, as CPython has it."""
+_LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
+
+
+def hashes_of(first: Words, second: Words) -> Words:
+    """Return what `hash((a, b))` gives for pairs of integers, the first of them below 2**61 - 1, as 64 bits."""
+    result = np.full(len(first), _PRIMES[2])
+    for lane in (first, _hashes_of(second)):
+        result += lane * _PRIMES[1]
+        result = result << np.uint64(31) | result >> np.uint64(33)
+        result *= _PRIMES[0]
+    return result + _LENGTH
+
+
+def _hashes_of(numbers: Words) -> Words:
+    """Return what `hash` gives for integers of 64 bits."""
+    return _reduced((numbers >> np.uint64(61)) + (numbers & _MODULUS))
+
+
+def hashes_of_halves(high: Words, low: Words) -> Words:
+    """Return what `hash` gives for integers of 128 bits."""
+    # 2**61 leaves 1, so 2**64 leaves 8: a shift by three bits, round the corner.
+    rest = _hashes_of(high)
+    return _reduced(((rest << np.uint64(3) | rest >> np.uint64(58)) & _MODULUS) + _hashes_of(low))
+
+
+def _reduced(numbers: Words) -> Words:
+    return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
+
+
+def is_known_hash() -> bool:
+    """Tell whether this Python computes hashes as it is done here."""
+    pairs = np.array([[0, 0], [1, 2**64 - 1], [4711, 2**61 - 1], [2**32, 0x0123456789ABCDEF]], np.uint64)
+    first, second = pairs[:, 0], pairs[:, 1]
+    expected = [hash((one, other)) % 2**64 for one, other in pairs.tolist()]
+    expected += [hash(high << 64 | low) for low, high in pairs.tolist()]
+    return [*hashes_of(first, second).tolist(), *hashes_of_halves(second, first).tolist()] == expected
+
+
+class Adopted:
+    """The numbers that the index gives to texts and files of a scan.
+
+    Args:
+        intake: The index.
+        source_of: Returns its number of a file.
+    """
+
+    def __init__(self, intake: Intake, source_of: Callable[[int], int]) -> None:
+        self._intake = intake
+        self._source_of = source_of
+        self._names = np.empty(0, np.uint32)
+        self._services = np.empty(0, np.uint32)
+
+    def take_texts(self, names: list[str], services: list[str]) -> None:
+        """Take the texts that are new since the last time."""
+        intake = self._intake
+        self._names = np.append(self._names, [intake.names[text] for text in names]).astype(np.uint32)
+        self._services = np.append(self._services, [intake.services[text] for text in services]).astype(np.uint32)
+
+    def take(self, rows: Rows) -> None:
+        """Take spans; of those whose ids are known already the index decides.
+
+        Args:
+            rows: Names and services as numbers of the texts that were taken, files as numbers of the index.
+        """
+        if not rows.count:
+            return
+        intake = self._intake
+        files, which = np.unique(rows["source"], return_inverse=True)
+        sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[which]
+        order = _order_of(rows["trace_high"], rows["trace_low"])
+        numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
+        fresh = _place(intake, numbers, rows["span_id"])
+        names, services = self._names[rows["name"]], self._services[rows["service"]]
+        known = np.flatnonzero(~fresh)
+        spans, first = intake.spans, len(intake.spans)
+        counts = np.bincount(sources[fresh])
+        for source in np.flatnonzero(counts).tolist():
+            intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
+        columns = {name: rows[name] for name in _COMMON}
+        columns |= {"trace": numbers, "name": names, "service": services, "source": sources}
+        if len(known):
+            columns = {name: values[fresh] for name, values in columns.items()}
+            order = (np.cumsum(fresh) - 1)[order[fresh[order]]]
+        count = len(columns["trace"])
+        columns["warnings"] = np.zeros(count, np.uint16)
+        columns["next_row"] = _next_rows(columns["trace"], order, first)
+        for name, values in columns.items():
+            column = getattr(spans, name)
+            column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
+        _link(intake, columns, order, first)
+        if len(known):
+            self._add_known(rows, known, names, services, sources)
+        if intake.changed is not None:
+            intake.changed.append(np.unique(numbers).tolist())
+
+    def _add_known(
+        self, rows: Rows, known: Places, names: NDArray[np.uint32], services: NDArray[np.uint32], sources: Rows32
+    ) -> None:
+        """Have the index look at spans whose ids it knows already."""
+        texts, other = self._intake.names.texts, self._intake.services.texts
+        for source in np.unique(sources[known]).tolist():
+            some = known[sources[known] == source]
+            halves = zip(rows["trace_high"][some].tolist(), rows["trace_low"][some].tolist(), strict=True)
+            columns = Columns(
+                trace_ids=[high << 64 | low for high, low in halves],
+                span_ids=rows["span_id"][some].tolist(),
+                parent_ids=rows["parent_id"][some].tolist(),
+                start_ns=rows["start_ns"][some].tolist(),
+                end_ns=rows["end_ns"][some].tolist(),
+                names=[texts[number] for number in names[some].tolist()],
+                services=[other[number] for number in services[some].tolist()],
+                kinds=rows["kind"][some].tolist(),
+                statuses=rows["status"][some].tolist(),
+                warnings=[0] * len(some),
+            )
+            self._intake.add(source, Batch(columns, rows["offset"][some].tolist(), rows["length"][some].tolist()))
+
+
+def _order_of(high: Words, low: Words) -> Places:
+    """Return places such that those of one trace come together, each trace's in their order."""
+    bits = np.uint64(len(low).bit_length())
+    keys = low >> bits << bits | np.arange(len(low), dtype=np.uint64)
+    keys.sort()
+    order = (keys & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    lows, highs = low[order], high[order]
+    differ = (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1])
+    if (differ & (keys[1:] >> bits == keys[:-1] >> bits)).any():
+        # Ids that are not random have their first bits in common.
+        order = np.lexsort((low, high))
+    return order
+
+
+def _trace_numbers(intake: Intake, high: Words, low: Words, order: Places) -> NDArray[np.uint32]:
+    """Return the number of each span's trace; new traces get theirs."""
+    lows, highs = low[order], high[order]
+    is_first = np.append(True, (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1]))
+    lows, highs = lows[is_first], highs[is_first]
+    numbers, new = _place_traces(intake, highs, lows)
+    intake.traces.extend(highs[new].tobytes(), lows[new].tobytes())
+    result = np.empty(len(order), np.uint32)
+    result[order] = numbers[np.cumsum(is_first) - 1]
+    return result
+
+
+def _place_traces(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Flags]:
+    """Give each trace that is new its slot; return the numbers of all, and which are new."""
+    traces, first = intake.traces, len(intake.traces)
+    known_low, known_high = np.asarray(traces.id_low), np.asarray(traces.id_high)
+
+    def are_same(entries: Rows32, asked: Places) -> Flags:
+        is_old = entries < first
+        same = np.zeros(len(asked), np.bool_)
+        old, asked = entries[is_old], asked[is_old]
+        same[is_old] = (known_low[old] == lows[asked]) & (known_high[old] == highs[asked])
+        return same
+
+    return _settle(intake.trace_slots, hashes_of_halves(highs, lows), first, are_same)
+
+
+def _place(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
+    """Give each span whose ids are new its slot, in their order from the next row on; return which these are."""
+    spans, first = intake.spans, len(intake.spans)
+    known_trace, known_id = np.asarray(spans.trace), np.asarray(spans.span_id)
+
+    def are_same(entries: Rows32, asked: Places) -> Flags:
+        is_old = entries < first
+        same = np.empty(len(asked), np.bool_)
+        for some, (traces, ids, places) in (
+            (is_old, (known_trace, known_id, entries[is_old])),
+            (~is_old, (numbers, span_ids, entries[~is_old] - np.uint32(first))),
+        ):
+            same[some] = (ids[places] == span_ids[asked[some]]) & (traces[places] == numbers[asked[some]])
+        return same
+
+    return _settle(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
+
+
+def _settle(
+    slots: Slots, hashes: Words, first: int, are_same: Callable[[Rows32, Places], Flags]
+) -> tuple[Rows32, Flags]:
+    """Give each key that is new a slot, in rounds.
+
+    Args:
+        slots: Where rows are found by the hashes of their keys.
+        hashes: Of the keys.
+        first: The row of the first key that is new.
+        are_same: Tells for entries, rows below `first` or `first` and the place of a key, and for the places of keys
+            whether they are of one key.
+
+    Returns:
+        The row of each key that is there or new, and which keys are new; of equal keys the first one is.
+    """
+    slots.reserve(len(hashes))
+    table, mask = np.asarray(slots.table), slots.mask
+    slot = (hashes & np.uint64(mask)).astype(np.int64)
+    own = np.arange(first, first + len(hashes), dtype=np.uint32)
+    found, waiting = own.copy(), np.arange(len(hashes))
+    while len(waiting):
+        # The last that takes a slot has it: in reverse order, that is the first.
+        free = waiting[table[slot[waiting]] == 0][::-1]
+        table[slot[free]] = own[free] + np.uint32(1)
+        entries = table[slot[waiting]] - np.uint32(1)
+        waiting, entries = waiting[entries != own[waiting]], entries[entries != own[waiting]]
+        same = are_same(entries, waiting)
+        found[waiting[same]] = entries[same]
+        waiting = waiting[~same]
+        slot[waiting] = (slot[waiting] + 1) & mask
+    new = found == own
+    found[new] = np.arange(first, first + int(new.sum()), dtype=np.uint32)
+    table[slot[new]] = found[new] + np.uint32(1)
+    slots.used += int(new.sum())
+    return found, new
+
+
+def _next_rows(traces: Rows32, order: Places, first: int) -> Rows32:
+    """Return for each new span the next one of its trace, or `NO_ROW`."""
+    following = np.full(len(order), NO_ROW, np.uint32)
+    goes_on = traces[order[1:]] == traces[order[:-1]]
+    following[order[:-1][goes_on]] = order[1:][goes_on] + first
+    return following
+
+
+def _link(intake: Intake, columns: dict[str, NDArray[Any]], order: Places, first: int) -> None:
+    """Make new rows part of their traces."""
+    spans, traces = intake.spans, intake.traces
+    numbers = columns["trace"][order]
+    begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    lasts = np.append(begins[1:], len(order)) - 1
+    some = numbers[begins]
+    first_row, last_row = np.asarray(traces.first_row), np.asarray(traces.last_row)
+    before = last_row[some]
+    is_new = before == NO_ROW
+    next_row = np.asarray(spans.next_row)
+    next_row[before[~is_new]] = order[begins[~is_new]] + first
+    first_row[some[is_new]] = order[begins[is_new]] + first
+    last_row[some] = order[lasts] + first
+    np.asarray(traces.span_count)[some] += (lasts - begins + 1).astype(np.uint32)
+    failed = (columns["status"] == ERROR)[order].astype(np.uint32)
+    np.asarray(traces.error_count)[some] += np.add.reduceat(failed, begins)
+    starts, ends = np.asarray(traces.start_ns), np.asarray(traces.end_ns)
+    # NO_TIME is the least of all integers.
+    ends[some] = np.maximum(ends[some], np.maximum.reduceat(columns["end_ns"][order], begins))
+    earliest, known = np.minimum.reduceat(columns["start_ns"][order], begins), starts[some]
+    starts[some] = np.where((known == NO_TIME) | (earliest < known), earliest, known)
+    _link_roots(intake, columns, first)
+
+
+def _link_roots(intake: Intake, columns: dict[str, NDArray[Any]], first: int) -> None:
+    traces = intake.traces
+    roots = np.flatnonzero(columns["parent_id"] == 0)
+    if not len(roots):
+        return
+    keys = columns["span_id"][roots], columns["start_ns"][roots], columns["trace"][roots]
+    roots = roots[np.lexsort(keys)]
+    numbers = columns["trace"][roots]
+    begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    some = numbers[begins]
+    np.asarray(traces.root_count)[some] += np.diff(begins, append=len(roots)).astype(np.uint32)
+    root_row = np.asarray(traces.root_row)
+    rows, known = roots[begins] + first, root_row[some]
+    is_first = known == NO_ROW
+    root_row[some[is_first]] = rows[is_first]
+    for trace, row, other in zip(
+        some[~is_first].tolist(), rows[~is_first].tolist(), known[~is_first].tolist(), strict=True
+    ):
+        if intake.is_earlier(row, other):
+            root_row[trace] = row

@@ -1,0 +1,96 @@
+"""Bytes at many places of a buffer at once, and what they say.
+
+Shapes: places are N integers; bytes are N x width.
+"""
+
+from __future__ import annotations
+
+from binascii import Error, unhexlify
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Places: TypeAlias = "NDArray[np.int64]"
+Flags: TypeAlias = "NDArray[np.bool_]"
+Bytes: TypeAlias = "NDArray[np.uint8]"
+Words: TypeAlias = "NDArray[np.uint64]"
+
+WORD: Final = 8
+_HEX: Final = np.full(256, 255, np.uint8)
+_HEX[np.frombuffer(b"0123456789abcdefABCDEF", np.uint8)] = [*range(16), *range(10, 16)]
+
+
+def rows_at(buffer: Bytes, places: Places, width: int) -> Bytes:
+    """Return so many bytes from each place on."""
+    windows = np.ndarray((len(buffer) - width + 1,), f"V{width}", buffer, strides=(1,))
+    return windows[places].view(np.uint8).reshape(len(places), width)
+
+
+def words_at(buffer: Bytes, places: Places) -> Words:
+    """Return the eight bytes from each place on as one number."""
+    windows = np.ndarray((len(buffer) - WORD + 1,), np.uint64, buffer, strides=(1,))
+    return windows[places]
+
+
+def word(text: bytes) -> int:
+    """Return up to eight bytes as a number, as `words_at` has them."""
+    return int.from_bytes(text.ljust(WORD, b"\0"), "little")
+
+
+class Template:
+    """Literal bytes with gaps in which anything may stand.
+
+    Args:
+        parts: Literals, and for each gap its width.
+    """
+
+    __slots__ = ("_last", "_mask", "_text", "_width", "width")
+
+    def __init__(self, *parts: bytes | int) -> None:
+        text = b"".join(part if isinstance(part, bytes) else bytes(part) for part in parts)
+        mask = b"".join(b"\xff" * len(part) if isinstance(part, bytes) else bytes(part) for part in parts)
+        self.width = len(text)
+        self._width = -(-self.width // WORD) * WORD
+        self._text = np.frombuffer(text.ljust(self._width, b"\0"), np.uint64)
+        # Where there are no gaps, only the last word has bytes that don't count.
+        self._mask = np.frombuffer(mask.ljust(self._width, b"\0"), np.uint64) if b"\0" in mask else None
+        self._last = np.uint64(word(b"\xff" * (self.width - self._width + WORD)))
+
+    def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags | None]:
+        """Return the bytes at each place, and where the literals stand; None for everywhere."""
+        rows = rows_at(buffer, places, self._width)
+        words = rows.view(np.uint64)
+        if self._mask is None:
+            words[:, -1] &= self._last
+            rest = words != self._text
+        else:
+            rest = words ^ self._text
+            rest &= self._mask
+        # All fit mostly, and to see that is cheaper than to ask row by row.
+        if not rest.any():
+            return rows, None
+        return rows, ~np.any(rest, axis=1)
+
+
+def ids_of(digits: Bytes) -> tuple[Words, Flags | None]:
+    """Return the numbers that hexadecimal digits stand for, and where all are digits; None for everywhere.
+
+    Args:
+        digits: N x 16k digits.
+
+    Returns:
+        N x k numbers.
+    """
+    shape = digits.shape[0], digits.shape[1] // 16
+    try:
+        packed = np.frombuffer(unhexlify(digits.tobytes()), ">u8")
+    except Error:
+        values = _HEX[digits]
+        fit = np.all(values < 16, axis=1)  # noqa: PLR2004
+        values &= 15
+        packed = (values[:, ::2] << 4 | values[:, 1::2]).view(">u8")
+        return packed.reshape(shape).astype(np.uint64), fit
+    return packed.reshape(shape).astype(np.uint64), None

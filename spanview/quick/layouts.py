@@ -1,0 +1,75 @@
+"""The two layouts in which the SDK itself writes a span: what stands between the values.
+
+in one line                                         value that follows
+-----------                                         ------------------
+{"name": "                                          the name, a text of JSON without its quotes
+", "context": {"trace_id": "0x                      32 hexadecimal digits
+", "span_id": "0x                                   16 of them
+", "trace_state": "                                 [] mostly
+"}, "kind": "SpanKind.                              a kind
+", "parent_id":                                     null, or "0x, 16 hexadecimal digits and "
+, "start_time": "                                   a time of 27 characters
+", "end_time": "                                    a time of 27 characters
+", "status": {"status_code": "                      a code
+"}, "attributes": {                                 attributes, which nobody looks at here
+}, "events": [], "links": [], "resource": {         the tail, which many records have in common
+
+Indented by 4, the white space differs. A record that has anything else, events or a description of the status for
+instance, is one for the general decoder.
+
+Source: `ReadableSpan.to_json` of opentelemetry-sdk; `json.dumps` of the standard library writes both.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What stands before each value of a record."""
+
+    name: bytes
+    trace_id: bytes
+    span_id: bytes
+    trace_state: bytes
+    kind: bytes
+    parent_id: bytes
+    start_time: bytes
+    end_time: bytes
+    status: bytes
+    attributes: bytes
+    tail: bytes
+
+
+_VALUE: Final = "@"
+
+
+def _layout(indent: int | None) -> Layout:
+    span = {
+        "name": _VALUE,
+        "context": {"trace_id": f"0x{_VALUE}", "span_id": f"0x{_VALUE}", "trace_state": _VALUE},
+        "kind": f"SpanKind.{_VALUE}",
+        "parent_id": 0,
+        "start_time": _VALUE,
+        "end_time": _VALUE,
+        "status": {"status_code": _VALUE},
+        "attributes": {_VALUE: 0},
+        "events": [],
+        "links": [],
+        "resource": {_VALUE: 0},
+    }
+    text = json.dumps(span, indent=indent).replace('"parent_id": 0', f'"parent_id": {_VALUE}')
+    *parts, before_tail, _ = text.encode().split(_VALUE.encode())
+    # Behind the braces of attributes and resource white space follows, if they aren't empty.
+    attributes = parts[-1][: parts[-1].rindex(b"{") + 1]
+    tail = before_tail[before_tail.index(b"}") : before_tail.rindex(b"{") + 1]
+    name, trace_id, span_id, state, kind, parent_id, start, end, status, _ = parts
+    values = (name, trace_id, span_id, state, kind, parent_id, start, end, status, attributes)
+    return Layout(*values, tail)
+
+
+ONE_LINE: Final = _layout(None)
+INDENTED: Final = _layout(4)

@@ -1,0 +1,306 @@
+"""Files to rows: pages of bytes are scanned, and what doesn't fit goes to the general decoder in its place.
+
+page    | record | record | odd ... | record | record | half a rec
+        |   scanned       | decoded |   scanned       | read again with the next page
+
+The general decoder is asked to agree before the scan takes over again: nothing may be left in it that what follows
+could be a part of.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from spanview.formats import console
+from spanview.formats.decoder import Decoder, batch_of
+from spanview.formats.frames import Frames
+from spanview.quick.gather import word, words_at
+from spanview.quick.scan import INDENTED_SHAPE, MARGIN, ONE_LINE_SHAPE, Scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from spanview.formats.rows import Batch
+    from spanview.quick.gather import Bytes, Flags, Places
+    from spanview.quick.rows import Rows
+
+PAGE: Final = 1024 * 1024
+"""Bytes that are scanned together; small files share a page."""
+_LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
+_NOTHING: Final = Frames()
+_KIND: Final = b"SpanKind"
+"""Stands just once in a record."""
+_MOST_ODD: Final = 4
+"""Where one in so many records doesn't fit, going back and forth costs more than decoding all."""
+_FEW: Final = 16
+_MOST_CARRIED: Final = 4
+"""A page's last record is read again with the next page if it is no longer than one in so many bytes of it."""
+
+
+class QuickFile:
+    """A file, and how far it was read.
+
+    Args:
+        source: Its number.
+        open: Returns a descriptor, which is closed here.
+        offset: Where to begin: at the start of a record.
+    """
+
+    __slots__ = (
+        "bytes",
+        "decoder",
+        "descriptor",
+        "failure",
+        "is_read",
+        "open",
+        "source",
+    )
+
+    def __init__(self, source: int, open: Callable[[], int], offset: int = 0) -> None:  # noqa: A002 - it is what it does
+        self.source, self.open = source, open
+        self.bytes = offset
+        """How far it was read; the next page begins here."""
+        self.decoder: Decoder | None = None
+        """Decodes what doesn't fit; when all was read, what the end of the file settles is left to it."""
+        self.failure: OSError | None = None
+        """Why it could not be read, or not further."""
+        self.descriptor = -1
+        self.is_read = False
+
+    @property
+    def settled(self) -> int:
+        """All that begins before this offset was told."""
+        return self.decoder.offset if self.decoder is not None and not self.decoder.is_clean else self.bytes
+
+    def read_into(self, view: memoryview) -> int:
+        """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""
+        count = 0
+        try:
+            if self.descriptor < 0:
+                self.descriptor = self.open()
+            while count < len(view):
+                more = os.preadv(self.descriptor, [view[count:]], self.bytes + count)
+                if not more:
+                    self.is_read = True
+                    break
+                count += more
+        except OSError as error:
+            self.failure, self.is_read = error, True
+        if self.is_read and self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+        return count
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A part of a page that is of one file."""
+
+    file: QuickFile
+    begin: int
+    end: int
+    is_last: bool
+    """Whether the file ends here."""
+
+
+class Pages:
+    """Reads files, page by page.
+
+    Args:
+        rows: Takes the spans that fit.
+        cap: Bytes of the longest record that is kept.
+        size: Bytes of a page, `PAGE` without.
+    """
+
+    def __init__(self, rows: Rows, *, cap: int, size: int | None = None) -> None:
+        self._cap, self._size = cap, size or PAGE
+        self.rows = rows
+        """There must be room for as many as a page can have before each page."""
+        self.most_rows = self._size // ONE_LINE_SHAPE.least + 1
+        """So many rows a page has at most."""
+        self.scanner = Scanner(cap=cap)
+        self._data = bytearray(self._size + MARGIN)
+        self._buffer = np.frombuffer(self._data, np.uint8)
+        self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
+        self.batches: list[tuple[int, Batch]] = []
+        """What didn't fit, and the problems, each with the number of its file."""
+
+    def read(self, files: Iterator[QuickFile]) -> Iterator[tuple[QuickFile, list[QuickFile]]]:
+        """Read files; yield after each page the one that it ends in, and those that were read to their ends."""
+        file = next(files, None)
+        while file is not None:
+            pieces: list[_Piece] = []
+            at = 0
+            while file is not None and at < self._size:
+                count = file.read_into(memoryview(self._data)[at : self._size])
+                pieces.append(_Piece(file, at, at + count, file.is_read))
+                at += count
+                if not file.is_read:
+                    break
+                file = next(files, None)
+            self._take(pieces)
+            yield pieces[-1].file, [piece.file for piece in pieces if piece.is_last]
+
+    def _take(self, pieces: list[_Piece]) -> None:
+        columns = self._scan(pieces)
+        all_starts, all_ends = columns.pop("start"), columns.pop("end")
+        keep = np.ones(len(all_starts), np.bool_)
+        offsets = np.empty(len(keep), np.int64)
+        sources = np.empty(len(keep), np.uint32)
+        bounds = np.searchsorted(all_starts, [piece.begin for piece in pieces] + [pieces[-1].end])
+        for piece, first, last in zip(pieces, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            offsets[first:last] = all_starts[first:last] + (piece.file.bytes - piece.begin)
+            sources[first:last] = piece.file.source
+            walk = _Walk(self._data, piece, self._cap, all_starts[first:last], all_ends[first:last])
+            walk.walk()
+            keep[first:last] = walk.keep
+            if walk.frames != _NOTHING:
+                self.batches.append((piece.file.source, batch_of(walk.frames)))
+        columns |= {"offset": offsets, "length": all_ends - all_starts, "source": sources}
+        self.rows.append(columns, np.flatnonzero(keep))
+
+    def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
+        """Return the columns of the records that fit, in their order."""
+        starts, ends, are_indented = _candidates(self._data, self._buffer, self._flags, pieces)
+        found = [
+            self.scanner.take(self._data, self._buffer, starts[some], ends[some], shape)
+            for shape, some in ((INDENTED_SHAPE, are_indented), (ONE_LINE_SHAPE, ~are_indented))
+            if some.any() or not len(starts)
+        ]
+        if len(found) == 1:
+            return found[0]
+        columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        order = np.argsort(columns["start"])
+        return {name: values[order] for name, values in columns.items()}
+
+
+def _candidates(
+    data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], pieces: list[_Piece]
+) -> tuple[Places, Places, Flags]:
+    """Return where records seem to begin and to end, and which are indented.
+
+    Lines that begin with something else than a space are the braces of indented records, or records in one line.
+
+    Args:
+        data: The page.
+        buffer: The same bytes.
+        flags: Room for what is found out about each byte; memory that is new each time would be dear.
+        pieces: The parts of the page.
+    """
+    end = pieces[-1].end
+    room, more = (each[: max(end - 1, 0)] for each in flags)
+    hits = np.equal(buffer[: len(room)], _LF, out=room)
+    hits &= np.not_equal(buffer[1:end], _SPACE, out=more)
+    hits |= np.equal(buffer[: len(room)], _KIND[4], out=more)
+    places = np.flatnonzero(hits)
+    are_kinds = buffer[places] != _LF
+    kinds, lines = places[are_kinds], places[~are_kinds]
+    begins = np.array([piece.begin for piece in pieces] + [end])
+    marks = lines + 1
+    marks = np.insert(marks, np.searchsorted(marks, begins), begins)
+    marks = np.append(marks[np.append(np.diff(marks) > 0, True)], (end, end))
+    starts, following, behind = marks[:-2], marks[1:-1], marks[2:]
+    is_open = buffer[starts] == _OPEN
+    is_one_line = is_open & (buffer[starts + 1] == _QUOTE)
+    is_one_line &= (buffer[following - 1] == _LF) & (buffer[following - 2] == _CLOSE)
+    is_indented = is_open & (buffer[starts + 1] == _LF)
+    is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (behind == following + 2)
+    # Not from one file into the next one.
+    is_indented &= np.searchsorted(begins, starts, "right") == np.searchsorted(begins, following, "right")
+    ends = np.where(is_indented, following + 1, following - 1)
+    fit = (is_one_line | is_indented) & (starts < end)
+    starts, ends, are_indented = starts[fit], ends[fit], is_indented[fit]
+    kinds = kinds[words_at(buffer, np.maximum(kinds - 4, 0)) == word(_KIND)]
+    # Damage can join the front of one record to another.
+    fit = _counts(kinds, starts, ends) == 1
+    # A line may begin with a space and be the end of another record.
+    if (~are_indented).any() and data.find(b"\n ", 0, end) >= 0:
+        places = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
+        fit &= are_indented | (_counts(places, starts, ends) == 0)
+    if data.find(b"\0", 0, end) >= 0:
+        fit &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
+    return starts[fit], ends[fit], are_indented[fit]
+
+
+def _counts(places: Places, starts: Places, ends: Places) -> Places:
+    """Return how many of some places are in each stretch."""
+    return np.searchsorted(places, ends) - np.searchsorted(places, starts)
+
+
+class _Walk:
+    """The way through a piece, from what fits to what is to be decoded.
+
+    Args:
+        data: The page.
+        piece: The part of it.
+        cap: Bytes of the longest record that is kept.
+        starts: Where records begin that fit.
+        ends: Where they end.
+    """
+
+    def __init__(self, data: bytearray, piece: _Piece, cap: int, starts: Places, ends: Places) -> None:
+        self._data, self._piece, self._cap = data, piece, cap
+        self._starts, self._ends = starts, ends
+        self.keep = np.ones(len(starts), np.bool_)
+        """Which of the records that fit are not the general decoder's."""
+        self.frames = Frames()
+        """What was decoded."""
+        self._shift = piece.file.bytes - piece.begin
+        """From a place in the page to an offset in the file."""
+
+    def walk(self) -> None:
+        """Go to the end of the piece, or to a record that is to be read again with the next page."""
+        starts, ends, piece = self._starts, self._ends, self._piece
+        at, number, count = piece.begin, 0, len(starts)
+        # Behind each of these something doesn't fit.
+        breaks = np.append(np.flatnonzero(starts[1:] != ends[:-1] + 1), count - 1) if count else np.empty(0, np.int64)
+        if len(breaks) > max(_FEW, count // _MOST_ODD):
+            self.keep[:], number = False, count
+        while number < count:
+            if starts[number] == at and self._is_clean:
+                last = int(breaks[np.searchsorted(breaks, number)])
+                at, number = int(ends[last]) + 1, last + 1
+                continue
+            if starts[number] > at:
+                self._decode(at, int(starts[number]))
+                at = int(starts[number])
+                if self._is_clean:
+                    continue
+            # Nothing may be left that this record could be a part of: it is decoded as well.
+            self._decode(at, int(ends[number]) + 1)
+            self.keep[number], at, number = False, int(ends[number]) + 1, number + 1
+        is_carried = not piece.is_last and self._is_clean and at > piece.begin
+        if at < piece.end and not (is_carried and piece.end - at <= len(self._data) // _MOST_CARRIED):
+            self._decode(at, piece.end)
+            at = piece.end
+        piece.file.bytes = at + self._shift
+
+    @property
+    def _is_clean(self) -> bool:
+        decoder = self._piece.file.decoder
+        return decoder is None or decoder.is_clean
+
+    def _decode(self, begin: int, end: int) -> None:
+        text = bytes(self._data[begin:end])
+        if self._is_clean and text[:1] == b"{" and text[-2:] == b"}\n" and len(text) <= self._cap:
+            # One whole record mostly, which needs no framing.
+            try:
+                kept = console.fields_of(orjson.loads(text))
+            except orjson.JSONDecodeError:
+                pass
+            else:
+                self.frames.documents.append((begin + self._shift, len(text) - 1, kept))
+                return
+        file = self._piece.file
+        if file.decoder is None:
+            file.decoder = Decoder(cap=self._cap)
+        if file.decoder.is_clean:
+            file.decoder.move_to(begin + self._shift)
+        self.frames.add(file.decoder.frame(text))

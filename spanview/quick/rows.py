@@ -1,0 +1,60 @@
+"""The columns of many spans side by side in one buffer, which may be memory that processes share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spanview.quick.gather import Places
+
+_COLUMNS: Final = {
+    "trace_high": np.uint64,
+    "trace_low": np.uint64,
+    "span_id": np.uint64,
+    "parent_id": np.uint64,
+    "start_ns": np.int64,
+    "end_ns": np.int64,
+    "offset": np.uint64,
+    "length": np.uint32,
+    "name": np.uint32,
+    "service": np.uint32,
+    "source": np.uint32,
+    "kind": np.uint8,
+    "status": np.uint8,
+}
+"""In an order that leaves no gaps."""
+ROW_BYTES: Final = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())
+
+
+class Rows:
+    """Some spans, a column an array; ids, times and places as the span table has them.
+
+    Args:
+        buffer: `ROW_BYTES` for each row, or more.
+        capacity: Rows that fit in.
+        count: Rows that are there.
+    """
+
+    __slots__ = ("_columns", "capacity", "count")
+
+    def __init__(self, buffer: bytearray | memoryview, capacity: int, count: int = 0) -> None:
+        self.capacity, self.count = capacity, count
+        self._columns: dict[str, NDArray[Any]] = {}
+        at = 0
+        for name, kind in _COLUMNS.items():
+            self._columns[name] = np.frombuffer(buffer, kind, capacity, at)
+            at += capacity * np.dtype(kind).itemsize
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name][: self.count]
+
+    def append(self, columns: dict[str, NDArray[Any]], places: Places) -> None:
+        """Add spans, those at some places of columns; `capacity` must not be exceeded."""
+        end = self.count + len(places)
+        for name, values in columns.items():
+            self._columns[name][self.count : end] = values[places]
+        self.count = end

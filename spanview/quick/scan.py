@@ -1,0 +1,335 @@
+"""Spans straight from bytes to columns, many at a time, without decoding them.
+
+A record is taken when every literal stands where the layout has it, when what stands between is an id, a time, a kind
+or a text, and when its tail, resource and closing brace, is one that was decoded before. Attributes are not
+looked at. Any other record is for the general decoder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from spanview.formats import console
+from spanview.model.span import KIND_NAMES, STATUS_NAMES
+from spanview.quick import times
+from spanview.quick.gather import Template, ids_of, rows_at, word, words_at
+from spanview.quick.layouts import INDENTED, ONE_LINE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spanview.quick.gather import Bytes, Flags, Places
+    from spanview.quick.layouts import Layout
+
+MARGIN: Final = 1024
+"""Bytes behind the last record that a buffer has, so that a look beyond its end sees something."""
+_NAME: Final = 64
+"""Bytes of a name, its quote included, that are looked at for all records at once."""
+_QUOTE, _BACKSLASH = b'"\\'
+_NO_NUMBER: Final = -1
+_MOST_TAILS: Final = 16
+"""So many different tails are compared with all records; where there are more, each record is looked up."""
+_LONGEST_TAIL: Final = 4096
+_KEPT_TAILS: Final = 4096
+_SPREAD: Final = np.array(
+    [
+        *(0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93),
+        *(0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3),
+    ],
+    np.uint64,
+)
+"""Odd numbers that spread the words of a name over 64 bits; equal sums are compared byte for byte."""
+
+
+class _Choice:
+    """One of some words, and the bytes behind it.
+
+    Args:
+        texts: The words, each with what ends it.
+    """
+
+    def __init__(self, texts: list[bytes]) -> None:
+        self._words = [word(text[:8]) for text in texts]
+        self._masks = [word(b"\xff" * min(8, len(text))) for text in texts]
+        self._widths = np.array([len(text) - 1 for text in texts] + [0])
+
+    def take(self, buffer: Bytes, places: Places) -> tuple[NDArray[np.uint8], Places, Flags | None]:
+        """Return the number of the word at each place, where its end is, and where one stands; None for everywhere."""
+        found = words_at(buffer, places)
+        numbers = np.full(len(places), len(self._words), np.uint8)
+        for number, (text, mask) in enumerate(zip(self._words, self._masks, strict=True)):
+            numbers[found & mask == text] = number
+        fits = numbers < len(self._words)
+        return numbers, places + self._widths[numbers], None if fits.all() else fits
+
+
+_KINDS: Final = _Choice([f'{name}"'.encode() for name in KIND_NAMES])
+_STATUSES: Final = _Choice([f'{name}"'.encode() for name in STATUS_NAMES])
+
+
+class Shape:
+    """A layout, made ready to be compared with."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.name = Template(layout.name)
+        self.ids = Template(layout.trace_id, 32, layout.span_id, 16, layout.trace_state, b"[]", layout.kind)
+        self.trace_at = len(layout.trace_id)
+        self.span_at = self.trace_at + 32 + len(layout.span_id)
+        self.has_parent_at = len(layout.parent_id)
+        self.child = Template(layout.parent_id, b'"0x', 16, b'"')
+        self.root = Template(layout.parent_id, b"null")
+        self.parent_at = self.has_parent_at + 3
+        self.times = Template(layout.start_time, *times.PARTS, layout.end_time, *times.PARTS, layout.status)
+        self.start_at = len(layout.start_time)
+        self.end_at = self.start_at + times.WIDTH + len(layout.end_time)
+        self.attributes = Template(layout.attributes)
+        text = rb'((?:[^"\\\x00-\x1f]|\\.)*+)'
+        parts = (layout.name, layout.trace_id, layout.span_id, layout.trace_state, layout.kind)
+        name, trace_id, span_id, state, kind = map(re.escape, parts)
+        digits = (rb"([0-9a-fA-F]{32})", rb"([0-9a-fA-F]{16})")
+        self.head = re.compile(name + text + trace_id + digits[0] + span_id + digits[1] + state + text + kind)
+        widths = (self.ids.width, len("CLIENT"), self.root.width, self.times.width, len("OK"), self.attributes.width)
+        self.least = len(layout.name) + sum(widths)
+        """Bytes from the beginning of a record that fits to its attributes, if not more."""
+
+
+INDENTED_SHAPE: Final = Shape(INDENTED)
+ONE_LINE_SHAPE: Final = Shape(ONE_LINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """What ends a record that was decoded."""
+
+    template: Template
+    service: int
+
+
+class Texts(dict[bytes, int]):
+    """Texts as they stand in JSON, without their quotes, and the numbers of what they say; -1 for what is no text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: dict[str, int] = {}
+        """The texts themselves, in the order of their numbers."""
+
+    def __missing__(self, raw: bytes) -> int:
+        try:
+            number = self.number(orjson.loads(b'"' + raw + b'"'))
+        except orjson.JSONDecodeError:
+            number = _NO_NUMBER
+        self[raw] = number
+        return number
+
+    def number(self, text: str) -> int:
+        """Return the number of a text."""
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+class _Live:
+    """The records that fit so far: where they are among all, where to look next, and what is known of them."""
+
+    __slots__ = ("at", "columns", "place")
+
+    def __init__(self, at: Places, place: Places, **columns: NDArray[Any]) -> None:
+        self.at, self.place, self.columns = at, place, columns
+
+    def keep(self, fits: Flags | None) -> bool:
+        """Go on with those that fit; tell whether any were left out."""
+        if fits is None or fits.all():
+            return False
+        self.at, self.place = self.at[fits], self.place[fits]
+        self.columns = {name: values[fits] for name, values in self.columns.items()}
+        return True
+
+    def take(self, template: Template, buffer: Bytes) -> Bytes:
+        """Return the bytes where to look next, of those where a template fits."""
+        rows, fits = template.take(buffer, self.place)
+        self.place = self.place + template.width
+        return rows[fits] if self.keep(fits) else rows
+
+
+class Scanner:
+    """What was seen before: texts and tails.
+
+    Args:
+        cap: Bytes of the longest record that is taken.
+    """
+
+    def __init__(self, *, cap: int) -> None:
+        self._cap = cap
+        self.names = Texts()
+        self.services = Texts()
+        self._states = Texts()
+        self._tails: dict[bytes, _Tail] = {}
+        self._recent: defaultdict[Shape, list[_Tail]] = defaultdict(list)
+
+    def take(
+        self, data: bytearray, buffer: Bytes, starts: Places, ends: Places, shape: Shape
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of the records that fit a layout, with `start` and `end` among them.
+
+        Args:
+            data: The bytes, with `MARGIN` behind them.
+            buffer: The same bytes.
+            starts: Where each record begins, if it is one.
+            ends: Where it ends: behind a brace.
+            shape: The layout.
+        """
+        live = self._heads(data, buffer, starts, shape)
+        live.columns["start"], live.columns["end"] = starts[live.at], ends[live.at]
+        self._middles(buffer, live, shape)
+        live.columns["service"] = self._services(data, buffer, live, shape)
+        columns = live.columns
+        fits = columns["service"] >= 0
+        fits &= (columns["trace_high"] | columns["trace_low"]) != 0
+        fits &= columns["span_id"] != 0
+        fits &= columns["start_ns"] <= columns["end_ns"]
+        live.keep(fits)
+        return live.columns
+
+    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, shape: Shape) -> _Live:
+        """Take names and ids; what is left stands at the kinds."""
+        places = starts + shape.name.width
+        texts = rows_at(buffer, places, _NAME)
+        lengths = (texts == _QUOTE).argmax(axis=1)
+        rows, fits = shape.ids.take(buffer, places + lengths)
+        begin_well = shape.name.take(buffer, starts)[1]
+        if begin_well is not None:
+            fits = begin_well if fits is None else fits & begin_well
+        escapes = texts == _BACKSLASH
+        if escapes.any():
+            plain = ~(escapes.any(axis=1) & (escapes.argmax(axis=1) < lengths))
+            fits = plain if fits is None else fits & plain
+        names = np.full(len(starts), _NO_NUMBER, np.int64)
+        digits = np.concatenate(
+            [rows[:, shape.trace_at : shape.trace_at + 32], rows[:, shape.span_at : shape.span_at + 16]], axis=1
+        )
+        kinds = places + lengths + shape.ids.width
+        if fits is None:
+            names = self._names(texts, lengths)
+        else:
+            names[fits] = self._names(texts[fits], lengths[fits])
+            for at in np.flatnonzero(~fits).tolist():
+                match = shape.head.match(data, int(starts[at]))
+                if match and self._states[match[4]] >= 0:
+                    names[at] = self.names[match[1]]
+                    digits[at] = np.frombuffer(match[2] + match[3], np.uint8)
+                    kinds[at] = match.end()
+        ids, are_ids = ids_of(digits)
+        live = _Live(np.arange(len(starts)), kinds, name=names, ids=ids)
+        live.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
+        ids = live.columns.pop("ids")
+        live.columns |= {"trace_high": ids[:, 0], "trace_low": ids[:, 1], "span_id": ids[:, 2]}
+        return live
+
+    def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
+        """Return the numbers of names that end before their rows do, none of them with an escape."""
+        texts = texts * (np.arange(_NAME) < lengths[:, None])
+        words = texts.view(np.uint64)
+        _, first, which = np.unique((words * _SPREAD).sum(axis=1), return_index=True, return_inverse=True)
+        numbers = np.array(
+            [self.names[texts[at, : lengths[at]].tobytes()] for at in first.tolist()],
+            np.int64,
+        )
+        are_same = (words == words[first[which]]).all(axis=1)
+        return np.where(are_same, numbers[which], _NO_NUMBER)
+
+    def _middles(self, buffer: Bytes, live: _Live, shape: Shape) -> None:
+        """Take kinds, parents, times and statuses; what is left stands at the attributes."""
+        live.columns["kind"], live.place, fits = _KINDS.take(buffer, live.place)
+        live.keep(fits)
+        is_child = buffer[live.place + shape.has_parent_at] == _QUOTE
+        parent_ids = np.zeros(len(live.at), np.uint64)
+        fits = np.ones(len(live.at), np.bool_)
+        for template, some in ((shape.child, np.flatnonzero(is_child)), (shape.root, np.flatnonzero(~is_child))):
+            rows, some_fit = template.take(buffer, live.place[some])
+            fits[some] = True if some_fit is None else some_fit
+            live.place[some] += template.width
+            if template is shape.child:
+                ids, are_ids = ids_of(rows[:, shape.parent_at : shape.parent_at + 16])
+                parent_ids[some] = ids[:, 0]
+                fits[some] &= True if are_ids is None else are_ids
+        live.columns["parent_id"] = parent_ids
+        live.keep(fits)
+        rows = live.take(shape.times, buffer)
+        for name, at in (("start_ns", shape.start_at), ("end_ns", shape.end_at)):
+            live.columns[name], fits = times.times_of(rows[:, at : at + times.WIDTH])
+            if live.keep(fits):
+                rows = rows[fits]
+        live.columns["status"], live.place, fits = _STATUSES.take(buffer, live.place)
+        live.keep(fits)
+        live.take(shape.attributes, buffer)
+
+    def _services(self, data: bytearray, buffer: Bytes, live: _Live, shape: Shape) -> NDArray[np.int64]:
+        """Return the numbers of the services, -1 where the tail can't be told."""
+        starts, ends = live.columns["start"], live.columns["end"]
+        services = np.full(len(ends), _NO_NUMBER, np.int64)
+        left = np.flatnonzero(ends - starts <= self._cap)
+
+        def compare(tail: _Tail) -> None:
+            nonlocal left
+            places = ends[left] - tail.template.width
+            fits = places >= live.place[left]
+            same = tail.template.take(buffer, np.maximum(places, 0))[1]
+            if same is not None:
+                fits &= same
+            services[left[fits]] = tail.service
+            left = left[~fits]
+
+        recent = self._recent[shape]
+        for tail in [*recent]:
+            if len(left):
+                compare(tail)
+        for _ in range(_MOST_TAILS):
+            if not len(left):
+                break
+            at = int(left[0])
+            new = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
+            if new is None or new.template.width > _LONGEST_TAIL:
+                services[at] = _NO_NUMBER if new is None else new.service
+                left = left[1:]
+            else:
+                recent.insert(0, new)
+                del recent[_MOST_TAILS // 4 :]
+                compare(new)
+        for at in left.tolist():
+            new = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
+            services[at] = _NO_NUMBER if new is None else new.service
+        return services
+
+    def _tail_of(self, data: bytearray, place: int, start: int, end: int, shape: Shape) -> _Tail | None:
+        """Return the tail of a record, decoded with the whole record where it is new."""
+        at = data.rfind(shape.layout.tail, place, end)
+        if at < 0:
+            return None
+        text = bytes(data[at:end])
+        tail = self._tails.get(text)
+        if tail is None:
+            service = _service_of(bytes(data[start:end]), text)
+            if service is None:
+                return None
+            if len(self._tails) >= _KEPT_TAILS:
+                self._tails.clear()
+            tail = self._tails[text] = _Tail(Template(text), self.services.number(service))
+        return tail
+
+
+def _service_of(record: bytes, tail: bytes) -> str | None:
+    """Return the service of a record that has nothing to warn of, and nothing else in its tail; None of any other."""
+    try:
+        document, rest = orjson.loads(record), orjson.loads(b'{"attributes": {' + tail)
+    except orjson.JSONDecodeError:
+        return None
+    fields = console.fields_of(document)
+    if type(fields) is not tuple or rest.keys() != {"attributes", "events", "links", "resource"}:
+        return None
+    columns = console.columns_of([fields])
+    return None if columns.warnings[0] else columns.services[0]

@@ -1,0 +1,177 @@
+"""Folders in which anything is: records of the SDK in both layouts, unusual ones among them, and damage.
+
+drawn for each record       how often
+---------------------       ---------
+as the SDK writes it        mostly
+unusual, but whole          links, events, a description, long and escaped names, trace states, upper case,
+                            ids of zero, no end, an end before the start, other keys
+damaged                     cut off, cut and glued, two heads or two tails, NULs, a line of text, another document
+again                       a double, or other content under the same ids
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from builders import Builder, span_id, time_text, trace_id
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+    from builders import Document
+
+_NAMES: Final = (
+    "f ray.remote",
+    "f ray.remote_worker",
+    "",
+    "g",
+    'with "quotes" and \\',
+    "ü" * 20,
+    "n" * 62,
+    "n" * 63,
+    "n" * 64,
+    "a longer name " * 30,
+    "lone \ud800",
+    "tab\there",
+    "漢字",
+)
+_SERVICES: Final = ("", "shop", 'sh"op', "ü", "s" * 300)
+
+
+def _usual(dice: random.Random, ids: list[tuple[int, int]]) -> Document:
+    build = Builder()
+    trace, span = (dice.choice(ids) if ids and dice.random() < 0.6 else (dice.getrandbits(128) or 1, 0))[0], 0
+    span = dice.getrandbits(64) or 1
+    parent = dice.choice([None, None, span_id(dice.getrandbits(64))] + [span_id(each) for _, each in ids[-3:]])
+    ids.append((trace, span))
+    start = dice.choice((0, 5, 10**6, 10**10, dice.randrange(10**14)))
+    return build.span(
+        dice.choice(_NAMES[:2] if dice.random() < 0.8 else _NAMES),
+        context={"trace_id": trace_id(trace), "span_id": span_id(span), "trace_state": "[]"},
+        parent_id=parent,
+        start=start,
+        duration=dice.choice((0, 1, 10**6, dice.randrange(10**9))),
+        kind=dice.choice(("PRODUCER", "CONSUMER", "INTERNAL", "SERVER", "CLIENT")),
+        status=dice.choice(("UNSET", "UNSET", "OK", "ERROR")),
+        service=dice.choice(_SERVICES),
+        attributes=dice.choice(({}, {"ray.pid": dice.randrange(9), "list": [1, "two", 0.5]}, {"code": 'f("x")\n\t}'})),
+        resource=dice.choice(({}, {"host": dice.randrange(3)}, {"run": dice.getrandbits(40)})),
+    )
+
+
+_LINK: Final[Document] = {
+    "context": {"trace_id": trace_id(1), "span_id": span_id(1), "trace_state": "[]"},
+    "attributes": {},
+}
+_EVENT: Final[Document] = {"name": "exception", "timestamp": time_text(3), "attributes": {"exception.type": "E"}}
+_LEAP: Final = "2023-11-14T22:13:60.000000Z"
+_VALUES: Final[dict[str, tuple[Any, ...]]] = {
+    "links": ([_LINK],),
+    "events": ([_EVENT], [_EVENT, _EVENT], [_EVENT | {"timestamp": "soon"}], [{}], [7]),
+    "context trace_state": ("['{key=a, value=b}']", "['{key=a, value=\"\\}']", "odd", 'a"b'),
+    "context trace_id": (trace_id(0), "0xzz", trace_id(1).upper(), None, "0x" + "AB" * 16),
+    "context span_id": (span_id(0), "0x" + "AB" * 8, "12" * 8),
+    "status description": ("failed", 'of "x"', "", None),
+    "status status_code": ("ODD", None, "StatusCode.OK"),
+    "parent_id": (span_id(0), "0x" + "AB" * 8, "", "0x12", 7),
+    "end_time": (None, time_text(-5), "soon", _LEAP),
+    "start_time": (None, "2023-13-14T22:13:20.000001Z", "0001-01-01T00:00:00.000000Z", "2023-11-14T24:00:00.000000Z"),
+    "kind": ("SpanKind.ODD", None, "SERVER"),
+    "resource": ({"service.name": "flat"}, {}, {"attributes": {}, "schema_url": 7}, None),
+    "name": (7, None, ["a"]),
+    "more": ({"name": "more"},),
+    "attributes": (
+        {"nan": float("nan"), "big": 10**30, "inner": {"name": "x"}},
+        {'}, "events": [], "links": [], "resource": {': '", "context": {"trace_id": "0x'},
+    ),
+}
+"""What a document can have that is a span still, or at least JSON."""
+
+
+def _unusual(dice: random.Random, document: Document) -> None:
+    """Change a document into one that isn't as most are."""
+    if dice.random() < 1 / len(_VALUES):
+        document.pop(dice.choice(("events", "links", "attributes", "resource", "kind", "parent_id")))
+        return
+    *outer, key = (names := dice.choice([*_VALUES])).split()
+    (document[outer[0]] if outer else document)[key] = dice.choice(_VALUES[names])
+
+
+def _text(dice: random.Random, document: Document) -> str:
+    if dice.random() < 0.02:
+        document = dict(reversed(document.items()))
+    indent = dice.choice((None, 4)) if dice.random() < 0.9 else 2
+    return json.dumps(document, indent=indent, ensure_ascii=dice.random() < 0.9)
+
+
+def _damaged(dice: random.Random, text: bytes, other: bytes) -> bytes:
+    """Return what damage makes of a record; `other` is another one."""
+    cut, other_cut = dice.randrange(len(text)), dice.randrange(len(other))
+    behind_head = text.find(b'"attributes": {')
+    if cut > behind_head and other_cut > other.find(b'"kind"'):
+        # The front of one and the end of another look like a record; only a decoder sees it.
+        other_cut = 0
+    at = cut
+    while behind_head < at < text.rfind(b'"links": ['):
+        at = dice.randrange(len(text))
+    return dice.choice(
+        (
+            text[:cut],
+            text[:cut] + b"\n",
+            text[cut:] + b"\n",
+            text[:cut] + other,
+            text[:cut] + b"\n" + other + b"\n",
+            text[:cut] + other[other_cut:] + b"\n",
+            text[:cut] + bytes(dice.randint(1, 600)) + other[other_cut:] + b"\n",
+            text[:at] + bytes([dice.randrange(256)]) + text[at + 1 :] + b"\n",
+            text[:at] + bytes([dice.randrange(256)]) + text[at:] + b"\n",
+            text,
+            text + b"\r\n",
+            text + b"\n\n",
+            b"[" + text + b",\n" + other + b"]\n",
+            b"  " + text + b"\n",
+            text + b",\n",
+            b"a line of text\n" + text + b"\n",
+            b"{" + text + b"\n",
+            b'{"outer":\n' + text + b"\n" + other + b"\n}\n",
+            b'{"not": "a span"}\n',
+            b"\xef\xbb\xbf" + text + b"\n",
+        )
+    )
+
+
+def make(folder: Path, dice: random.Random, *, files: int, records: int) -> None:
+    """Make files of some records each.
+
+    Args:
+        folder: Where.
+        dice: Decides.
+        files: So many, at most.
+        records: Of each, at most.
+    """
+    ids: list[tuple[int, int]] = []
+    before: list[bytes] = []
+    for number in range(dice.randint(1, files)):
+        odd, broken = dice.choice((0, 0.02, 0.1, 0.7)), dice.choice((0, 0, 0.02, 0.1, 0.5))
+        layout = dice.choice((None, 4, "any"))
+        # Two that follow one another can again look like a record that only a decoder sees through.
+        parts, was_broken = [], False
+        for _ in range(dice.randint(0, records)):
+            document = _usual(dice, ids)
+            if dice.random() < odd:
+                _unusual(dice, document)
+            if dice.random() < 0.02 and len(ids) > 1:
+                # Other content under ids that are there.
+                trace, span = dice.choice(ids)
+                document["context"] |= {"trace_id": trace_id(trace), "span_id": span_id(span)}
+            text = _text(dice, document) if layout == "any" else json.dumps(document, indent=layout)
+            record = text.encode("utf-8", "surrogatepass")
+            if before and dice.random() < 0.03:
+                record = dice.choice(before)
+            before = [*before[-50:], record]
+            was_broken = not was_broken and dice.random() < broken
+            parts.append(_damaged(dice, record, dice.choice(before)) if was_broken else record + b"\n")
+        data = b"".join(parts)
+        (folder / f"{number}.json").write_bytes(data[: len(data) - dice.choice((0, 0, 1, 3, 200))])

@@ -1,0 +1,118 @@
+"""What the quick way reads, and what becomes of it when files vanish and processes are killed.
+
+usual spans    scanned, not decoded, but for one of each resource
+the others     decoded, and their neighbours scanned
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import Builder, file_of
+from spanview.formats.decoder import batch_of
+from spanview.quick import pages, processes
+from spanview.sources import quickly
+from spanview.sources.details import open_file
+
+from .folders import make
+from .test_same import contents, load
+
+if TYPE_CHECKING:
+    from spanview.formats.frames import Frames
+    from spanview.formats.rows import Batch
+
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
+_NEVER = 1 << 60
+linux_only = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="other processes are used on Linux only")
+
+
+@pytest.fixture(name="decoded")
+def note_decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list into which the offsets of the records come that are decoded."""
+    offsets: list[int] = []
+
+    def note(frames: Frames) -> Batch:
+        batch = batch_of(frames)
+        offsets.extend(batch.offsets)
+        return batch
+
+    monkeypatch.setattr(pages, "batch_of", note)
+    return offsets
+
+
+@pytest.mark.parametrize("odd", [0, 1, 20])
+def test_only_odd_records_are_decoded(odd: int, tmp_path: Path, decoded: list[int]) -> None:
+    """One record in fifty has an event, and is decoded; the record behind it is not."""
+    build = Builder()
+    spans = [build.span(parent=1, service="shop", attributes={"k": number}) for number in range(1_000)]
+    for number in range(odd):
+        spans[50 * number]["links"] = [{"context": spans[0]["context"], "attributes": {}}]
+    (tmp_path / "1.json").write_bytes(file_of(spans))
+    assert len(load(tmp_path, quick_from=0).spans) == 1_000
+    assert len(decoded) == odd
+
+
+@pytest.fixture
+def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quickly, "_cores", lambda: 2)
+
+
+@linux_only
+@pytest.mark.usefixtures("_two_cores")
+def test_a_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is gone when another process opens it is reported, and the others are read."""
+    shutil.copytree(FIXTURES / "serve" / "spans", tmp_path / "spans")
+    gone = tmp_path / "spans" / "proxy_192.0.2.2_tracing.json"
+
+    def open_late(path: str, device: int, inode: int) -> int:
+        gone.unlink(missing_ok=True)
+        return open_file(path, device, inode)
+
+    monkeypatch.setattr(quickly, "open_file", open_late)
+    store = load(tmp_path, quick_from=0, processes=True)
+    assert [(problem.kind, problem.file) for problem in store.problems()] == [("unreadable", str(gone))]
+    assert len(store.spans) == 566 - 102
+    assert store.summary().files == sum(file.is_file() for file in tmp_path.rglob("*"))
+
+
+@linux_only
+@pytest.mark.usefixtures("_two_cores")
+@pytest.mark.parametrize("pages_until", [1, 4, 9, 20])
+def test_a_killed_process_costs_nothing(pages_until: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When processes are killed, what they would have read is read here, from where they were."""
+    make(tmp_path, random.Random(7), files=6, records=300)
+    monkeypatch.setattr(pages, "PAGE", 20_000)
+    monkeypatch.setattr(processes, "CAPACITY", 100)
+    parent, count, take = os.getpid(), 0, pages.Pages._take
+
+    def take_and_die(self: pages.Pages, pieces: list[pages._Piece]) -> None:
+        nonlocal count
+        count += 1
+        if os.getpid() != parent and count == pages_until:
+            os.kill(os.getpid(), signal.SIGKILL)
+        take(self, pieces)
+
+    expected = contents(load(tmp_path, quick_from=_NEVER))
+    monkeypatch.setattr(pages.Pages, "_take", take_and_die)
+    found = contents(load(tmp_path, quick_from=0, processes=True))
+    assert found == expected
+
+
+@linux_only
+@pytest.mark.usefixtures("_two_cores")
+def test_more_files_than_a_pipe_has_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file is read once, however many there are."""
+    monkeypatch.setattr(processes, "_MOST_NUMBERS", 7)
+    build = Builder()
+    for number in range(40):
+        (tmp_path / f"{number}.json").write_bytes(file_of([build.span() for _ in range(number % 3)]))
+    store = load(tmp_path, quick_from=0, processes=True)
+    assert len(store.spans) == sum(number % 3 for number in range(40))
+    assert store.summary().files == 40

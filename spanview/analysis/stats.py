@@ -9,6 +9,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.selftime import self_times_of
+from spanview.index.table import PAYS_FROM
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR, KIND_NAMES
 
@@ -63,19 +64,35 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
         column, texts = store.spans.kind, (*KIND_NAMES, "")
     else:
         raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
-    rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else [*traces])
+    numbers = None if traces is None else [*traces]
+    groups = (
+        _group(texts[key], count, errors, durations, self_ns)
+        for key, count, errors, durations, self_ns in _grouped(store, column, numbers)
+    )
+    return sorted(groups, key=lambda group: (-group.total_ns, group.key))
+
+
+def _grouped(
+    store: Store, column: Sequence[int], traces: Sequence[int] | None
+) -> Iterable[tuple[int, int, int, list[int], int]]:
+    """Return keys, and for each how many spans have it, how many failed, their durations and self times' sum."""
+    if len(store.spans) >= PAYS_FROM:
+        from spanview.analysis import bulk
+
+        if bulk.is_for(store):
+            return bulk.grouped(store, column, traces)
+    rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else traces)
     keys = [*map(column.__getitem__, rows)]
     lengths = map(sub, map(store.spans.end_ns.__getitem__, rows), map(store.spans.start_ns.__getitem__, rows))
     statuses = map(store.spans.status.__getitem__, rows)
     counts, errors = Counter(keys), Counter(compress(keys, map(ERROR.__eq__, statuses)))
     durations: dict[int, list[int]] = {key: [] for key in counts}
-    selves: dict[int, list[int]] = {key: [] for key in counts}
+    selves = dict.fromkeys(counts, 0)
     for key, length, self_time in zip(keys, lengths, own, strict=True):
         if self_time is not None:
             durations[key].append(length)
-            selves[key].append(self_time)
-    groups = [_group(texts[key], count, errors[key], durations[key], sum(selves[key])) for key, count in counts.items()]
-    return sorted(groups, key=lambda group: (-group.total_ns, group.key))
+            selves[key] += self_time
+    return [(key, count, errors[key], sorted(durations[key]), selves[key]) for key, count in counts.items()]
 
 
 def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
@@ -89,7 +106,6 @@ def nearest_rank(values: Sequence[int], percent: int) -> int | None:
 
 
 def _group(key: str, count: int, errors: int, durations: list[int], self_ns: int) -> Group:
-    durations.sort()
     return Group(
         key=key,
         count=count,

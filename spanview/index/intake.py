@@ -55,7 +55,7 @@ class Intake:
         self.span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
         self.trace_slots = Slots(lambda row: hash(traces.id_high[row] << 64 | traces.id_low[row]))
         self._recent: dict[int, int] = {}
-        self._unplaced = NO_ROW
+        self.unplaced = NO_ROW
         """The trace that stands for the spans without a usable trace id."""
         self._digests: dict[tuple[int, int], dict[bytes, int]] = {}
 
@@ -107,7 +107,7 @@ class Intake:
                 recent[trace_id] = number = traces.append(high, low)
                 slots.insert(number)
                 if not trace_id:
-                    self._unplaced = number
+                    self.unplaced = number
         return [recent[trace_id] for trace_id in trace_ids]
 
     def expect(self, spans: int) -> None:
@@ -117,7 +117,7 @@ class Intake:
 
     def _place(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
         """Append the ids of all spans that are new; return the places in the batch of those that may not be."""
-        spans, slots, unplaced = self.spans, self.span_slots, self._unplaced
+        spans, slots, unplaced = self.spans, self.span_slots, self.unplaced
         known: set[int] = set()
         places: Sequence[int] = range(len(numbers))
         if not all(span_ids) or unplaced in numbers:
@@ -215,7 +215,7 @@ class Intake:
         key = (trace, span_id)
         record = self.details.read(source, batch.offsets[at], batch.lengths[at])
         place = (self.sources[source], batch.offsets[at])
-        rows = [] if not span_id or trace == self._unplaced else self._rows_of(trace, span_id)
+        rows = [] if not span_id or trace == self.unplaced else self._rows_of(trace, span_id)
         double, is_gone = self._double_of(key, record, rows), False
         if double == NO_ROW:
             double = self._double_of_gone(batch, at, rows)

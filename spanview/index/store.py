@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.formats.decoder import decode_details
 from spanview.formats.rows import Details
 from spanview.index.intake import DetailReader, Intake
-from spanview.index.table import NO_ROW
+from spanview.index.table import NO_ROW, PAYS_FROM
 from spanview.index.trace import Trace
 from spanview.index.tree import TraceTree
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
@@ -164,7 +164,7 @@ class Store:
         """Count everything; stitches every trace, because only then the missing parents are known."""
         tallies, table = self.tallies, self.trace_table
         with stage("stitch"):
-            missing = sum(len(self.tree(trace).missing) for trace in range(len(table)))
+            missing = self._missing_parents()
         return Summary(
             files=tallies.files,
             bytes=tallies.bytes,
@@ -176,6 +176,14 @@ class Store:
             torn=tallies.torn,
             skipped=tallies.skipped,
         )
+
+    def _missing_parents(self) -> int:
+        if len(self.spans) >= PAYS_FROM:
+            from spanview.index import bulk
+
+            if bulk.is_known_hash():
+                return bulk.missing_parents(self)
+        return sum(len(self.tree(trace).missing) for trace in range(len(self.trace_table)))
 
     def problems(self) -> list[Problem]:
         """Return the problems of all files, by path and offset."""

@@ -8,6 +8,8 @@ from typing import Final
 
 from spanview.model.times import NO_TIME
 
+PAYS_FROM: Final = 50_000
+"""Spans from which on it pays to ask something of all of them with numpy, whose import costs something."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number that stands for none."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.formats.rows import Batch, Columns
+from spanview.index.bulk import hashes_of, hashes_of_halves
 from spanview.index.table import NO_ROW
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
@@ -22,55 +23,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.index.bulk import Flags, Places, Words
     from spanview.index.intake import Intake
     from spanview.index.slots import Slots
-    from spanview.quick.gather import Flags, Places, Words
     from spanview.quick.rows import Rows
 
 Rows32: TypeAlias = "NDArray[np.uint32]"
 
 _COMMON: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
 """Columns that the span table has as the rows have them."""
-_MODULUS: Final = np.uint64(2**61 - 1)
-"""Of the hash of integers."""
-_PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 2870177450012600261], np.uint64)
-"""Of the hash of tuples, which is xxHash's, as CPython has it."""
-_LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
-
-
-def hashes_of(first: Words, second: Words) -> Words:
-    """Return what `hash((a, b))` gives for pairs of integers, the first of them below 2**61 - 1, as 64 bits."""
-    result = np.full(len(first), _PRIMES[2])
-    for lane in (first, _hashes_of(second)):
-        result += lane * _PRIMES[1]
-        result = result << np.uint64(31) | result >> np.uint64(33)
-        result *= _PRIMES[0]
-    return result + _LENGTH
-
-
-def _hashes_of(numbers: Words) -> Words:
-    """Return what `hash` gives for integers of 64 bits."""
-    return _reduced((numbers >> np.uint64(61)) + (numbers & _MODULUS))
-
-
-def hashes_of_halves(high: Words, low: Words) -> Words:
-    """Return what `hash` gives for integers of 128 bits."""
-    # 2**61 leaves 1, so 2**64 leaves 8: a shift by three bits, round the corner.
-    rest = _hashes_of(high)
-    return _reduced(((rest << np.uint64(3) | rest >> np.uint64(58)) & _MODULUS) + _hashes_of(low))
-
-
-def _reduced(numbers: Words) -> Words:
-    return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
-
-
-def is_known_hash() -> bool:
-    """Tell whether this Python computes hashes as it is done here."""
-    pairs = np.array([[0, 0], [1, 2**64 - 1], [4711, 2**61 - 1], [2**32, 0x0123456789ABCDEF]], np.uint64)
-    first, second = pairs[:, 0], pairs[:, 1]
-    expected = [hash((one, other)) % 2**64 for one, other in pairs.tolist()]
-    expected += [hash(high << 64 | low) for low, high in pairs.tolist()]
-    return [*hashes_of(first, second).tolist(), *hashes_of_halves(second, first).tolist()] == expected
 
 
 class Adopted:

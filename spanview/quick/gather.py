@@ -13,10 +13,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Places: TypeAlias = "NDArray[np.int64]"
-Flags: TypeAlias = "NDArray[np.bool_]"
+    from spanview.index.bulk import Flags, Places, Words
+
 Bytes: TypeAlias = "NDArray[np.uint8]"
-Words: TypeAlias = "NDArray[np.uint64]"
 
 WORD: Final = 8
 _HEX: Final = np.full(256, 255, np.uint8)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.formats.rows import Batch
-    from spanview.quick.gather import Bytes, Flags, Places
+    from spanview.index.bulk import Flags, Places
+    from spanview.quick.gather import Bytes
     from spanview.quick.rows import Rows
 
 PAGE: Final = 1024 * 1024

@@ -24,7 +24,8 @@ from spanview.quick.layouts import INDENTED, ONE_LINE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.quick.gather import Bytes, Flags, Places
+    from spanview.index.bulk import Flags, Places
+    from spanview.quick.gather import Bytes
     from spanview.quick.layouts import Layout
 
 MARGIN: Final = 1024

@@ -12,7 +12,8 @@ from spanview.model.times import NO_TIME, NS_PER_SECOND, parse_time
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.quick.gather import Bytes, Flags
+    from spanview.index.bulk import Flags
+    from spanview.quick.gather import Bytes
 
 PARTS: Final = (10, b"T", 2, b":", 2, b":", 2, b".", 6, b"Z")
 """Of a template: the day is looked up, the rest counted."""

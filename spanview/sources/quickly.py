@@ -34,7 +34,7 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     quick = [found for found in files if found.content == found.size]
     if sum(found.size for found in quick) < least or not hasattr(os, "preadv"):
         return [], [*files]
-    from spanview.quick.adopt import is_known_hash
+    from spanview.index.bulk import is_known_hash
 
     if not is_known_hash():
         return [], [*files]

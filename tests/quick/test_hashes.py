@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from spanview.quick.adopt import hashes_of, hashes_of_halves, is_known_hash
+from spanview.index.bulk import hashes_of, hashes_of_halves, is_known_hash
 
 _EDGES = (0, 1, 2, 2**31, 2**32, 2**60, 2**61 - 2, 2**61 - 1, 2**61, 2**62, 2**63, 2**64 - 2, 2**64 - 1)
 

@@ -1,0 +1,104 @@
+"""Self times and statistics of all spans at once, for large stores; the same as one trace at a time.
+
+times of the children   moved so that those of each parent come behind one another, no parent's overlapping another's
+their union             what reaches further than all before it, by one running maximum
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from spanview.analysis.selftime import self_times
+from spanview.index.bulk import is_known_hash, odd_traces, parent_rows
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.store import Store
+
+Times: TypeAlias = "NDArray[np.int64]"
+_MOST_NS: Final = 2.0**62
+
+
+def is_for(store: Store) -> bool:
+    """Tell whether the sums of a store's times fit into 64 bits."""
+    if not is_known_hash():
+        return False
+    starts, ends = np.asarray(store.spans.start_ns), np.asarray(store.spans.end_ns)
+    have = (starts != NO_TIME) & (ends != NO_TIME)
+    lengths = ends.astype(np.float64) - starts
+    return bool(np.abs(lengths[have]).sum() < _MOST_NS)
+
+
+def self_times_of_all(store: Store) -> tuple[Times, Flags]:
+    """Return the self time of every row in nanoseconds, and which rows have one, as `self_times` has it."""
+    spans, intake = store.spans, store.intake
+    starts, ends, traces = np.asarray(spans.start_ns), np.asarray(spans.end_ns), np.asarray(spans.trace)
+    parents = parent_rows(spans, intake.span_slots)
+    odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
+    have = (starts != NO_TIME) & (ends != NO_TIME)
+    durations = np.where(have & (ends > starts), ends - starts, 0)
+    children = np.flatnonzero(have & (parents >= 0) & ~odd[traces])
+    own = durations - _covered(starts, ends, durations, parents, children)
+    for trace in np.flatnonzero(odd).tolist():
+        tree = store.tree(trace)
+        times = self_times(tree, spans)[: len(tree.rows)]
+        own[tree.rows] = [time or 0 for time in times]
+        have[tree.rows] = [time is not None for time in times]
+    return own, have
+
+
+def _covered(starts: Times, ends: Times, durations: Times, parents: Places, children: Places) -> Times:
+    """Return for each row how much of its duration some children cover."""
+    covered = np.zeros(len(starts), np.int64)
+    of = parents[children]
+    # Where a parent has no times, its duration is 0, and so is what is clipped to it.
+    begins = np.clip(starts[children], starts[of], starts[of] + durations[of]) - starts[of]
+    lasts = np.clip(ends[children], starts[of], starts[of] + durations[of]) - starts[of]
+    covers = lasts > begins
+    of, begins, lasts = of[covers], begins[covers], lasts[covers]
+    if not len(of):
+        return covered
+    places = (np.cumsum(durations) - durations)[of]
+    order = np.argsort(places + begins)
+    of, begins, lasts = of[order], (places + begins)[order], (places + lasts)[order]
+    reached = np.maximum.accumulate(lasts)
+    begins[1:] = np.maximum(begins[1:], reached[:-1])
+    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+    covered[of[firsts]] = np.add.reduceat(np.maximum(lasts - begins, 0), firsts)
+    return covered
+
+
+def grouped(
+    store: Store, column: Sequence[int], traces: Sequence[int] | None
+) -> Iterator[tuple[int, int, int, list[int], int]]:
+    """Yield each key of a column, how many spans have it, how many of them failed, their durations, and own times' sum.
+
+    Args:
+        store: Where the spans are.
+        column: The key of each row.
+        traces: Numbers of the traces that count; None for all.
+    """
+    spans = store.spans
+    own, have = self_times_of_all(store)
+    keys = np.asarray(column)
+    durations = np.asarray(spans.end_ns) - np.where(have, np.asarray(spans.start_ns), 0)
+    failed = np.asarray(spans.status) == ERROR
+    rows = np.arange(len(keys))
+    if traces is not None:
+        chosen = np.zeros(len(store.trace_table), np.bool_)
+        chosen[[*traces]] = True
+        rows = np.flatnonzero(chosen[np.asarray(spans.trace)])
+    rows = rows[np.argsort(keys[rows], kind="stable")]
+    for part in np.split(rows, np.flatnonzero(np.diff(keys[rows])) + 1):
+        if len(part):
+            timed = part[have[part]]
+            lengths = np.sort(durations[timed]).tolist()
+            yield int(keys[part[0]]), len(part), int(failed[part].sum()), lengths, int(own[timed].sum())

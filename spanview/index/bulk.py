@@ -1,0 +1,132 @@
+"""Many rows of the tables at once, with numpy, whose import costs something: it is for large stores.
+
+parent_id   0      a's   b's    x's
+row         a      b     c      d
+parent row  ROOT   a     b      MISSING
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from spanview.model.problems import Warnings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spanview.index.slots import Slots
+    from spanview.index.store import Store
+    from spanview.index.table import SpanTable
+
+Places: TypeAlias = "NDArray[np.int64]"
+Flags: TypeAlias = "NDArray[np.bool_]"
+Words: TypeAlias = "NDArray[np.uint64]"
+
+ROOT: Final = -1
+MISSING: Final = -2
+_MOST_STEPS: Final = 64
+_MODULUS: Final = np.uint64(2**61 - 1)
+"""Of the hash of integers."""
+_PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 2870177450012600261], np.uint64)
+"""Of the hash of tuples, which is xxHash's, as CPython has it."""
+_LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
+
+
+def hashes_of(first: Words, second: Words) -> Words:
+    """Return what `hash((a, b))` gives for pairs of integers, the first of them below 2**61 - 1, as 64 bits."""
+    result = np.full(len(first), _PRIMES[2])
+    for lane in (first, _hashes_of(second)):
+        result += lane * _PRIMES[1]
+        result = result << np.uint64(31) | result >> np.uint64(33)
+        result *= _PRIMES[0]
+    return result + _LENGTH
+
+
+def _hashes_of(numbers: Words) -> Words:
+    """Return what `hash` gives for integers of 64 bits."""
+    return _reduced((numbers >> np.uint64(61)) + (numbers & _MODULUS))
+
+
+def hashes_of_halves(high: Words, low: Words) -> Words:
+    """Return what `hash` gives for integers of 128 bits."""
+    # 2**61 leaves 1, so 2**64 leaves 8: a shift by three bits, round the corner.
+    rest = _hashes_of(high)
+    return _reduced(((rest << np.uint64(3) | rest >> np.uint64(58)) & _MODULUS) + _hashes_of(low))
+
+
+def _reduced(numbers: Words) -> Words:
+    return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
+
+
+def is_known_hash() -> bool:
+    """Tell whether this Python computes hashes as it is done here; nothing else here works otherwise."""
+    pairs = np.array([[0, 0], [1, 2**64 - 1], [4711, 2**61 - 1], [2**32, 0x0123456789ABCDEF]], np.uint64)
+    first, second = pairs[:, 0], pairs[:, 1]
+    expected = [hash((one, other)) % 2**64 for one, other in pairs.tolist()]
+    expected += [hash(high << 64 | low) for low, high in pairs.tolist()]
+    return [*hashes_of(first, second).tolist(), *hashes_of_halves(second, first).tolist()] == expected
+
+
+def parent_rows(spans: SpanTable, slots: Slots) -> Places:
+    """Return the row of each span's parent, `ROOT` or `MISSING`; of several with the parent's ids any one.
+
+    Args:
+        spans: The span table.
+        slots: Where rows are found by number of the trace and span id.
+    """
+    traces, ids, parent_ids = (np.asarray(column) for column in (spans.trace, spans.span_id, spans.parent_id))
+    parents = np.full(len(ids), ROOT, np.int64)
+    waiting = np.flatnonzero(parent_ids)
+    slot = (hashes_of(traces[waiting].astype(np.uint64), parent_ids[waiting]) & np.uint64(slots.mask)).astype(np.int64)
+    table = np.asarray(slots.table)
+    while len(waiting):
+        entries = table[slot]
+        parents[waiting[entries == 0]] = MISSING
+        there = entries != 0
+        waiting, slot, entries = waiting[there], slot[there], entries[there].astype(np.int64) - 1
+        found = (ids[entries] == parent_ids[waiting]) & (traces[entries] == traces[waiting])
+        parents[waiting[found]] = entries[found]
+        waiting, slot = waiting[~found], (slot[~found] + 1) & slots.mask
+    return parents
+
+
+def odd_traces(spans: SpanTable, parents: Places, count: int, unplaced: int) -> Flags:
+    """Return which traces have to be looked at one by one: with doubled ids, without ids, with circles.
+
+    Args:
+        spans: The span table.
+        parents: As `parent_rows` returns them.
+        count: How many traces there are.
+        unplaced: The trace of the spans without a usable trace id, if there is one.
+    """
+    traces = np.asarray(spans.trace)
+    odd = np.zeros(count, np.bool_)
+    odd[traces[np.asarray(spans.warnings) & np.uint16(Warnings.DUPLICATE_ID) != 0]] = True
+    odd[traces[np.asarray(spans.span_id) == 0]] = True
+    odd[unplaced : unplaced + 1] = True
+    # Each step goes twice as far up; where no root is reached, there is a circle, or a chain longer than any.
+    above = np.maximum(parents, ROOT)
+    going = np.flatnonzero(above >= 0)
+    for _ in range(_MOST_STEPS):
+        if not len(going):
+            break
+        above[going] = above[above[going]]
+        going = going[above[going] >= 0]
+    odd[traces[going]] = True
+    return odd
+
+
+def missing_parents(store: Store) -> int:
+    """Return how many parents no file holds, counted once in each trace."""
+    spans, intake = store.spans, store.intake
+    parents = parent_rows(spans, intake.span_slots)
+    odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
+    traces, parent_ids = np.asarray(spans.trace), np.asarray(spans.parent_id)
+    rows = np.flatnonzero((parents == MISSING) & ~odd[traces])
+    rows = rows[np.lexsort((parent_ids[rows], traces[rows]))]
+    differ = (np.diff(traces[rows]) != 0) | (np.diff(parent_ids[rows]) != 0)
+    return (int(differ.sum()) + 1 if len(rows) else 0) + sum(
+        len(store.tree(trace).missing) for trace in np.flatnonzero(odd).tolist()
+    )

@@ -1,0 +1,77 @@
+"""What numpy says of all spans at once is what is said of one trace after the other, on random spans of any kind."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import Builder, store_of
+from span_graphs import forests, graphs
+from spanview.analysis import stats
+from spanview.analysis.bulk import is_for, self_times_of_all
+from spanview.analysis.selftime import self_times_of
+from spanview.analysis.stats import GROUPINGS, statistics
+from spanview.index.bulk import missing_parents
+from spanview.model.times import format_time
+
+if TYPE_CHECKING:
+    from builders import Document
+    from spanview.index.store import Store
+
+
+def check(store: Store) -> None:
+    """Compare both ways of asking."""
+    rows, expected = self_times_of(store, range(len(store.trace_table)))
+    own, have = self_times_of_all(store)
+    assert {row: int(own[row]) if have[row] else None for row in rows} == dict(zip(rows, expected, strict=True))
+    assert missing_parents(store) == sum(len(store.tree(trace).missing) for trace in range(len(store.trace_table)))
+    every_second = range(0, len(store.trace_table), 2)
+    for by in GROUPINGS:
+        for traces in (None, every_second, range(0)):
+            groups = statistics(store, by, traces)
+            with patch.object(stats, "PAYS_FROM", 0):
+                assert statistics(store, by, traces) == groups
+
+
+@settings(max_examples=400)
+@given(forests(traces=4, most=30))
+def test_forests(documents: list[Document]) -> None:
+    """Spans with parents that are there or missing."""
+    check(store_of(*documents))
+
+
+@settings(max_examples=600)
+@given(graphs(most=20))
+def test_graphs(documents: list[Document]) -> None:
+    """Doubled ids, ids of zero, circles, times that are missing or the wrong way round."""
+    check(store_of(*documents))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 64, 65, 1_000])
+def test_chains_and_circles_of_any_length(depth: int) -> None:
+    """What hangs from a root is counted at once, what goes round is cut as in its tree."""
+    build = Builder()
+    chain = [
+        build.span(trace=1, span=at, parent=at - 1 or None, start=at, duration=depth) for at in range(1, depth + 1)
+    ]
+    circle = [build.span(trace=2, span=at, parent=at % depth + 1, start=at, duration=9) for at in range(1, depth + 1)]
+    check(store_of(*chain, *circle))
+
+
+@given(st.lists(st.sampled_from((-(2**63) + 2 * 10**9, -(2**62), 0, 2**62, 2**63 - 2 * 10**9)), min_size=2, max_size=8))
+def test_times_whose_sums_are_too_large(times: list[int]) -> None:
+    """Centuries are added up exactly."""
+    build = Builder()
+    store = store_of(
+        *(build.span(start_time=format_time(min(pair)), end_time=format_time(max(pair))) for pair in pairwise(times))
+    )
+    groups = statistics(store)
+    with patch.object(stats, "PAYS_FROM", 0):
+        assert statistics(store) == groups
+    if is_for(store):
+        check(store)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spanview.quick.gather import Bytes
     from spanview.quick.rows import Rows
 
-PAGE: Final = 1024 * 1024
+PAGE: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
 _LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
 _NOTHING: Final = Frames()

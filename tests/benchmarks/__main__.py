@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _FULL, _QUICK = 200_000, 10_000
-_GOALS: Final = ("P2", "P4", "P6", "P8", "P9")
+_LARGER: Final = 5
+"""So many times more spans have the folders of what is measured on large ones."""
+_GOALS: Final = ("P1", "P2", "P3", "P4", "P5", "P6", "P8", "P9")
 
 
 def main(words: Sequence[str]) -> int:
@@ -40,9 +42,14 @@ def main(words: Sequence[str]) -> int:
 
 
 def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]]]:
+    many = spans * _LARGER
+
     def memory() -> list[Figure]:
         with tempfile.TemporaryDirectory() as empty:
-            return processes.memory(folder_of(Shape(spans)), spans, Path(empty), rounds)
+            return processes.memory(folder_of(Shape(many)), many, Path(empty), rounds)
+
+    def growth() -> list[Figure]:
+        return processes.growth((folder_of(Shape(many)), many), (folder_of(Shape(spans)), spans), rounds)
 
     def in_list() -> list[Figure]:
         return viewer.keys_in_list(folder_of(Shape(spans, 2)), folder_of(Shape(spans // 100, 2)), 8 * rounds)
@@ -52,8 +59,11 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         return viewer.keys_in_trace(long, folder_of(Shape(spans // 200, spans // 200)), 8 * rounds)
 
     return [
-        ("P2", lambda: processes.statistics(folder_of(Shape(spans)), rounds)),
+        ("P1", lambda: processes.loading(folder_of(Shape(many)), rounds)),
+        ("P2", lambda: processes.statistics(folder_of(Shape(many)), rounds)),
+        ("P3", lambda: processes.duckdb(folder_of(Shape(many)), rounds)),
         ("P4", memory),
+        ("P5", growth),
         ("P6", in_list),
         ("P6", in_trace),
         ("P8", lambda: viewer.first_rows(folder_of(Shape(spans)), folder_of(Shape(200)), rounds)),

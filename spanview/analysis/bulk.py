@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from spanview.analysis.selftime import self_times
-from spanview.index.bulk import is_known_hash, odd_traces, parent_rows
+from spanview.index.bulk import odd_traces, parent_rows
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 
@@ -29,8 +29,6 @@ _MOST_NS: Final = 2.0**62
 
 def is_for(store: Store) -> bool:
     """Tell whether the sums of a store's times fit into 64 bits."""
-    if not is_known_hash():
-        return False
     starts, ends = np.asarray(store.spans.start_ns), np.asarray(store.spans.end_ns)
     have = (starts != NO_TIME) & (ends != NO_TIME)
     lengths = ends.astype(np.float64) - starts

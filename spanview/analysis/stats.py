@@ -9,6 +9,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.selftime import self_times_of
+from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR, KIND_NAMES
@@ -76,7 +77,7 @@ def _grouped(
     store: Store, column: Sequence[int], traces: Sequence[int] | None
 ) -> Iterable[tuple[int, int, int, list[int], int]]:
     """Return keys, and for each how many spans have it, how many failed, their durations and self times' sum."""
-    if len(store.spans) >= PAYS_FROM:
+    if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
         from spanview.analysis import bulk
 
         if bulk.is_for(store):

@@ -48,7 +48,7 @@ class Decoder:
 
     @property
     def is_clean(self) -> bool:
-        """Whether what was fed has settled, so that nothing which follows can be a part of it."""
+        """Whether what was fed has settled: it makes no difference who decodes the bytes from `offset` on."""
         return self._framer.is_clean
 
     def move_to(self, offset: int) -> None:

@@ -98,8 +98,8 @@ class Framer:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is left that what follows could be a part of."""
-        return not (self._data or self._gap_at is not None or self._in_text or self._has_commas)
+        """Whether nothing is left that what follows could be a part of, but for the bytes that wait for more."""
+        return not (self._gap_at is not None or self._in_text or self._has_commas)
 
     def move_to(self, offset: int) -> None:
         """Go on at another offset, behind a line end, as if nothing had been fed."""

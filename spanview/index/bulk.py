@@ -60,15 +60,6 @@ def _reduced(numbers: Words) -> Words:
     return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
 
 
-def is_known_hash() -> bool:
-    """Tell whether this Python computes hashes as it is done here; nothing else here works otherwise."""
-    pairs = np.array([[0, 0], [1, 2**64 - 1], [4711, 2**61 - 1], [2**32, 0x0123456789ABCDEF]], np.uint64)
-    first, second = pairs[:, 0], pairs[:, 1]
-    expected = [hash((one, other)) % 2**64 for one, other in pairs.tolist()]
-    expected += [hash(high << 64 | low) for low, high in pairs.tolist()]
-    return [*hashes_of(first, second).tolist(), *hashes_of_halves(second, first).tolist()] == expected
-
-
 def parent_rows(spans: SpanTable, slots: Slots) -> Places:
     """Return the row of each span's parent, `ROOT` or `MISSING`; of several with the parent's ids any one.
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _FIRST_SIZE: Final = 1024
 _FREE: Final = 0
 
+IS_KNOWN_HASH: Final = (hash((4711, 2**64 - 1)), hash(2**127 - 5)) == (-3998393480211877877, 27)
+"""Whether this Python computes hashes as they are computed for many rows at once, which doesn't work otherwise."""
+
 
 class Slots:
     """Rows found by the hash of their key; the keys themselves stay in the columns.

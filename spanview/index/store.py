@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.formats.decoder import decode_details
 from spanview.formats.rows import Details
 from spanview.index.intake import DetailReader, Intake
+from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
 from spanview.index.trace import Trace
 from spanview.index.tree import TraceTree
@@ -178,11 +179,10 @@ class Store:
         )
 
     def _missing_parents(self) -> int:
-        if len(self.spans) >= PAYS_FROM:
-            from spanview.index import bulk
+        if IS_KNOWN_HASH and len(self.spans) >= PAYS_FROM:
+            from spanview.index.bulk import missing_parents
 
-            if bulk.is_known_hash():
-                return bulk.missing_parents(self)
+            return missing_parents(self)
         return sum(len(self.tree(trace).missing) for trace in range(len(self.trace_table)))
 
     def problems(self) -> list[Problem]:

@@ -78,7 +78,8 @@ class QuickFile:
     @property
     def settled(self) -> int:
         """All that begins before this offset was told."""
-        return self.decoder.offset if self.decoder is not None and not self.decoder.is_clean else self.bytes
+        is_open = self.decoder is not None and self.decoder.waiting
+        return self.decoder.offset if self.decoder is not None and is_open else self.bytes
 
     def read_into(self, view: memoryview) -> int:
         """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""
@@ -286,7 +287,7 @@ class _Walk:
     @property
     def _is_clean(self) -> bool:
         decoder = self._piece.file.decoder
-        return decoder is None or decoder.is_clean
+        return decoder is None or (decoder.is_clean and not decoder.unread)
 
     def _decode(self, begin: int, end: int) -> None:
         text = bytes(self._data[begin:end])
@@ -302,6 +303,6 @@ class _Walk:
         file = self._piece.file
         if file.decoder is None:
             file.decoder = Decoder(cap=self._cap)
-        if file.decoder.is_clean:
+        if self._is_clean:
             file.decoder.move_to(begin + self._shift)
         self.frames.add(file.decoder.frame(text))

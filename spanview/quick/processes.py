@@ -23,7 +23,7 @@ from spanview.quick.pages import Pages, QuickFile
 from spanview.quick.rows import ROW_BYTES, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from multiprocessing.connection import Connection
 
     from spanview.formats.rows import Batch
@@ -57,25 +57,26 @@ Block: TypeAlias = tuple[int, "Rows", Found]
 """Which process scanned, the rows, which are its own again when the next block is asked for, and what was found."""
 
 
-def scan(opens: Sequence[Callable[[], int]], *, cap: int, processes: int) -> Iterator[Block]:
+def scan(opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, cap: int, processes: int) -> Iterator[Block]:
     """Scan files, each by one process.
 
     Args:
         opens: Returns a descriptor of each file.
+        offsets: Where to begin in those of the files that are not to be read from their start: where a record does.
         cap: Bytes of the longest record that is kept.
         processes: How many to start; 1 for none but this one, which must be so where threads run.
     """
     left = {*range(len(opens))}
-    offsets: dict[int, int] = {}
+    offsets = {**offsets}
     if processes > 1:
-        for block in _blocks(opens, cap, processes):
+        for block in _blocks([*_files(opens, offsets)], cap, processes):
             yield block
             left.difference_update(number for number, _, _ in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left when processes were killed, for their memory perhaps, is read here.
     if left:
         work = _Work(Rows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), cap)
-        for found in work.scan(QuickFile(number, opens[number], offsets.get(number, 0)) for number in sorted(left)):
+        for found in work.scan(file for file in _files(opens, offsets) if file.source in left):
             yield processes, work.pages.rows, found
             work.pages.rows.count = 0
 
@@ -113,9 +114,13 @@ class _Work:
         return Found(names, services, batches, [(file.source, file.bytes, file.failure) for file in read], under_way)
 
 
-def _blocks(opens: Sequence[Callable[[], int]], cap: int, processes: int) -> Iterator[Block]:
-    numbers = _numbers(len(opens))
-    workers = [_Worker(opens, cap, numbers) for _ in range(processes)]
+def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:
+    return (QuickFile(number, each, offsets.get(number, 0)) for number, each in enumerate(opens))
+
+
+def _blocks(files: Sequence[QuickFile], cap: int, processes: int) -> Iterator[Block]:
+    numbers = _numbers(len(files))
+    workers = [_Worker(files, cap, numbers) for _ in range(processes)]
     os.close(numbers)
     busy = {*range(processes)}
     try:
@@ -146,16 +151,16 @@ class _Worker:
     """Another process that scans.
 
     Args:
-        opens: Returns a descriptor of each file.
+        files: All files.
         cap: Bytes of the longest record that is kept.
         numbers: A descriptor from which numbers of files are read.
     """
 
-    def __init__(self, opens: Sequence[Callable[[], int]], cap: int, numbers: int) -> None:
+    def __init__(self, files: Sequence[QuickFile], cap: int, numbers: int) -> None:
         context = get_context("fork")
         self._blocks = [Rows(memoryview(mmap(-1, CAPACITY * ROW_BYTES)), CAPACITY) for _ in range(_BLOCKS)]
         self.pipe, its_end = context.Pipe()
-        arguments = (its_end, self._blocks, opens, cap, numbers)
+        arguments = (its_end, self._blocks, files, cap, numbers)
         self._process = context.Process(target=_work, args=arguments, daemon=True)
         self._process.start()
         its_end.close()
@@ -182,19 +187,18 @@ class _Worker:
         self._process.join()
 
 
-def _work(pipe: Connection, blocks: list[Rows], opens: Sequence[Callable[[], int]], cap: int, numbers: int) -> None:
+def _work(pipe: Connection, blocks: list[Rows], files: Sequence[QuickFile], cap: int, numbers: int) -> None:
     """Scan in a process of its own."""
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()
 
-    def files() -> Iterator[QuickFile]:
+    def taken() -> Iterator[QuickFile]:
         while run := os.read(numbers, struct.calcsize(_NUMBERS)):
-            for number in range(*struct.unpack(_NUMBERS, run)):
-                yield QuickFile(number, opens[number])
+            yield from files[slice(*struct.unpack(_NUMBERS, run))]
 
     work = _Work(blocks[0], cap)
-    for sent, found in enumerate(work.scan(files()), 1):
+    for sent, found in enumerate(work.scan(taken()), 1):
         pipe.send(((sent - 1) % _BLOCKS, work.pages.rows.count, found))
         if sent >= _BLOCKS:
             pipe.recv()

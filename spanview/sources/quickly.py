@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from spanview.index.slots import IS_KNOWN_HASH
 from spanview.sources.details import open_file, reason_of
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from spanview.index.intake import Intake
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
-    from spanview.sources.terms import Sink
 
 _MOST_PROCESSES: Final = 8
 
@@ -32,26 +33,31 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     """
     # Where a file has holes, there is less to read than its size says.
     quick = [found for found in files if found.content == found.size]
-    if sum(found.size for found in quick) < least or not hasattr(os, "preadv"):
-        return [], [*files]
-    from spanview.index.bulk import is_known_hash
-
-    if not is_known_hash():
+    if sum(found.size for found in quick) < least or not (IS_KNOWN_HASH and hasattr(os, "preadv")):
         return [], [*files]
     return quick, [found for found in files if found.content != found.size]
 
 
-def load_quickly(
-    files: Sequence[FoundFile], reading: Reading, sink: Sink, intake: Intake, *, processes: bool
-) -> Iterator[int]:
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A file of which some was read already."""
+
+    source: int
+    """Its number in the sink."""
+    offset: int
+    """Where the first record begins that was not told."""
+    position: int
+    """So many bytes were counted."""
+
+
+def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, begun: Begun | None) -> Iterator[int]:
     """Read files to their ends.
 
     Args:
         files: Files that nobody writes to any more.
-        reading: Takes note of them.
-        sink: Takes what is in them.
+        reading: Takes note of them, and what is in them.
         intake: The index behind it.
-        processes: Whether other processes may be started.
+        begun: What is known of the first one.
 
     Yields:
         Bytes that were read.
@@ -59,35 +65,38 @@ def load_quickly(
     from spanview.quick.adopt import Adopted
     from spanview.quick.processes import scan
 
-    count = min(_cores(), _MOST_PROCESSES, len(files)) if processes and sys.platform.startswith("linux") else 1
-    sources: dict[int, int] = {}
+    forks = reading.options.processes and sys.platform.startswith("linux")
+    sources: dict[int, int] = {} if begun is None else {0: begun.source}
+    counted: dict[int, int] = {} if begun is None else {0: begun.position}
+    offsets: dict[int, int] = {} if begun is None else {0: begun.offset}
 
     def source_of(number: int) -> int:
         if number not in sources:
             sources[number] = reading.enter(files[number])
         return sources[number]
 
+    def count(number: int, size: int) -> int:
+        more = max(0, size - counted.get(number, 0))
+        counted[number] = max(size, counted.get(number, 0))
+        source_of(number)
+        reading.count(files[number], more)
+        return more
+
     adopted: dict[int, Adopted] = {}
-    done: dict[int, int] = {}
-    total = 0
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
-    for worker, rows, found in scan(opens, cap=reading.options.cap, processes=count):
+    processes = min(_cores(), _MOST_PROCESSES, len(files)) if forks else 1
+    for worker, rows, found in scan(opens, offsets, cap=reading.options.cap, processes=processes):
         if worker not in adopted:
             adopted[worker] = Adopted(intake, source_of)
         adopted[worker].take_texts(found.names, found.services)
         adopted[worker].take(rows)
         for number, batch in found.batches:
-            sink.add(source_of(number), batch)
-        for number, size, failure in found.read:
+            reading.take(source_of(number), batch)
+        for number, _, failure in found.read:
             if failure is not None:
                 reading.report_unreadable(files[number].shown, reason_of(failure))
-            if failure is None or size:
-                source_of(number)
-                sink.tallies.add_bytes(files[number].shown, size)
-        done.update((number, size) for number, size, _ in found.read)
-        done.update([found.under_way] if found.under_way else [])
-        before, total = total, sum(done.values())
-        yield total - before
+        told = [(number, size) for number, size, failure in found.read if failure is None or size]
+        yield sum(count(number, size) for number, size in [*told, *([found.under_way] if found.under_way else [])])
 
 
 def _cores() -> int:

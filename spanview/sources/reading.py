@@ -16,6 +16,7 @@ from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spanview.formats.rows import Batch
     from spanview.sources.details import Details
     from spanview.sources.discover import FoundFile
     from spanview.sources.terms import ReadOptions, Sink
@@ -67,6 +68,14 @@ class Reading:
         self._generations[found.shown] += 1
         self._register(source, found)
         return source
+
+    def take(self, source: int, batch: Batch) -> None:
+        """Take in what was decoded of a file."""
+        self._sink.add(source, batch)
+
+    def count(self, found: FoundFile, size: int) -> None:
+        """Count bytes of a file that were read."""
+        self._sink.tallies.add_bytes(found.shown, size)
 
     def has_moved(self, tail: FileTail) -> None:
         """Take note of where a file is now."""
@@ -144,6 +153,11 @@ class Reading:
             self._sink.add(tail.source, batch)
         if not self.options.keep_details:
             self._details.spool.drop(tail.source)
+
+    def hand_over(self, tail: FileTail) -> None:
+        """Leave the rest of a file to somebody else."""
+        self._held.forget(tail)
+        tail.close()
 
     def let_go(self, tail: FileTail) -> None:
         """Finish a file that is no longer among the PATHs."""

@@ -14,13 +14,13 @@ from typing import IO, TYPE_CHECKING, Final
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one
-from spanview.sources.quickly import load_quickly, share
+from spanview.sources.quickly import Begun, load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from spanview.sources.details import Details
     from spanview.sources.tail import FileTail
@@ -88,18 +88,40 @@ class Session:
         self._take_note(listing)
 
     def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
-        reading, intake = self._reading, self._sink.intake
+        intake = self._sink.intake
         if intake is not None and not self.options.follow:
-            quick, files = share(files, least=self.options.quick_from)
+            quick, others = share(files, least=self.options.quick_from)
             if quick:
+                begun = None
+                if self.options.newest_first and (begun := (yield from self._begin(quick[0]))) is None:
+                    quick = quick[1:]
                 with stage("scan and adopt"):
-                    yield from load_quickly(quick, reading, self._sink, intake, processes=self.options.processes)
+                    yield from load_quickly(quick, self._reading, intake, begun)
+                files = others
         with stage("read and decode"):
             for found in files:
                 if (tail := self._take_up(found)) is not None:
-                    yield from reading.read(tail, found.size + _MOST_AT_ONCE)
+                    yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
                     if not self.options.follow:
-                        reading.finish(tail)
+                        self._reading.finish(tail)
+
+    def _begin(self, found: FoundFile) -> Generator[int, None, Begun | None]:
+        """Read the front of a file as usual, because somebody waits for something to be seen.
+
+        Returns:
+            Where to go on; None where it can't be read, or was read to its end, because its front is damaged.
+        """
+        tail = self._take_up(found)
+        if tail is None:
+            return None
+        del self._tails[found.real]
+        yield from self._reading.read(tail, 0)
+        if tail.decoder.is_clean:
+            self._reading.hand_over(tail)
+            return Begun(tail.source, tail.decoder.offset, tail.position)
+        yield from self._reading.read(tail, found.size)
+        self._reading.finish(tail)
+        return None
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
         tail = self._reading.take_up(found)

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
+    import re
     from types import TracebackType
 
 LINES, COLUMNS = 40, 120
@@ -51,14 +52,14 @@ class Terminal:
         ready, _, _ = select.select([self._screen], [], [], seconds)
         return os.read(self._screen, _PIECE) if ready else b""
 
-    def seconds_until(self, text: bytes, patience: float = 60.0) -> float:
+    def seconds_until(self, text: re.Pattern[bytes], patience: float = 60.0) -> float:
         """Return the seconds from the process's start until a text is on the screen."""
         written = b""
-        while text not in written:
+        while not text.search(written):
             piece = self._read(patience)
             if not piece:
-                raise TimeoutError(f"{text!r} didn't appear; last came {written[-500:]!r}")
-            written = written[-len(text) :] + piece
+                raise TimeoutError(f"{text.pattern!r} didn't appear; last came {written[-500:]!r}")
+            written += piece
         return time.perf_counter() - self._began
 
     def wait_until_quiet(self, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from statistics import median
 from typing import TYPE_CHECKING, Final
@@ -12,15 +13,16 @@ from .terminal import DOWN, Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-_ROW: Final = b" ray.remote"
-"""What every row of the folders' traces has, and nothing else on the screen."""
-_LINE: Final = b"one line of text"
+_ROW: Final = re.compile(rb"\d\d:\d\d:\d\d\.\d{3}")
+"""The start of a trace, which every row has, and nothing else on the screen."""
+_TEXT: Final = "one line of text"
+_LINE: Final = re.compile(_TEXT.encode())
 _SMALLEST_APP: Final = f"""
 from textual.app import App
 from textual.widgets import Static
 class Smallest(App):
     def compose(self):
-        yield Static("{_LINE.decode()}")
+        yield Static("{_TEXT}")
 Smallest().run()
 """
 _SETTLED_S: Final = 2.5

@@ -13,7 +13,7 @@ import pytest
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW
 from spanview.quick import pages
-from spanview.sources import quickly
+from spanview.sources import quickly, tail
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -27,11 +27,11 @@ _NEVER: Final = 1 << 60
 _SIZES: Final = (1_500, 4_000, 20_000, pages.PAGE)
 
 
-def load(*paths: Path, quick_from: int, processes: bool = False) -> Store:
+def load(*paths: Path, quick_from: int, processes: bool = False, newest_first: bool = False) -> Store:
     """Read PATHs."""
     details = Details()
     store = Store(details)
-    options = ReadOptions(tuple(map(str, paths)), quick_from=quick_from, processes=processes)
+    options = ReadOptions(tuple(map(str, paths)), quick_from=quick_from, processes=processes, newest_first=newest_first)
     for _ in Session(options, store, details).load():
         pass
     return store
@@ -92,11 +92,13 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """In one process, with pages of any size."""
     dice = random.Random(seed)
     monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
+    monkeypatch.setattr(tail, "BLOCK", dice.choice((700, 5_000)))
     for number in range(5):
         folder = tmp_path / f"{number}"
         folder.mkdir()
         make(folder, dice, files=6, records=40)
         _compare(folder)
+        _compare(folder, newest_first=True)
 
 
 @pytest.mark.parametrize("processes", [2, 4])

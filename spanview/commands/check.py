@@ -27,7 +27,7 @@ def run(options: Options) -> int:
     fail_on = None if options.fail_on is None else parse_query(options.fail_on)
     if fail_on is not None and fail_on.is_empty:
         raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
-    store, session = read_all(options)
+    store, session = read_all(options, decodes_all=True)
     session.close()
     summary, problems = store.summary(), store.problems()
     if options.json:

@@ -68,15 +68,19 @@ def standard_input(paths: Iterable[str]) -> IO[bytes] | None:
     return sys.stdin.buffer
 
 
-def read_all(options: Options) -> tuple[Store, Session]:
+def read_all(options: Options, *, decodes_all: bool = False) -> tuple[Store, Session]:
     """Read everything that is there, with a progress bar on a terminal's standard error.
+
+    Args:
+        options: What was given.
+        decodes_all: Whether no damage may go unseen.
 
     Raises:
         SpanviewError: A PATH doesn't exist.
     """
     details = Details()
     store = Store(details, notes_changes=options.follow)
-    how = replace(read_options(options), processes=True)
+    how = replace(read_options(options), processes=True, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:
         show: Callable[[Progress], None] | None = None

@@ -9,7 +9,6 @@ could be a part of.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,12 +22,13 @@ from spanview.quick.gather import word, words_at
 from spanview.quick.scan import INDENTED_SHAPE, MARGIN, ONE_LINE_SHAPE, Scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from spanview.formats.rows import Batch
     from spanview.index.bulk import Flags, Places
+    from spanview.quick.files import How, QuickFile
     from spanview.quick.gather import Bytes
     from spanview.quick.rows import Rows
 
@@ -43,62 +43,6 @@ _MOST_ODD: Final = 4
 _FEW: Final = 16
 _MOST_CARRIED: Final = 4
 """A page's last record is read again with the next page if it is no longer than one in so many bytes of it."""
-
-
-class QuickFile:
-    """A file, and how far it was read.
-
-    Args:
-        source: Its number.
-        open: Returns a descriptor, which is closed here.
-        offset: Where to begin: at the start of a record.
-    """
-
-    __slots__ = (
-        "bytes",
-        "decoder",
-        "descriptor",
-        "failure",
-        "is_read",
-        "open",
-        "source",
-    )
-
-    def __init__(self, source: int, open: Callable[[], int], offset: int = 0) -> None:  # noqa: A002 - it is what it does
-        self.source, self.open = source, open
-        self.bytes = offset
-        """How far it was read; the next page begins here."""
-        self.decoder: Decoder | None = None
-        """Decodes what doesn't fit; when all was read, what the end of the file settles is left to it."""
-        self.failure: OSError | None = None
-        """Why it could not be read, or not further."""
-        self.descriptor = -1
-        self.is_read = False
-
-    @property
-    def settled(self) -> int:
-        """All that begins before this offset was told."""
-        is_open = self.decoder is not None and self.decoder.waiting
-        return self.decoder.offset if self.decoder is not None and is_open else self.bytes
-
-    def read_into(self, view: memoryview) -> int:
-        """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""
-        count = 0
-        try:
-            if self.descriptor < 0:
-                self.descriptor = self.open()
-            while count < len(view):
-                more = os.preadv(self.descriptor, [view[count:]], self.bytes + count)
-                if not more:
-                    self.is_read = True
-                    break
-                count += more
-        except OSError as error:
-            self.failure, self.is_read = error, True
-        if self.is_read and self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
-        return count
 
 
 @dataclass(slots=True)
@@ -117,17 +61,17 @@ class Pages:
 
     Args:
         rows: Takes the spans that fit.
-        cap: Bytes of the longest record that is kept.
+        how: How to scan.
         size: Bytes of a page, `PAGE` without.
     """
 
-    def __init__(self, rows: Rows, *, cap: int, size: int | None = None) -> None:
-        self._cap, self._size = cap, size or PAGE
+    def __init__(self, rows: Rows, how: How, *, size: int | None = None) -> None:
+        self._how, self._size = how, size or PAGE
         self.rows = rows
         """There must be room for as many as a page can have before each page."""
         self.most_rows = self._size // ONE_LINE_SHAPE.least + 1
         """So many rows a page has at most."""
-        self.scanner = Scanner(cap=cap)
+        self.scanner = Scanner(cap=how.cap)
         self._data = bytearray(self._size + MARGIN)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
@@ -152,6 +96,8 @@ class Pages:
 
     def _take(self, pieces: list[_Piece]) -> None:
         columns = self._scan(pieces)
+        if self._how.decodes_all:
+            columns = self._agreed(columns)
         all_starts, all_ends = columns.pop("start"), columns.pop("end")
         keep = np.ones(len(all_starts), np.bool_)
         offsets = np.empty(len(keep), np.int64)
@@ -160,7 +106,7 @@ class Pages:
         for piece, first, last in zip(pieces, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             offsets[first:last] = all_starts[first:last] + (piece.file.bytes - piece.begin)
             sources[first:last] = piece.file.source
-            walk = _Walk(self._data, piece, self._cap, all_starts[first:last], all_ends[first:last])
+            walk = _Walk(self._data, piece, self._how.cap, all_starts[first:last], all_ends[first:last])
             walk.walk()
             keep[first:last] = walk.keep
             if walk.frames != _NOTHING:
@@ -181,6 +127,38 @@ class Pages:
         columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
         order = np.argsort(columns["start"])
         return {name: values[order] for name, values in columns.items()}
+
+    def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return those of the records of which a decoder says the same."""
+        kept: list[Any] = []
+        view = memoryview(self._data)
+        for start, end in zip(columns["start"].tolist(), columns["end"].tolist(), strict=True):
+            try:
+                kept.append(console.fields_of(orjson.loads(view[start:end])))
+            except orjson.JSONDecodeError:
+                kept.append(None)
+        usual = np.array([type(each) is tuple for each in kept], np.bool_)
+        columns = {name: values[usual] for name, values in columns.items()}
+        decoded = console.columns_of([each for each in kept if type(each) is tuple])
+        halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
+        known = self.scanner.names.numbers, self.scanner.services.numbers
+        expected: dict[str, list[int | None]] = {
+            "trace_high": [high for high, _ in halves],
+            "trace_low": [low for _, low in halves],
+            "span_id": [*decoded.span_ids],
+            "parent_id": [*decoded.parent_ids],
+            "start_ns": [*decoded.start_ns],
+            "end_ns": [*decoded.end_ns],
+            "name": [known[0].get(text) for text in decoded.names],
+            "service": [known[1].get(text) for text in decoded.services],
+            "kind": [*decoded.kinds],
+            "status": [*decoded.statuses],
+        }
+        fits = np.array(decoded.warnings, np.uint16) == 0
+        for name, values in expected.items():
+            pairs = zip(columns[name].tolist(), values, strict=True)
+            fits &= np.array([one == other for one, other in pairs], np.bool_)
+        return {name: values[fits] for name, values in columns.items()}
 
 
 def _candidates(

@@ -19,7 +19,8 @@ from multiprocessing import get_context
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.quick.pages import Pages, QuickFile
+from spanview.quick.files import QuickFile
+from spanview.quick.pages import Pages
 from spanview.quick.rows import ROW_BYTES, Rows
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from spanview.formats.rows import Batch
+    from spanview.quick.files import How
 
 CAPACITY: Final = 32 * 1024
 """Rows of a block."""
@@ -57,25 +59,25 @@ Block: TypeAlias = tuple[int, "Rows", Found]
 """Which process scanned, the rows, which are its own again when the next block is asked for, and what was found."""
 
 
-def scan(opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, cap: int, processes: int) -> Iterator[Block]:
+def scan(opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: How, processes: int) -> Iterator[Block]:
     """Scan files, each by one process.
 
     Args:
         opens: Returns a descriptor of each file.
         offsets: Where to begin in those of the files that are not to be read from their start: where a record does.
-        cap: Bytes of the longest record that is kept.
+        how: How to scan.
         processes: How many to start; 1 for none but this one, which must be so where threads run.
     """
     left = {*range(len(opens))}
     offsets = {**offsets}
     if processes > 1:
-        for block in _blocks([*_files(opens, offsets)], cap, processes):
+        for block in _blocks([*_files(opens, offsets)], how, processes):
             yield block
             left.difference_update(number for number, _, _ in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left when processes were killed, for their memory perhaps, is read here.
     if left:
-        work = _Work(Rows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), cap)
+        work = _Work(Rows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), how)
         for found in work.scan(file for file in _files(opens, offsets) if file.source in left):
             yield processes, work.pages.rows, found
             work.pages.rows.count = 0
@@ -86,11 +88,11 @@ class _Work:
 
     Args:
         rows: Takes the spans that fit.
-        cap: Bytes of the longest record that is kept.
+        how: How to scan.
     """
 
-    def __init__(self, rows: Rows, cap: int) -> None:
-        self.pages = Pages(rows, cap=cap)
+    def __init__(self, rows: Rows, how: How) -> None:
+        self.pages = Pages(rows, how)
         self._told = [0, 0]
 
     def scan(self, files: Iterator[QuickFile]) -> Iterator[Found]:
@@ -118,9 +120,9 @@ def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> It
     return (QuickFile(number, each, offsets.get(number, 0)) for number, each in enumerate(opens))
 
 
-def _blocks(files: Sequence[QuickFile], cap: int, processes: int) -> Iterator[Block]:
+def _blocks(files: Sequence[QuickFile], how: How, processes: int) -> Iterator[Block]:
     numbers = _numbers(len(files))
-    workers = [_Worker(files, cap, numbers) for _ in range(processes)]
+    workers = [_Worker(files, how, numbers) for _ in range(processes)]
     os.close(numbers)
     busy = {*range(processes)}
     try:
@@ -152,15 +154,15 @@ class _Worker:
 
     Args:
         files: All files.
-        cap: Bytes of the longest record that is kept.
+        how: How to scan.
         numbers: A descriptor from which numbers of files are read.
     """
 
-    def __init__(self, files: Sequence[QuickFile], cap: int, numbers: int) -> None:
+    def __init__(self, files: Sequence[QuickFile], how: How, numbers: int) -> None:
         context = get_context("fork")
         self._blocks = [Rows(memoryview(mmap(-1, CAPACITY * ROW_BYTES)), CAPACITY) for _ in range(_BLOCKS)]
         self.pipe, its_end = context.Pipe()
-        arguments = (its_end, self._blocks, files, cap, numbers)
+        arguments = (its_end, self._blocks, files, how, numbers)
         self._process = context.Process(target=_work, args=arguments, daemon=True)
         self._process.start()
         its_end.close()
@@ -187,7 +189,7 @@ class _Worker:
         self._process.join()
 
 
-def _work(pipe: Connection, blocks: list[Rows], files: Sequence[QuickFile], cap: int, numbers: int) -> None:
+def _work(pipe: Connection, blocks: list[Rows], files: Sequence[QuickFile], how: How, numbers: int) -> None:
     """Scan in a process of its own."""
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -197,7 +199,7 @@ def _work(pipe: Connection, blocks: list[Rows], files: Sequence[QuickFile], cap:
         while run := os.read(numbers, struct.calcsize(_NUMBERS)):
             yield from files[slice(*struct.unpack(_NUMBERS, run))]
 
-    work = _Work(blocks[0], cap)
+    work = _Work(blocks[0], how)
     for sent, found in enumerate(work.scan(taken()), 1):
         pipe.send(((sent - 1) % _BLOCKS, work.pages.rows.count, found))
         if sent >= _BLOCKS:

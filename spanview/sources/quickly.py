@@ -63,6 +63,7 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
         Bytes that were read.
     """
     from spanview.quick.adopt import Adopted
+    from spanview.quick.files import How
     from spanview.quick.processes import scan
 
     forks = reading.options.processes and sys.platform.startswith("linux")
@@ -82,10 +83,11 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
         reading.count(files[number], more)
         return more
 
+    how = How(reading.options.cap, reading.options.decodes_all)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
     processes = min(_cores(), _MOST_PROCESSES, len(files)) if forks else 1
-    for worker, rows, found in scan(opens, offsets, cap=reading.options.cap, processes=processes):
+    for worker, rows, found in scan(opens, offsets, how=how, processes=processes):
         if worker not in adopted:
             adopted[worker] = Adopted(intake, source_of)
         adopted[worker].take_texts(found.names, found.services)

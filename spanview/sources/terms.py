@@ -51,6 +51,8 @@ class ReadOptions:
     """Whether other processes may be started to decode large folders; not where threads run already."""
     quick_from: int = PAYS_FROM
     """Bytes of all files from which on they are scanned the quick way."""
+    decodes_all: bool = False
+    """Whether records that were scanned are decoded as well: damage among attributes isn't seen otherwise."""
     keep_details: bool = True
     """Whether what is read while following can be read again."""
 

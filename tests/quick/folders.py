@@ -106,15 +106,15 @@ def _text(dice: random.Random, document: Document) -> str:
     return json.dumps(document, indent=indent, ensure_ascii=dice.random() < 0.9)
 
 
-def _damaged(dice: random.Random, text: bytes, other: bytes) -> bytes:
+def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) -> bytes:
     """Return what damage makes of a record; `other` is another one."""
     cut, other_cut = dice.randrange(len(text)), dice.randrange(len(other))
     behind_head = text.find(b'"attributes": {')
-    if cut > behind_head and other_cut > other.find(b'"kind"'):
+    if not anywhere and cut > behind_head and other_cut > other.find(b'"kind"'):
         # The front of one and the end of another look like a record; only a decoder sees it.
         other_cut = 0
     at = cut
-    while behind_head < at < text.rfind(b'"links": ['):
+    while not anywhere and behind_head < at < text.rfind(b'"links": ['):
         at = dice.randrange(len(text))
     return dice.choice(
         (
@@ -142,7 +142,7 @@ def _damaged(dice: random.Random, text: bytes, other: bytes) -> bytes:
     )
 
 
-def make(folder: Path, dice: random.Random, *, files: int, records: int) -> None:
+def make(folder: Path, dice: random.Random, *, files: int, records: int, anywhere: bool = False) -> None:
     """Make files of some records each.
 
     Args:
@@ -150,6 +150,7 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int) -> None
         dice: Decides.
         files: So many, at most.
         records: Of each, at most.
+        anywhere: Whether there may be damage that only a decoder sees.
     """
     ids: list[tuple[int, int]] = []
     before: list[bytes] = []
@@ -171,7 +172,9 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int) -> None
             if before and dice.random() < 0.03:
                 record = dice.choice(before)
             before = [*before[-50:], record]
-            was_broken = not was_broken and dice.random() < broken
-            parts.append(_damaged(dice, record, dice.choice(before)) if was_broken else record + b"\n")
+            was_broken = (anywhere or not was_broken) and dice.random() < broken
+            parts.append(
+                _damaged(dice, record, dice.choice(before), anywhere=anywhere) if was_broken else record + b"\n"
+            )
         data = b"".join(parts)
         (folder / f"{number}.json").write_bytes(data[: len(data) - dice.choice((0, 0, 1, 3, 200))])

@@ -6,6 +6,7 @@ the others     decoded, and their neighbours scanned
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, file_of
+from spanview.cli import main
 from spanview.formats.decoder import batch_of
 from spanview.quick import pages, processes
 from spanview.sources import quickly
@@ -116,3 +118,20 @@ def test_more_files_than_a_pipe_has_numbers(tmp_path: Path, monkeypatch: pytest.
     store = load(tmp_path, quick_from=0, processes=True)
     assert len(store.spans) == sum(number % 3 for number in range(40))
     assert store.summary().files == 40
+
+
+def test_check_sees_what_a_scan_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Damage among attributes leaves a record in its shape; `check` decodes it all the same."""
+    build = Builder()
+    records = [file_of([build.span(attributes={"key": f"value {number}"})]) for number in range(30)]
+    records[7] = records[7].replace(b'"value 7"', b'"value "7')
+    (tmp_path / "1.json").write_bytes(b"".join(records))
+    assert load(tmp_path, quick_from=0).summary().torn == 0
+    monkeypatch.setattr(
+        "spanview.sources.session.share", lambda files, least: quickly.share(files, least=min(least, 0))
+    )
+    assert main(["check", "--json", str(tmp_path)]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["summary"]["spans"], report["summary"]["torn"]) == (29, 1)

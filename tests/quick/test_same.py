@@ -27,12 +27,11 @@ _NEVER: Final = 1 << 60
 _SIZES: Final = (1_500, 4_000, 20_000, pages.PAGE)
 
 
-def load(*paths: Path, quick_from: int, processes: bool = False, newest_first: bool = False) -> Store:
+def load(*paths: Path, **how: Any) -> Store:
     """Read PATHs."""
     details = Details()
     store = Store(details)
-    options = ReadOptions(tuple(map(str, paths)), quick_from=quick_from, processes=processes, newest_first=newest_first)
-    for _ in Session(options, store, details).load():
+    for _ in Session(ReadOptions(tuple(map(str, paths)), **how), store, details).load():
         pass
     return store
 
@@ -99,6 +98,17 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         make(folder, dice, files=6, records=40)
         _compare(folder)
         _compare(folder, newest_first=True)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_same_with_damage_that_only_a_decoder_sees(seed: int, tmp_path: Path) -> None:
+    """Where all is decoded, as `check` does it, records that are joined anywhere are told."""
+    dice = random.Random(seed)
+    for number in range(5):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        make(folder, dice, files=6, records=40, anywhere=True)
+        _compare(folder, decodes_all=True)
 
 
 @pytest.mark.parametrize("processes", [2, 4])

@@ -1,0 +1,78 @@
+"""What is scanned, and how."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.formats.decoder import Decoder
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How files are scanned."""
+
+    cap: int
+    """Bytes of the longest record that is kept."""
+    decodes_all: bool = False
+    """Whether each record that fits is decoded as well, and not taken unless that says the same."""
+
+
+class QuickFile:
+    """A file, and how far it was read.
+
+    Args:
+        source: Its number.
+        open: Returns a descriptor, which is closed here.
+        offset: Where to begin: at the start of a record.
+    """
+
+    __slots__ = (
+        "bytes",
+        "decoder",
+        "descriptor",
+        "failure",
+        "is_read",
+        "open",
+        "source",
+    )
+
+    def __init__(self, source: int, open: Callable[[], int], offset: int = 0) -> None:  # noqa: A002 - it is what it does
+        self.source, self.open = source, open
+        self.bytes = offset
+        """How far it was read; the next page begins here."""
+        self.decoder: Decoder | None = None
+        """Decodes what doesn't fit; when all was read, what the end of the file settles is left to it."""
+        self.failure: OSError | None = None
+        """Why it could not be read, or not further."""
+        self.descriptor = -1
+        self.is_read = False
+
+    @property
+    def settled(self) -> int:
+        """All that begins before this offset was told."""
+        is_open = self.decoder is not None and self.decoder.waiting
+        return self.decoder.offset if self.decoder is not None and is_open else self.bytes
+
+    def read_into(self, view: memoryview) -> int:
+        """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""
+        count = 0
+        try:
+            if self.descriptor < 0:
+                self.descriptor = self.open()
+            while count < len(view):
+                more = os.preadv(self.descriptor, [view[count:]], self.bytes + count)
+                if not more:
+                    self.is_read = True
+                    break
+                count += more
+        except OSError as error:
+            self.failure, self.is_read = error, True
+        if self.is_read and self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+        return count

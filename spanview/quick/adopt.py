@@ -79,13 +79,13 @@ class Adopted:
         if len(known):
             columns = {name: values[fresh] for name, values in columns.items()}
             order = (np.cumsum(fresh) - 1)[order[fresh[order]]]
-        count = len(columns["trace"])
-        columns["warnings"] = np.zeros(count, np.uint16)
-        columns["next_row"] = _next_rows(columns["trace"], order, first)
-        for name, values in columns.items():
-            column = getattr(spans, name)
-            column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
-        _link(intake, columns, order, first)
+        if len(order):
+            columns["warnings"] = np.zeros(len(order), np.uint16)
+            columns["next_row"] = _next_rows(columns["trace"], order, first)
+            for name, values in columns.items():
+                column = getattr(spans, name)
+                column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
+            _link(intake, columns, order, first)
         if len(known):
             self._add_known(rows, known, names, services, sources)
         if intake.changed is not None:

@@ -6,7 +6,7 @@ as the SDK writes it        mostly
 unusual, but whole          links, events, a description, long and escaped names, trace states, upper case,
                             ids of zero, no end, an end before the start, other keys
 damaged                     cut off, cut and glued, two heads or two tails, NULs, a line of text, another document
-again                       a double, or other content under the same ids
+again                       a double, or other content under the same ids; a whole file once more
 """
 
 from __future__ import annotations
@@ -177,4 +177,6 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int, anywher
                 _damaged(dice, record, dice.choice(before), anywhere=anywhere) if was_broken else record + b"\n"
             )
         data = b"".join(parts)
+        if number and dice.random() < 0.2:
+            data = (folder / f"{dice.randrange(number)}.json").read_bytes()
         (folder / f"{number}.json").write_bytes(data[: len(data) - dice.choice((0, 0, 1, 3, 200))])

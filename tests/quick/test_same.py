@@ -12,7 +12,7 @@ import pytest
 
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW
-from spanview.quick import pages
+from spanview.quick import pages, processes
 from spanview.sources import quickly, tail
 from spanview.sources.details import Details
 from spanview.sources.session import Session
@@ -92,6 +92,9 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     dice = random.Random(seed)
     monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
     monkeypatch.setattr(tail, "BLOCK", dice.choice((700, 5_000)))
+    if pages.PAGE in _SIZES[:-1]:
+        # Rows of some pages, and of one page at least.
+        monkeypatch.setattr(processes, "CAPACITY", dice.choice((60, processes.CAPACITY)))
     for number in range(5):
         folder = tmp_path / f"{number}"
         folder.mkdir()
@@ -111,12 +114,12 @@ def test_same_with_damage_that_only_a_decoder_sees(seed: int, tmp_path: Path) ->
         _compare(folder, decodes_all=True)
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("seed", range(5))
-def test_same_with_other_processes(seed: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_with_other_processes(seed: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many processes as there are cores."""
     dice = random.Random(seed)
     monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
-    monkeypatch.setattr(quickly, "_cores", lambda: processes)
+    monkeypatch.setattr(quickly, "_cores", lambda: count)
     make(tmp_path, dice, files=20, records=100)
     _compare(tmp_path, processes=True)

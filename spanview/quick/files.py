@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spanview.formats.decoder import Decoder
+
+_ATTEMPTS: Final = 3
+"""So often a failing read is tried: nobody comes back to the file later."""
+_PAUSE_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class QuickFile:
             if self.descriptor < 0:
                 self.descriptor = self.open()
             while count < len(view):
-                more = os.preadv(self.descriptor, [view[count:]], self.bytes + count)
+                more = self._read(view[count:], self.bytes + count)
                 if not more:
                     self.is_read = True
                     break
@@ -76,3 +81,13 @@ class QuickFile:
             os.close(self.descriptor)
             self.descriptor = -1
         return count
+
+    def _read(self, view: memoryview, offset: int) -> int:
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                return os.preadv(self.descriptor, [view], offset)
+            except OSError:
+                if not left:
+                    raise
+                time.sleep(_PAUSE_S)
+        return 0

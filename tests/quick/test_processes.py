@@ -6,6 +6,7 @@ the others     decoded, and their neighbours scanned
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -19,6 +20,7 @@ import pytest
 from builders import Builder, file_of
 from spanview.cli import main
 from spanview.formats.decoder import batch_of
+from spanview.model.problems import ProblemKind
 from spanview.quick import pages, processes
 from spanview.sources import quickly
 from spanview.sources.details import open_file
@@ -82,6 +84,29 @@ def test_a_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.M
     assert [(problem.kind, problem.file) for problem in store.problems()] == [("unreadable", str(gone))]
     assert len(store.spans) == 566 - 102
     assert store.summary().files == sum(file.is_file() for file in tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+def test_a_failing_read_is_tried_again(failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice; when it fails once more the file is reported, with what was read of it."""
+    monkeypatch.setattr(pages, "PAGE", 20_000)
+    build, left, read = Builder(), failures, os.preadv
+    for number in range(2):
+        (tmp_path / f"{number}.json").write_bytes(file_of([build.span() for _ in range(100)]))
+
+    def fail(descriptor: int, buffers: list[memoryview], offset: int) -> int:
+        nonlocal left
+        if offset and left:
+            left -= 1
+            raise OSError(errno.EIO, "Input/output error")
+        return read(descriptor, buffers, offset)
+
+    monkeypatch.setattr("spanview.quick.files.os.preadv", fail)
+    store = load(tmp_path, quick_from=0)
+    problems = [problem.kind for problem in store.problems()]
+    assert problems.count(ProblemKind.UNREADABLE) == (failures == 3)
+    assert (len(store.spans) == 200) == (failures < 3)
+    assert len(store.spans) > 100
 
 
 @linux_only

@@ -98,8 +98,8 @@ class Session:
                 with stage("scan and adopt"):
                     yield from load_quickly(quick, self._reading, intake, begun)
                 files = others
-        with stage("read and decode"):
-            for found in files:
+        for found in files:
+            with stage("read and decode"):
                 if (tail := self._take_up(found)) is not None:
                     yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
                     if not self.options.follow:

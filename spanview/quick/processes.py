@@ -122,7 +122,9 @@ def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> It
 
 def _blocks(files: Sequence[QuickFile], how: How, processes: int) -> Iterator[Block]:
     numbers = _numbers(len(files))
-    workers = [_Worker(files, how, numbers) for _ in range(processes)]
+    workers: list[_Worker] = []
+    for _ in range(processes):
+        workers.append(_Worker(files, how, numbers, [worker.pipe for worker in workers]))
     os.close(numbers)
     busy = {*range(processes)}
     try:
@@ -156,13 +158,14 @@ class _Worker:
         files: All files.
         how: How to scan.
         numbers: A descriptor from which numbers of files are read.
+        pipes: This process's ends of the pipes of those that were started before.
     """
 
-    def __init__(self, files: Sequence[QuickFile], how: How, numbers: int) -> None:
+    def __init__(self, files: Sequence[QuickFile], how: How, numbers: int, pipes: list[Connection]) -> None:
         context = get_context("fork")
         self._blocks = [Rows(memoryview(mmap(-1, CAPACITY * ROW_BYTES)), CAPACITY) for _ in range(_BLOCKS)]
         self.pipe, its_end = context.Pipe()
-        arguments = (its_end, self._blocks, files, how, numbers)
+        arguments = (its_end, [*pipes, self.pipe], self._blocks, files, how, numbers)
         self._process = context.Process(target=_work, args=arguments, daemon=True)
         self._process.start()
         its_end.close()
@@ -189,10 +192,20 @@ class _Worker:
         self._process.join()
 
 
-def _work(pipe: Connection, blocks: list[Rows], files: Sequence[QuickFile], how: How, numbers: int) -> None:
+def _work(  # noqa: PLR0913, PLR0917 - all that a process is given
+    pipe: Connection,
+    inherited: list[Connection],
+    blocks: list[Rows],
+    files: Sequence[QuickFile],
+    how: How,
+    numbers: int,
+) -> None:
     """Scan in a process of its own."""
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Or nobody would see that the process at the other end was killed.
+    for each in inherited:
+        each.close()
     gc.disable()
 
     def taken() -> Iterator[QuickFile]:
@@ -200,9 +213,10 @@ def _work(pipe: Connection, blocks: list[Rows], files: Sequence[QuickFile], how:
             yield from files[slice(*struct.unpack(_NUMBERS, run))]
 
     work = _Work(blocks[0], how)
-    for sent, found in enumerate(work.scan(taken()), 1):
-        pipe.send(((sent - 1) % _BLOCKS, work.pages.rows.count, found))
-        if sent >= _BLOCKS:
-            pipe.recv()
-        work.pages.rows = blocks[sent % _BLOCKS]
-        work.pages.rows.count = 0
+    with suppress(EOFError, ConnectionError):
+        for sent, found in enumerate(work.scan(taken()), 1):
+            pipe.send(((sent - 1) % _BLOCKS, work.pages.rows.count, found))
+            if sent >= _BLOCKS:
+                pipe.recv()
+            work.pages.rows = blocks[sent % _BLOCKS]
+            work.pages.rows.count = 0

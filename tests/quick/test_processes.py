@@ -12,6 +12,9 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,6 +133,55 @@ def test_a_killed_process_costs_nothing(pages_until: int, tmp_path: Path, monkey
     monkeypatch.setattr(pages.Pages, "_take", take_and_die)
     found = contents(load(tmp_path, quick_from=0, processes=True))
     assert found == expected
+
+
+_LOAD_AND_DIE = """
+import os, signal, sys
+from spanview.quick import processes
+from spanview.sources import quickly
+quickly._cores = lambda: 3
+processes.CAPACITY = 6_000
+def receive(self):
+    children = [worker for worker in os.listdir("/proc") if worker.isdecimal() and _parent(worker) == os.getpid()]
+    print(*children, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+def _parent(process):
+    try:
+        return int(open(f"/proc/{process}/stat").read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+processes._Worker.receive = receive
+from spanview import load
+load(sys.argv[1])
+"""
+
+
+@linux_only
+def test_nobody_is_left_behind_when_this_process_is_killed(tmp_path: Path) -> None:
+    """The others see it, and end, without a word."""
+    build = Builder()
+    record = file_of([build.span(attributes={"k": "v" * 900}) for _ in range(1_000)])
+    for number in range(30):
+        (tmp_path / f"{number}.json").write_bytes(record)
+    run = subprocess.run(
+        [sys.executable, "-c", _LOAD_AND_DIE, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == -signal.SIGKILL
+    assert not run.stderr
+    children = run.stdout.split()
+    assert len(children) == 3
+    deadline = time.monotonic() + 30
+    while any(map(_runs, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_runs, children))
+
+
+def _runs(process: str) -> bool:
+    """Tell whether a process is there, and not one that ended and that nobody asked for its status."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 @linux_only

@@ -1,7 +1,7 @@
 """One file's bytes to batches: framing, recognition by content, and the columns of what is a span.
 
-This is the general decoder. A quicker one for the layouts that the SDK itself writes may stand beside it: whatever
-turns bytes into `Batch` can take its place in the loader.
+This is the general decoder. In large folders a scan stands in front of it, which leaves to it what is not as the SDK
+itself writes it.
 """
 
 from __future__ import annotations

@@ -62,11 +62,10 @@ class Pages:
     Args:
         rows: Takes the spans that fit.
         how: How to scan.
-        size: Bytes of a page, `PAGE` without.
     """
 
-    def __init__(self, rows: Rows, how: How, *, size: int | None = None) -> None:
-        self._how, self._size = how, size or PAGE
+    def __init__(self, rows: Rows, how: How) -> None:
+        self._how, self._size = how, PAGE
         self.rows = rows
         """There must be room for as many as a page can have before each page."""
         self.most_rows = self._size // ONE_LINE_SHAPE.least + 1

@@ -109,6 +109,8 @@ def _text(dice: random.Random, document: Document) -> str:
 def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) -> bytes:
     """Return what damage makes of a record; `other` is another one."""
     cut, other_cut = dice.randrange(len(text)), dice.randrange(len(other))
+    # Blanks between the two are seen wherever they are.
+    blank_cut = other_cut
     behind_head = text.find(b'"attributes": {')
     if not anywhere and cut > behind_head and other_cut > other.find(b'"kind"'):
         # The front of one and the end of another look like a record; only a decoder sees it.
@@ -124,7 +126,7 @@ def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) 
             text[:cut] + other,
             text[:cut] + b"\n" + other + b"\n",
             text[:cut] + other[other_cut:] + b"\n",
-            text[:cut] + bytes(dice.randint(1, 600)) + other[other_cut:] + b"\n",
+            text[:cut] + bytes(dice.randint(1, 600)) + other[blank_cut:] + b"\n",
             text[:at] + bytes([dice.randrange(256)]) + text[at + 1 :] + b"\n",
             text[:at] + bytes([dice.randrange(256)]) + text[at:] + b"\n",
             text,

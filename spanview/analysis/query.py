@@ -30,38 +30,41 @@ class Query:
 
     text: str
     """As it was typed."""
-    _span_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
-    _trace_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
+    span_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
+    """What must hold on one and the same span, the cheapest first."""
+    trace_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
+    """What must hold for its trace, the cheapest first."""
     _facts: TreeFacts = field(default_factory=TreeFacts, repr=False, compare=False)
 
     @property
     def is_empty(self) -> bool:
         """Whether it has no terms, so that everything matches."""
-        return not self._span_terms and not self._trace_terms
+        return not self.span_terms and not self.trace_terms
 
     @property
     def needs_tree(self) -> bool:
         """Whether it asks for what a span alone doesn't tell: its depth, or anything about its trace."""
-        return bool(self._trace_terms) or any(term.cost == Cost.TREE for term in self._span_terms)
+        return bool(self.trace_terms) or any(term.cost == Cost.TREE for term in self.span_terms)
 
     def matches(self, store: Store, row: int) -> bool:
         """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""
         subject = Subject(store, self._facts, store.spans.trace[row], row)
-        return all(term.test(subject) for term in self._span_terms)
+        return all(term.test(subject) for term in self.span_terms)
 
     def keeps(self, store: Store, row: int) -> bool:
         """Tell whether a span matches and the terms that speak of traces hold for its trace."""
-        return self._holds(store, store.spans.trace[row]) and self.matches(store, row)
+        return self.holds(store, store.spans.trace[row]) and self.matches(store, row)
 
     def matches_trace(self, store: Store, trace: int) -> bool:
         """Tell whether the terms that speak of traces hold for this one, and a span in it matches all the others."""
-        if not self._holds(store, trace):
+        if not self.holds(store, trace):
             return False
-        return not self._span_terms or any(self.matches(store, row) for row in store.rows_of_trace(trace))
+        return not self.span_terms or any(self.matches(store, row) for row in store.rows_of_trace(trace))
 
-    def _holds(self, store: Store, trace: int) -> bool:
+    def holds(self, store: Store, trace: int) -> bool:
+        """Tell whether the terms that speak of traces hold for this one."""
         subject = Subject(store, self._facts, trace)
-        return all(term.test(subject) for term in self._trace_terms)
+        return all(term.test(subject) for term in self.trace_terms)
 
 
 def parse_query(text: str) -> Query:

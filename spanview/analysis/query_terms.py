@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.query_parse import fail
 from spanview.analysis.query_values import Number, is_equal, number_of, text_of, values_of
@@ -34,12 +34,42 @@ class Cost(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OfText:
+    """A term that a text in a column decides."""
+
+    column: str
+    test: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class OfNumber:
+    """A term that a number in a column decides; what has none doesn't fit."""
+
+    column: str
+    compare: Callable[[Any, Number], Any]
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class OfAttribute:
+    """A term that the values of an attribute decide; what has none doesn't fit."""
+
+    key: str
+    text: str | None
+    """What one of them must equal; None where something else is asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """One test, negation included."""
 
     of_trace: bool
     cost: Cost
     test: Test
+    rests_on: OfText | OfNumber | OfAttribute | None = None
+    """What decides it, for those who ask it of many spans at once; None where only `test` tells."""
+    negated: bool = False
+    """Whether it is the other way round than what `rests_on` says; `test` has it already."""
 
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
@@ -71,18 +101,26 @@ def compile_term(raw: RawTerm) -> Term:
         known = ", ".join(key for key in _KEYS if key.startswith("trace."))
         fail(raw.key_at, f'expected one of {known}; an attribute of that name is asked for with "{raw.key}" in quotes')
     else:
-        term = Term(of_trace=False, cost=Cost.DETAIL, test=_attribute_test(raw))
+        rests_on = OfAttribute(raw.key, raw.value if raw.operator == "=" else None)
+        term = Term(False, Cost.DETAIL, _attribute_test(raw), rests_on)
     return _negation(term) if raw.negated else term
 
 
 def _negation(term: Term) -> Term:
     test = term.test
-    return Term(term.of_trace, term.cost, lambda subject: not test(subject))
+    return replace(term, test=lambda subject: not test(subject), negated=not term.negated)
 
 
 def _word_term(raw: RawTerm) -> Term:
     part = raw.value.casefold()
-    return Term(of_trace=False, cost=Cost.COLUMN, test=lambda subject: part in _name(subject).casefold())
+    return _column_term("name", _name, lambda text: part in text.casefold())
+
+
+def _column_term(
+    column: str | None, read: Callable[[Subject], str], test: Callable[[str], bool], *, of_trace: bool = False
+) -> Term:
+    rests_on = None if column is None else OfText(column, test)
+    return Term(of_trace, Cost.COLUMN, lambda subject: test(read(subject)), rests_on)
 
 
 def _name(subject: Subject) -> str:
@@ -114,16 +152,17 @@ def _text_term(
     read: Callable[[Subject], str],
     equals: Callable[[str, str], bool] = operator.eq,
     *,
+    column: str | None = None,
     of_trace: bool = False,
 ) -> Term:
     value = raw.value
     if raw.operator == "~":
         search = _compiled(raw).search
-        return Term(of_trace, Cost.COLUMN, lambda subject: search(read(subject)) is not None)
+        return _column_term(column, read, lambda text: search(text) is not None, of_trace=of_trace)
     if raw.operator == "=":
-        return Term(of_trace, Cost.COLUMN, lambda subject: equals(read(subject), value))
+        return _column_term(column, read, lambda text: equals(text, value), of_trace=of_trace)
     if raw.operator == "!=":
-        return Term(of_trace, Cost.COLUMN, lambda subject: not equals(read(subject), value))
+        return _column_term(column, read, lambda text: not equals(text, value), of_trace=of_trace)
     return fail(raw.operator_at, f"expected =, != or ~ behind {raw.key}: it has no size")
 
 
@@ -138,13 +177,13 @@ def _compiled(raw: RawTerm) -> re.Pattern[str]:
 
 
 def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
-    """Return the test of a column with a closed set of values."""
+    """Return the test of a column with a closed set of values; it has the name of the key."""
     if raw.operator == "~":
-        return _text_term(raw, read)
+        return _text_term(raw, read, column=raw.key)
     wanted = raw.value.upper()
     if wanted not in names:
         fail(raw.value_at, f"expected one of {', '.join(names)}, not {raw.value!r}")
-    return _text_term(raw, read, lambda text, _: text == wanted)
+    return _text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
 def _kind_term(raw: RawTerm) -> Term:
@@ -166,7 +205,7 @@ def _file_term(raw: RawTerm) -> Term:
     def is_file(path: str, wanted: str) -> bool:
         return path == wanted or re.split(r"[/\\]", path)[-1] == wanted
 
-    return _text_term(raw, lambda subject: subject.file, is_file)
+    return _text_term(raw, lambda subject: subject.file, is_file, column=raw.key)
 
 
 def _size_term(
@@ -177,7 +216,10 @@ def _size_term(
     of_trace: bool = False,
     cost: Cost = Cost.COLUMN,
 ) -> Term:
-    """Return the test of something that has a size; `wanted` is the value, None for a mistake, and what to expect."""
+    """Return the test of something that has a size; `wanted` is the value, None for a mistake, and what to expect.
+
+    What costs no more than a column is one, by the name of the key.
+    """
     value, expected = wanted
     compare = _SIZES.get(raw.operator)
     if compare is None:
@@ -189,7 +231,7 @@ def _size_term(
         size = read(subject)
         return size is not None and bool(compare(size, value))
 
-    return Term(of_trace, cost, test)
+    return Term(of_trace, cost, test, OfNumber(raw.key, compare, value) if cost is Cost.COLUMN else None)
 
 
 def _duration(raw: RawTerm) -> tuple[int | None, str]:
@@ -245,8 +287,8 @@ def _attribute_test(raw: RawTerm) -> Test:
 
 
 _KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
-    "name": lambda raw: _text_term(raw, _name),
-    "service": lambda raw: _text_term(raw, _service),
+    "name": lambda raw: _text_term(raw, _name, column="name"),
+    "service": lambda raw: _text_term(raw, _service, column="service"),
     "kind": _kind_term,
     "status": _status_term,
     "duration": lambda raw: _size_term(raw, _duration(raw), lambda subject: subject.duration_ns),
@@ -267,6 +309,6 @@ _KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "trace.errors": lambda raw: _size_term(
         raw, _number(raw), lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
     ),
-    "trace.root": lambda raw: _text_term(raw, _root_name, of_trace=True),
+    "trace.root": lambda raw: _text_term(raw, _root_name, column="trace.root", of_trace=True),
     "trace.complete": _complete_term,
 }

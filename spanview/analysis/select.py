@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.since import ended_after
+from spanview.index.table import PAYS_FROM
 from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
 from spanview.model.problems import TraceNotFoundError
 
@@ -72,12 +73,19 @@ def selected_traces(
         since_cutoff: Keep traces that ended after it, nanoseconds since 1970; None keeps all.
         trace: Keep this one only; None keeps all.
     """
-    return [
+    chosen = [
         number
         for number in (store.traces_in_order() if trace is None else [trace])
-        if (since_cutoff is None or ended_after(store, number, since_cutoff))
-        and (query is None or query.is_empty or query.matches_trace(store, number))
+        if since_cutoff is None or ended_after(store, number, since_cutoff)
     ]
+    if query is None or query.is_empty:
+        return chosen
+    if len(store.spans) < PAYS_FROM:
+        return [number for number in chosen if query.matches_trace(store, number)]
+    from spanview.analysis.bulk_query import matching_traces
+
+    matching = {number for some, _ in matching_traces(store, query, chosen) for number in some}
+    return [number for number in chosen if number in matching]
 
 
 def selected_rows(
@@ -95,4 +103,10 @@ def selected_rows(
     if trace is not None or since_cutoff is not None:
         traces = {*selected_traces(store, since_cutoff=since_cutoff, trace=trace)}
         rows = [row for row in rows if store.spans.trace[row] in traces]
-    return rows if query is None or query.is_empty else [row for row in rows if query.keeps(store, row)]
+    if query is None or query.is_empty:
+        return rows
+    if len(store.spans) < PAYS_FROM:
+        return [row for row in rows if query.keeps(store, row)]
+    from spanview.analysis.bulk_query import rows_that_match
+
+    return rows_that_match(store, query, rows)

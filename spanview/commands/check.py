@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query import parse_query
+from spanview.analysis.select import selected_rows
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all, say
 from spanview.display.sanitise import sanitise
@@ -38,7 +39,7 @@ def run(options: Options) -> int:
     if not summary.spans:
         notice(store, options.paths)
     is_bad = any(problem.severity is not Severity.INFO for problem in problems)
-    matches = 0 if fail_on is None else sum(1 for row in range(len(store.spans)) if fail_on.keeps(store, row))
+    matches = 0 if fail_on is None else len(selected_rows(store, query=fail_on))
     if matches:
         say(f"--fail-on: {count(matches, 'span')} matched, as spanview spans -q would print them")
     return 1 if is_bad or matches else 0

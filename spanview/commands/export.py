@@ -36,16 +36,7 @@ def run(options: Options) -> int:
 
 
 def _chunks(store: Store, options: Options, selection: Selection) -> Iterator[bytes]:
-    traces = selection.traces(store)
     if options.format == "jsonl":
-        return jsonl_chunks(store, selected_rows(store, selection, traces))
+        return jsonl_chunks(store, selection.rows(store))
+    traces = selection.traces(store)
     return trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())
-
-
-def selected_rows(store: Store, selection: Selection, traces: list[int]) -> list[int]:
-    """Return the rows of the spans that match, by path and offset."""
-    rows = store.rows_in_order()
-    if selection.is_everything:
-        return rows
-    chosen, trace_of = frozenset(traces), store.spans.trace
-    return [row for row in rows if trace_of[row] in chosen and selection.query.keeps(store, row)]

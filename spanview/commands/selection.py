@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query import parse_query
-from spanview.analysis.select import find_trace, selected_traces, traces_beginning
+from spanview.analysis.select import find_trace, selected_rows, selected_traces, traces_beginning
 from spanview.analysis.since import parse_since
 from spanview.index.store import Store
 from spanview.sources.details import Details
@@ -64,3 +64,14 @@ class Selection:
                 for trace in only
                 for number in selected_traces(store, query=self.query, since_cutoff=since, trace=trace)
             ]
+
+    def rows(self, store: Store) -> list[int]:
+        """Return the spans that match, by path and offset.
+
+        Raises:
+            TraceNotFoundError: The id that was given fits no trace, or several.
+        """
+        trace = None if self._trace is None else find_trace(store, self._trace)
+        since = None if self._since is None else self._since.cutoff_ns(store)
+        with stage("query"):
+            return selected_rows(store, query=self.query, since_cutoff=since, trace=trace)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from spanview.commands.export import selected_rows
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all, read_options, say_if_nothing_matches, standard_input
@@ -33,7 +32,7 @@ def run(options: Options) -> int:
     store, session = read_all(options)
     session.close()
     notice(store, options.paths)
-    rows = selected_rows(store, selection, selection.traces(store))
+    rows = selection.rows(store)
     say_if_nothing_matches(store, rows)
     write_to_standard_output(jsonl_chunks(store, rows))
     return 0

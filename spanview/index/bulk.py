@@ -7,18 +7,22 @@ parent row  ROOT   a     b      MISSING
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from spanview.model.problems import Warnings
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from spanview.index.slots import Slots
     from spanview.index.store import Store
-    from spanview.index.table import SpanTable
+    from spanview.index.table import SpanTable, TraceTable
 
 Places: TypeAlias = "NDArray[np.int64]"
 Flags: TypeAlias = "NDArray[np.bool_]"
@@ -32,6 +36,11 @@ _MODULUS: Final = np.uint64(2**61 - 1)
 _PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 2870177450012600261], np.uint64)
 """Of the hash of tuples, which is xxHash's, as CPython has it."""
 _LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
+
+
+def copy_of(column: array[Any]) -> NDArray[Any]:
+    """Return what a column of a table has now; one that numpy itself looks at can't grow."""
+    return np.asarray(column[:])
 
 
 def hashes_of(first: Words, second: Words) -> Words:
@@ -121,3 +130,17 @@ def missing_parents(store: Store) -> int:
     return (int(differ.sum()) + 1 if len(rows) else 0) + sum(
         len(store.tree(trace).missing) for trace in np.flatnonzero(odd).tolist()
     )
+
+
+def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:
+    """Return all rows by the rank of their source, then offset."""
+    of_rows = np.array(ranks, np.int64)[copy_of(spans.source)]
+    rows: list[int] = np.lexsort((copy_of(spans.offset), of_rows)).tolist()
+    return rows
+
+
+def traces_in_order(table: TraceTable) -> list[int]:
+    """Return all traces by start, then id; those without a start and the group without an id come last."""
+    starts, high, low = (copy_of(column) for column in (table.start_ns, table.id_high, table.id_low))
+    order: list[int] = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0)).tolist()
+    return order

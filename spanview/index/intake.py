@@ -58,12 +58,25 @@ class Intake:
         self.unplaced = NO_ROW
         """The trace that stands for the spans without a usable trace id."""
         self._digests: dict[tuple[int, int], dict[bytes, int]] = {}
+        self._scanned: list[range] = []
+        self._moved: set[int] = set()
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
         self.sources.append(FileSource(path, generation))
         self.tallies.file(path)
         return len(self.sources) - 1
+
+    def note_scanned(self, rows: range) -> None:
+        """Take note that the records of new rows stand in the SDK's own layout, but for their attributes."""
+        if self._scanned and self._scanned[-1].stop == rows.start:
+            rows = range(self._scanned.pop().start, rows.stop)
+        self._scanned.append(rows)
+
+    @property
+    def scanned(self) -> tuple[list[range], set[int]]:
+        """Rows whose records stand in the SDK's own layout, and which of them do so no more for sure."""
+        return self._scanned, self._moved
 
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
@@ -227,6 +240,7 @@ class Intake:
             if is_gone or self.order(double) > (place[0].path, place[0].generation, place[1]):
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
+                self._moved.add(double)
             return
         row = len(self.spans)
         self.spans.trace.append(trace)

@@ -76,6 +76,10 @@ class Store:
         """Return all rows by path, generation and offset."""
         ranks = {number: rank for rank, number in enumerate(sorted(range(len(self.sources)), key=self._source_order))}
         spans = self.spans
+        if len(spans) >= PAYS_FROM:
+            from spanview.index.bulk import rows_in_order
+
+            return rows_in_order(spans, [ranks[number] for number in range(len(ranks))])
         return sorted(range(len(spans)), key=lambda row: (ranks[spans.source[row]], spans.offset[row]))
 
     def _source_order(self, number: int) -> tuple[str, int]:
@@ -102,6 +106,10 @@ class Store:
     def traces_in_order(self) -> list[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
         table = self.trace_table
+        if len(table) >= PAYS_FROM:
+            from spanview.index.bulk import traces_in_order
+
+            return traces_in_order(table)
         return sorted(
             range(len(table)),
             key=lambda trace: (

@@ -86,6 +86,7 @@ class Adopted:
                 column = getattr(spans, name)
                 column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
             _link(intake, columns, order, first)
+            intake.note_scanned(range(first, first + len(order)))
         if len(known):
             self._add_known(rows, known, names, services, sources)
         if intake.changed is not None:

@@ -18,7 +18,7 @@ import orjson
 from spanview.formats import console
 from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
-from spanview.quick.gather import word, words_at
+from spanview.index.gather import word, words_at
 from spanview.quick.scan import INDENTED_SHAPE, MARGIN, ONE_LINE_SHAPE, Scanner
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from spanview.formats.rows import Batch
     from spanview.index.bulk import Flags, Places
+    from spanview.index.gather import Bytes
     from spanview.quick.files import How, QuickFile
-    from spanview.quick.gather import Bytes
     from spanview.quick.rows import Rows
 
 PAGE: Final = 2 * 1024 * 1024

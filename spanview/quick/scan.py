@@ -16,16 +16,16 @@ import numpy as np
 import orjson
 
 from spanview.formats import console
+from spanview.index.gather import Template, ids_of, rows_at, word, words_at
 from spanview.model.span import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
-from spanview.quick.gather import Template, ids_of, rows_at, word, words_at
 from spanview.quick.layouts import INDENTED, ONE_LINE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.index.bulk import Flags, Places
-    from spanview.quick.gather import Bytes
+    from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
 
 MARGIN: Final = 1024

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.index.bulk import Flags
-    from spanview.quick.gather import Bytes
+    from spanview.index.gather import Bytes
 
 PARTS: Final = (10, b"T", 2, b":", 2, b":", 2, b".", 6, b"Z")
 """Of a template: the day is looked up, the rest counted."""

@@ -1,0 +1,200 @@
+"""Which spans match a query, all at once: by columns with numpy, by attributes in the bytes of the records.
+
+Only records that these don't decide are decoded. It is for large stores: numpy's import costs something.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch
+from spanview.analysis.query_subject import Subject, TreeFacts
+from spanview.analysis.query_terms import KINDS, OfAttribute, OfNumber, OfText
+from spanview.index.blocks import blocks, in_file_order
+from spanview.index.bulk import copy_of
+from spanview.index.table import NO_ROW
+from spanview.model.span import STATUS_NAMES
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.analysis.bytesearch import Verdicts
+    from spanview.analysis.query import Query
+    from spanview.analysis.query_terms import Term
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.store import Store
+
+_MOST_AT_ONCE: Final = 32 * 1024
+"""Rows that are looked at before what was found is told."""
+_SAFE: Final = 2**62
+"""Times below it have differences that fit 64 bits."""
+
+
+def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Places, int]]:
+    """Yield the rows of spans that match, of traces for which the terms that speak of traces hold.
+
+    Args:
+        store: Where the spans are.
+        query: What to look for.
+        rows: Where to look; ordered as the records stand in their files, some of what is found comes sooner.
+
+    Yields:
+        Some rows, by source and offset, and how many are still to be looked at.
+    """
+    rows = rows[_traces_that_hold(store, query)[copy_of(store.spans.trace)[rows]]]
+    left: list[Term] = []
+    for term in query.span_terms:
+        verdicts = _of_column(store, term, rows)
+        if verdicts is None:
+            left.append(term)
+            continue
+        rows = rows[verdicts != NO]
+        if (verdicts == UNKNOWN).any():
+            left.append(term)
+    searches = [(term, ByteSearch(term.rests_on)) for term in left if isinstance(term.rests_on, OfAttribute)]
+    others = [term for term in left if not isinstance(term.rests_on, OfAttribute)]
+    rows, waiting = in_file_order(store, rows), len(rows)
+    if not searches:
+        for first in range(0, len(rows), _MOST_AT_ONCE):
+            some = rows[first : first + _MOST_AT_ONCE]
+            waiting -= len(some)
+            yield _that_pass(store, others, some), waiting
+        return
+    are_scanned = _are_scanned(store)
+    for block in blocks(store, rows):
+        found = np.full(len(block.rows), YES, np.uint8)
+        for term, search in searches:
+            verdicts = _turned(term, search.verdicts(block, are_scanned[block.rows]))
+            found = np.where((found == NO) | (verdicts == NO), NO, np.maximum(found, verdicts))
+        some = block.rows[found != NO]
+        known = found[found != NO] == YES
+        decoded = _that_pass(store, left, some[~known])
+        waiting -= len(block.rows)
+        yield np.sort(np.append(_that_pass(store, others, some[known]), decoded)), waiting
+
+
+def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int]:
+    """Return those of some rows that match, in their order."""
+    places = np.array(rows, np.int64)
+    matching = np.zeros(len(store.spans), np.bool_)
+    for some, _ in matching_rows(store, query, places):
+        matching[some] = True
+    kept: list[int] = places[matching[places]].tolist()
+    return kept
+
+
+def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterator[tuple[set[int], int]]:
+    """Yield those of some traces that match; a trace may come more than once.
+
+    Args:
+        store: Where the traces are.
+        query: What to look for.
+        traces: Where to look.
+
+    Yields:
+        Some traces, and how many spans are still to be looked at.
+    """
+    asked = np.zeros(len(store.trace_table), np.bool_)
+    asked[np.asarray(traces, np.int64)] = True
+    if not query.span_terms:
+        yield {*np.flatnonzero(asked & _traces_that_hold(store, query)).tolist()}, 0
+        return
+    of_rows = copy_of(store.spans.trace)
+    rows = np.flatnonzero(asked[np.minimum(of_rows, len(asked) - 1)] & (of_rows < len(asked)))
+    for some, waiting in matching_rows(store, query, rows):
+        yield {*np.unique(of_rows[some]).tolist()}, waiting
+
+
+def _that_pass(store: Store, terms: Sequence[Term], rows: Places) -> Places:
+    """Return those of the rows for which some terms hold, asked one by one."""
+    if not terms:
+        return rows
+    facts, traces = TreeFacts(), store.spans.trace
+    fits = []
+    for row in rows.tolist():
+        subject = Subject(store, facts, traces[row], row)
+        fits.append(all(term.test(subject) for term in terms))
+    return rows[np.array(fits, np.bool_)]
+
+
+def _traces_that_hold(store: Store, query: Query) -> Flags:
+    count = len(store.trace_table)
+    holds = np.ones(count, np.bool_)
+    for term in query.trace_terms:
+        left = np.flatnonzero(holds)
+        verdicts = _of_column(store, term, left)
+        if verdicts is None:
+            verdicts = np.full(len(left), UNKNOWN, np.uint8)
+        holds[left[verdicts == NO]] = False
+        facts = TreeFacts()
+        for trace in left[verdicts == UNKNOWN].tolist():
+            holds[trace] = term.test(Subject(store, facts, trace))
+    return holds
+
+
+def _of_column(store: Store, term: Term, places: Places) -> Verdicts | None:
+    """Return for each row, or trace, what the term's column says; None where it doesn't rest on one."""
+    if isinstance(term.rests_on, OfText):
+        numbers, texts = _texts(store, term.rests_on.column, places)
+        table = np.array([YES if term.rests_on.test(text) else NO for text in texts], np.uint8)
+        return _turned(term, table[numbers])
+    if isinstance(term.rests_on, OfNumber):
+        values, have, are_exact = _numbers(store, term.rests_on.column, places)
+        fits = have & term.rests_on.compare(values, term.rests_on.value)
+        return np.where(are_exact, _turned(term, np.where(fits, YES, NO)), UNKNOWN).astype(np.uint8)
+    return None
+
+
+def _turned(term: Term, verdicts: Verdicts) -> Verdicts:
+    """Return what a term makes of what it rests on."""
+    return np.array([YES, NO, UNKNOWN], np.uint8)[verdicts] if term.negated else verdicts
+
+
+def _texts(store: Store, column: str, places: Places) -> tuple[NDArray[Any], Sequence[str]]:
+    """Return numbers of texts, one for each place, and the texts; these last, because a store may grow."""
+    spans = store.spans
+    if column == "name":
+        return copy_of(spans.name)[places], store.names.texts
+    if column == "service":
+        return copy_of(spans.service)[places], store.services.texts
+    if column == "kind":
+        return copy_of(spans.kind)[places], KINDS
+    if column == "status":
+        return copy_of(spans.status)[places], STATUS_NAMES
+    if column == "file":
+        return copy_of(spans.source)[places], [source.path for source in store.sources]
+    roots = copy_of(store.trace_table.root_row)[places]
+    has_root = roots != NO_ROW
+    names = copy_of(spans.name)[np.where(has_root, roots, 0)] if len(spans) else roots
+    return np.where(has_root, names + 1, 0), ["", *store.names.texts]
+
+
+def _numbers(store: Store, column: str, places: Places) -> tuple[NDArray[Any], Flags, Flags]:
+    """Return values, which of them are there, and which are exact."""
+    spans, table = store.spans, store.trace_table
+    all_of_them = np.ones(len(places), np.bool_)
+    if column == "trace.spans":
+        return copy_of(table.span_count)[places], all_of_them, all_of_them
+    if column == "trace.errors":
+        return copy_of(table.error_count)[places], all_of_them, all_of_them
+    times = table if column == "trace.duration" else spans
+    starts, ends = copy_of(times.start_ns)[places], copy_of(times.end_ns)[places]
+    if column == "start":
+        return starts, starts != NO_TIME, all_of_them
+    have = (starts != NO_TIME) & (ends != NO_TIME)
+    are_exact = (abs(starts) < _SAFE) & (abs(ends) < _SAFE) | ~have
+    return ends - starts, have, are_exact
+
+
+def _are_scanned(store: Store) -> Flags:
+    flags = np.zeros(len(store.spans), np.bool_)
+    runs, moved = store.intake.scanned
+    for run in runs:
+        flags[run.start : run.stop] = True
+    flags[[*moved]] = False
+    return flags

@@ -1,0 +1,68 @@
+"""The records of many spans read together: those that stand near each other in a file come in one piece.
+
+file    | record | record | ... | record |            | record |
+block   |------------ read at once ------|            |--------|
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.index.bulk import copy_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.index.bulk import Places
+    from spanview.index.store import Store
+
+_MOST: Final = 1024 * 1024
+"""Bytes that are read at once, unless one record has more."""
+_GAP: Final = 16 * 1024
+"""Bytes between two records that are rather left out than read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some records of one file."""
+
+    rows: Places
+    """Of their spans, by offset."""
+    starts: Places
+    """Where each begins in `data`."""
+    ends: Places
+    data: bytes | None
+    """None where not all of it can be read any more."""
+
+
+def in_file_order(store: Store, rows: Places) -> Places:
+    """Return rows by source and offset, which is quick where they are so already."""
+    sources, offsets = copy_of(store.spans.source)[rows], copy_of(store.spans.offset)[rows]
+    ordered: Places = rows[np.lexsort((offsets, sources))]
+    return ordered
+
+
+def blocks(store: Store, rows: Places) -> Iterator[Block]:
+    """Yield the records of spans.
+
+    Args:
+        store: Where the spans are.
+        rows: As `in_file_order` returns them.
+    """
+    spans = store.spans
+    sources = copy_of(spans.source)[rows]
+    starts = copy_of(spans.offset)[rows].astype(np.int64)
+    ends = starts + copy_of(spans.length)[rows]
+    breaks = np.flatnonzero((np.diff(sources) != 0) | (starts[1:] - ends[:-1] > _GAP)) + 1
+    for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(rows)], strict=True):
+        at = first
+        while at < last:
+            begin = int(starts[at])
+            end = max(at + 1, at + int(np.searchsorted(ends[at:last], begin + _MOST, "right")))
+            length = int(ends[at:end].max()) - begin
+            data = store.intake.details.read(int(sources[at]), begin, length)
+            yield Block(rows[at:end], starts[at:end] - begin, ends[at:end] - begin, data)
+            at = end

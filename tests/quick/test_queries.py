@@ -1,0 +1,135 @@
+"""What the bytes of records tell of an attribute is what decoding all of them tells, however it is written."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+import pytest
+
+from builders import Builder, Document, time_text
+from spanview.analysis.bulk_query import matching_traces, rows_that_match
+from spanview.analysis.query import parse_query
+from spanview.index import blocks
+from spanview.index.store import Store
+
+from .folders import make
+from .test_same import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_KEYS: Final = ("k", "k", "k", "a/b", "other", "name", 'q"k', "\\k", "K", "kk")
+_VALUES: Final[tuple[Any, ...]] = (
+    *("v", "v", "v", "w", "vv", "", "V", "1", "1.0", "true", "k", '"k": "v"', '\\"k', '", "k": "v', "{", "é", "a/b"),
+    *(1, 1.0, 2, 0.5, True, None, ["v", "w"], ["w"], [1], {"k": "v"}, {"inner": {"k": "v"}}, [], 10**20),
+)
+_QUERIES: Final = (
+    *("k=v", "k!=v", "-k=v", "k~v", "-k~^v$", "k=1", "k=true", "k>0", "k<=1", "k=é", 'k=""', 'k="{"', "other=k"),
+    *("a/b=v", "a/b=a/b", "name=f", '"name"=f', '"q\\"k"=v', "status=ERROR k=v", "k=v -k=w", "k=v other=v", "-k=v f"),
+    *(
+        "trace.spans>1 k=v",
+        "depth=0 k=v",
+        "pid=3 k=v",
+        "trace.complete=true",
+        "k=v duration>1ms",
+        "duration>1ms",
+        "-duration<1ms",
+        '"attributes"=v',
+    ),
+)
+
+
+def _attributes(dice: random.Random) -> Document:
+    return {dice.choice(_KEYS): dice.choice(_VALUES) for _ in range(dice.randrange(4))}
+
+
+def _text(dice: random.Random, document: Document) -> str:
+    text = json.dumps(document, indent=dice.choice((None, 4)), ensure_ascii=dice.random() < 0.8)
+    odd = dice.random()
+    if odd < 0.05:
+        return text.replace('"k"', '"\\u006b"')
+    if odd < 0.1:
+        return text.replace("a/b", "a\\/b").replace('"v"', '"\\u0076"')
+    if odd < 0.15:
+        return text.replace('"k": ', '"k":')
+    # A key that is there twice: the last one counts.
+    return text.replace('"other": ', '"k": "v", "k": ') if odd < 0.2 else text
+
+
+def _write(folder: Path, dice: random.Random) -> None:
+    for file in range(3):
+        build, texts = Builder(), []
+        for _ in range(dice.randrange(60)):
+            document = build.span(
+                dice.choice(("f", "g", '"k": "v"', 'f", "k": "v')),
+                trace=file * 10 + dice.randrange(1, 9),
+                status=dice.choice(("ERROR", "OK")),
+                attributes=_attributes(dice),
+                resource=_attributes(dice) if dice.random() < 0.3 else {},
+            )
+            if dice.random() < 0.2:
+                document["events"] = [{"name": "k", "timestamp": time_text(1), "attributes": _attributes(dice)}]
+            if dice.random() < 0.1:
+                document["links"] = [{"context": document["context"], "attributes": _attributes(dice)}]
+            if dice.random() < 0.05:
+                document["context"]["k"] = "v"
+            if dice.random() < 0.05:
+                # Further apart than 64 bits of nanoseconds.
+                document |= {"start_time": "1700-01-01T00:00:00.000000Z", "end_time": "2250-01-01T00:00:00.000000Z"}
+            texts.append(_text(dice, document) + "\n")
+        (folder / f"{file}.json").write_text("".join(texts), encoding="utf-8")
+
+
+def _compare(store: Store) -> int:
+    rows = store.rows_in_order()
+    found = 0
+    for text in _QUERIES:
+        query = parse_query(text)
+        expected = [row for row in rows if query.keeps(store, row)]
+        assert rows_that_match(store, query, rows) == expected, text
+        traces = range(0, len(store.trace_table), 2)
+        matching = {trace for some, _ in matching_traces(store, query, traces) for trace in some}
+        assert matching == {trace for trace in traces if query.matches_trace(store, trace)}, text
+        found += len(expected)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_attributes_of_any_kind(seed: int, tmp_path: Path) -> None:
+    """Keys and values that look like others, twice, nested, escaped, in events, links, resources and names."""
+    dice = random.Random(seed)
+    _write(tmp_path, dice)
+    with patch.object(blocks, "_MOST", dice.choice((100, 5_000, 1 << 20))):
+        assert _compare(load(tmp_path, quick_from=0, decodes_all=True))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_folders_of_any_kind(seed: int, tmp_path: Path) -> None:
+    """With damage and doubles."""
+    dice = random.Random(seed)
+    make(tmp_path, dice, files=6, records=60, anywhere=True)
+    _compare(load(tmp_path, quick_from=0, decodes_all=True))
+
+
+def test_nothing_usual_is_decoded(tmp_path: Path) -> None:
+    """Where the key stands as the SDK writes it, its bytes decide, whatever they say."""
+    build = Builder()
+    spans = [build.span(attributes={"k": f"v{at % 3}", "n": at}, resource={"host": "h"}) for at in range(90)]
+    (tmp_path / "1.json").write_text("".join(json.dumps(span, indent=4) + "\n" for span in spans))
+    (tmp_path / "2.json").write_text("".join(json.dumps(build.span(attributes={"m": "x"})) + "\n" for _ in range(9)))
+    store = load(tmp_path, quick_from=0)
+    rows = store.rows_in_order()
+    with patch.object(Store, "span", side_effect=AssertionError("decoded")):
+        for text, count in (("k=v1", 30), ("host=h", 90), ("-host=h", 9), ("m=x", 9), ("z~1", 0), ("k=v1 m=x", 0)):
+            assert len(rows_that_match(store, parse_query(text), rows)) == count
+
+
+def test_files_that_are_gone(tmp_path: Path) -> None:
+    """What can't be read again has no attributes; its columns are asked still."""
+    _write(tmp_path, random.Random(1))
+    store = load(tmp_path, quick_from=0)
+    (tmp_path / "1.json").write_text("")
+    _compare(store)

@@ -6,13 +6,16 @@ import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
+from spanview.index.table import PAYS_FROM
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
 
 _CHUNK: Final = 512
+"""Traces that are looked at before what was found is told."""
 
 
 class TraceMatcher:
@@ -21,10 +24,10 @@ class TraceMatcher:
     Args:
         store: The store.
         query: What to look for.
-        tell: Called from the thread with itself, the traces found in a piece, and how many still wait.
+        tell: Called from the thread with itself, the traces found in a piece, and what share is still to be looked at.
     """
 
-    def __init__(self, store: Store, query: Query, tell: Callable[[TraceMatcher, set[int], int], None]) -> None:
+    def __init__(self, store: Store, query: Query, tell: Callable[[TraceMatcher, set[int], float], None]) -> None:
         self._store = store
         self.query = query
         self._tell = tell
@@ -42,11 +45,23 @@ class TraceMatcher:
         self._waiting.put([])
 
     def _run(self) -> None:
-        matches, store = self.query.matches_trace, self._store
         while not self._cancelled.is_set():
-            traces = self._waiting.get()
-            for start in range(0, max(len(traces), 1), _CHUNK):
-                found = {trace for trace in traces[start : start + _CHUNK] if matches(store, trace)}
+            for found, waiting in self._found(self._waiting.get()):
                 if self._cancelled.is_set():
                     return
-                self._tell(self, found, max(0, len(traces) - start - _CHUNK))
+                self._tell(self, found, waiting)
+
+    def _found(self, traces: list[int]) -> Iterator[tuple[set[int], float]]:
+        """Yield those of some traces that match, piece by piece, and what share still waits."""
+        store, most = self._store, 1
+        if len(traces) > _CHUNK and len(store.spans) >= PAYS_FROM:
+            from spanview.analysis.bulk_query import matching_traces
+
+            for found, waiting in matching_traces(store, self.query, traces):
+                most = max(most, waiting)
+                yield found, waiting / most
+            return
+        matches = self.query.matches_trace
+        for start in range(0, max(len(traces), 1), _CHUNK):
+            found = {trace for trace in traces[start : start + _CHUNK] if matches(store, trace)}
+            yield found, max(0, len(traces) - start - _CHUNK) / max(1, len(traces))

@@ -51,6 +51,8 @@ class TracesScreen(BaseScreen):
         self._query = query
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
+        self._still_looking = 0.0
+        """What share of the traces the filter has still to look at."""
         self._grown_at: dict[int, float] = {}
         self.grouped = False
 
@@ -180,23 +182,30 @@ class TracesScreen(BaseScreen):
         prompt.say("")
         self._model.matching = None if query.is_empty else set()
         if not query.is_empty:
+            self._still_looking = 1.0
             self._matcher = TraceMatcher(self._store, query, self._matched)
             self._matcher.look_at(range(len(self._store.trace_table)))
         self._show(anew=True)
 
-    def _matched(self, matcher: TraceMatcher, found: set[int], waiting: int) -> None:
+    def _matched(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
         """Called from the matcher's thread."""
         self.app.call_from_thread(self._take_matches, matcher, found, waiting)
 
-    def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: int) -> None:
+    def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
         if matcher is self._matcher and not self.is_left:
             self._model.add_matching(found)
+            self._still_looking = waiting
             if not waiting or found:
                 self._show()
+            else:
+                self._count_matches()
 
     def _count_matches(self) -> None:
         if self._matcher is not None:
-            self.query_one(Prompt).say(f"{len(self._model.order):,} of {len(self._store.trace_table):,} traces")
+            looking = f", {1 - self._still_looking:.0%} looked at" if self._still_looking else ""
+            self.query_one(Prompt).say(
+                f"{len(self._model.order):,} of {len(self._store.trace_table):,} traces{looking}"
+            )
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

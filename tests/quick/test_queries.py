@@ -36,7 +36,7 @@ _QUERIES: Final = (
         "trace.complete=true",
         "k=v duration>1ms",
         "duration>1ms",
-        "-duration<1ms",
+        "duration<1ms",
         '"attributes"=v',
     ),
 )

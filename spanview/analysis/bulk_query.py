@@ -13,7 +13,7 @@ from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import KINDS, OfAttribute, OfNumber, OfText
 from spanview.index.blocks import blocks, in_file_order
-from spanview.index.bulk import copy_of
+from spanview.index.bulk import are_scanned, copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.span import STATUS_NAMES
 from spanview.model.times import NO_TIME
@@ -65,11 +65,11 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
             waiting -= len(some)
             yield _that_pass(store, others, some), waiting
         return
-    are_scanned = _are_scanned(store)
+    scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
         found = np.full(len(block.rows), YES, np.uint8)
         for term, search in searches:
-            verdicts = _turned(term, search.verdicts(block, are_scanned[block.rows]))
+            verdicts = _turned(term, search.verdicts(block, scanned[block.rows]))
             found = np.where((found == NO) | (verdicts == NO), NO, np.maximum(found, verdicts))
         some = block.rows[found != NO]
         known = found[found != NO] == YES
@@ -189,12 +189,3 @@ def _numbers(store: Store, column: str, places: Places) -> tuple[NDArray[Any], F
     have = (starts != NO_TIME) & (ends != NO_TIME)
     are_exact = (abs(starts) < _SAFE) & (abs(ends) < _SAFE) | ~have
     return ends - starts, have, are_exact
-
-
-def _are_scanned(store: Store) -> Flags:
-    flags = np.zeros(len(store.spans), np.bool_)
-    runs, moved = store.intake.scanned
-    for run in runs:
-        flags[run.start : run.stop] = True
-    flags[[*moved]] = False
-    return flags

@@ -51,7 +51,12 @@ def places(options: Options) -> tuple[str, ...]:
 def read_options(options: Options, *, keep_details: bool = True, newest_first: bool = False) -> ReadOptions:
     """Return how a session is to read."""
     return ReadOptions(
-        places(options), cap=options.cap, follow=options.follow, keep_details=keep_details, newest_first=newest_first
+        places(options),
+        cap=options.cap,
+        follow=options.follow,
+        newest_first=newest_first,
+        use_cache=options.use_cache,
+        keep_details=keep_details,
     )
 
 
@@ -89,6 +94,7 @@ def read_all(options: Options, *, decodes_all: bool = False) -> tuple[Store, Ses
                 show = _progress_bar(stack)
             if show is not None:
                 show(progress)
+    session.keep()
     return store, session
 
 

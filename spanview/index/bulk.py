@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.index.intake import Intake
     from spanview.index.slots import Slots
     from spanview.index.store import Store
     from spanview.index.table import SpanTable, TraceTable
@@ -130,6 +131,16 @@ def missing_parents(store: Store) -> int:
     return (int(differ.sum()) + 1 if len(rows) else 0) + sum(
         len(store.tree(trace).missing) for trace in np.flatnonzero(odd).tolist()
     )
+
+
+def are_scanned(intake: Intake) -> Flags:
+    """Return of which rows a scan has seen that their records stand in the SDK's own layout."""
+    flags = np.zeros(len(intake.spans), np.bool_)
+    runs, moved = intake.scanned
+    for run in runs:
+        flags[run.start : run.stop] = True
+    flags[[*moved]] = False
+    return flags
 
 
 def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:

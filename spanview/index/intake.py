@@ -73,6 +73,10 @@ class Intake:
             rows = range(self._scanned.pop().start, rows.stop)
         self._scanned.append(rows)
 
+    def note_moved(self, row: int) -> None:
+        """Take note that the place of a row is that of a double by now."""
+        self._moved.add(row)
+
     @property
     def scanned(self) -> tuple[list[range], set[int]]:
         """Rows whose records stand in the SDK's own layout, and which of them do so no more for sure."""
@@ -240,7 +244,7 @@ class Intake:
             if is_gone or self.order(double) > (place[0].path, place[0].generation, place[1]):
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
-                self._moved.add(double)
+                self.note_moved(double)
             return
         row = len(self.spans)
         self.spans.trace.append(trace)

@@ -39,6 +39,10 @@ class Slots:
         if size > self.mask + 1:
             self._grow(size)
 
+    def take(self, table: array[int], used: int) -> None:
+        """Take over the slots of another one, of which so many are used."""
+        self.table, self.mask, self.used = table, len(table) - 1, used
+
     def insert(self, row: int) -> None:
         """Put a row into the first free slot of its hash."""
         self.reserve(1)

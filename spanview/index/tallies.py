@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any
 
 from spanview.model.problems import Problem, ProblemKind
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from spanview.formats.frames import Gap
     from spanview.formats.rows import Batch
 
@@ -66,6 +68,11 @@ class Tallies:
         """Keep a problem that isn't part of a batch."""
         self._problems.append(problem)
 
+    def add_torn(self, problem: Problem) -> None:
+        """Count a record that turned out to be damaged though its span was taken."""
+        self.torn += 1
+        self._problems.append(problem)
+
     def take(self, path: str, batch: Batch) -> None:
         """Count what a batch has besides its spans."""
         file = self._files[path]
@@ -79,6 +86,22 @@ class Tallies:
             file.first_skipped = file.first_skipped if file.skipped else batch.skipped[0]
             file.skipped += len(batch.skipped)
             self.skipped += len(batch.skipped)
+
+    def state(self, kinds: Collection[ProblemKind]) -> dict[str, Any]:
+        """Return the counts, and the problems of some kinds, as JSON can say them."""
+        return {
+            "files": {path: [*astuple(file)] for path, file in self._files.items()},
+            "counts": [self.duplicates, self.torn, self.skipped],
+            "problems": [[*astuple(problem)] for problem in self._problems if problem.kind in kinds],
+        }
+
+    def take_state(self, state: dict[str, Any]) -> None:
+        """Take what another one has counted; whatever was counted here of the same files is forgotten."""
+        self.duplicates, self.torn, self.skipped = state["counts"]
+        for path, (size, records, gaps, skipped, first_skipped, has_text) in state["files"].items():
+            self._files[path] = _File(size, records, gaps, skipped, tuple(first_skipped), has_text)
+        self._records = sum(file.records for file in self._files.values())
+        self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 
     def told(self, after: int = 0) -> list[Problem]:
         """Return the problems in the order in which they came, without the first so many."""

@@ -19,6 +19,7 @@ from spanview.formats import console
 from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
 from spanview.index.gather import word, words_at
+from spanview.quick.proof import that_agree
 from spanview.quick.scan import INDENTED_SHAPE, MARGIN, ONE_LINE_SHAPE, Scanner
 
 if TYPE_CHECKING:
@@ -129,35 +130,11 @@ class Pages:
 
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return those of the records of which a decoder says the same."""
-        kept: list[Any] = []
         view = memoryview(self._data)
-        for start, end in zip(columns["start"].tolist(), columns["end"].tolist(), strict=True):
-            try:
-                kept.append(console.fields_of(orjson.loads(view[start:end])))
-            except orjson.JSONDecodeError:
-                kept.append(None)
-        usual = np.array([type(each) is tuple for each in kept], np.bool_)
-        columns = {name: values[usual] for name, values in columns.items()}
-        decoded = console.columns_of([each for each in kept if type(each) is tuple])
-        halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
+        places = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
         known = self.scanner.names.numbers, self.scanner.services.numbers
-        expected: dict[str, list[int | None]] = {
-            "trace_high": [high for high, _ in halves],
-            "trace_low": [low for _, low in halves],
-            "span_id": [*decoded.span_ids],
-            "parent_id": [*decoded.parent_ids],
-            "start_ns": [*decoded.start_ns],
-            "end_ns": [*decoded.end_ns],
-            "name": [known[0].get(text) for text in decoded.names],
-            "service": [known[1].get(text) for text in decoded.services],
-            "kind": [*decoded.kinds],
-            "status": [*decoded.statuses],
-        }
-        fits = np.array(decoded.warnings, np.uint16) == 0
-        for name, values in expected.items():
-            pairs = zip(columns[name].tolist(), values, strict=True)
-            fits &= np.array([one == other for one, other in pairs], np.bool_)
-        return {name: values[fits] for name, values in columns.items()}
+        agree = that_agree((view[start:end] for start, end in places), columns, *known)
+        return {name: values[agree] for name, values in columns.items()}
 
 
 def _candidates(

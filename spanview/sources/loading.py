@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int = DEFAULT_CAP) -> Store:
+def load(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int = DEFAULT_CAP, use_cache: bool = False
+) -> Store:
     """Read span files and return all their traces.
 
     Args:
         paths: A file, a folder (searched deeper too; hidden files left out) or a glob, or several of them.
         cap: Bytes of the longest record that is kept; a longer one is a problem `too_large`.
+        use_cache: Whether the index of a large folder is kept in the platform's cache folder, and taken from there.
 
     Returns:
         A store with `traces`, `problems()` and `summary()`; spans read their attributes, events and links again from
@@ -35,8 +38,9 @@ def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int
     store = Store(details)
     # A process that has threads isn't forked.
     names = tuple(fspath(path) for path in given)
-    options = ReadOptions(names, cap=cap, processes=active_count() == 1)
+    options = ReadOptions(names, cap=cap, processes=active_count() == 1, use_cache=use_cache)
     session = Session(options, store, details)
     for _ in session.load():
         pass
+    session.keep()
     return store

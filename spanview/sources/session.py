@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from spanview.sources.details import Details
+    from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
 
 _USUAL_SIZE: Final = 1024
@@ -56,6 +57,8 @@ class Session:
         self._identities: set[tuple[int, int]] = set()
         """Those of the files that the last search knew, and of those that came since."""
         self._paths = list(options.paths)
+        self._kept: KeptIndex | None = None
+        self._is_from_kept = False
 
     # -- the first reading -------------------------------------------------------------------------------------------
 
@@ -75,6 +78,10 @@ class Session:
         if self.options.newest_first:
             files = sorted(files, key=lambda found: -found.modified_ns)
         total = sum(found.content for found in files)
+        if self._take_kept(listing, total):
+            yield Progress(total, total)
+            self._take_note(listing)
+            return
         self._sink.expect(total // _USUAL_SIZE)
         done = 0
         with _without_collector():
@@ -86,6 +93,35 @@ class Session:
                     done += count
                     yield Progress(done, 0)
         self._take_note(listing)
+
+    def _take_kept(self, listing: Listing, total: int) -> bool:
+        """Take the index of an earlier session where there is one that is right still."""
+        options, intake = self.options, self._sink.intake
+        is_worth_it = options.use_cache and intake is not None and total >= options.quick_from
+        if not is_worth_it or intake is None or options.follow or options.decodes_all or STANDARD_INPUT in self._paths:
+            return False
+        from spanview.sources.kept import KeptIndex
+
+        self._kept = KeptIndex(options, listing.files)
+        with stage("kept index"):
+            self._is_from_kept = self._kept.take(intake, self._reading)
+        return self._is_from_kept
+
+    def keep(self, *, is_proven: bool = False) -> None:
+        """Keep the index of what was loaded for the next session, where that pays.
+
+        Args:
+            is_proven: Whether each record was decoded.
+        """
+        intake = self._sink.intake
+        if self._kept is not None and intake is not None and (is_proven or not self._is_from_kept):
+            with stage("keep index"):
+                self._kept.write(intake, is_proven=is_proven)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether an index was taken of which each record was decoded once."""
+        return self._is_from_kept and self._kept is not None and self._kept.is_proven
 
     def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
         intake = self._sink.intake

@@ -53,6 +53,8 @@ class ReadOptions:
     """Bytes of all files from which on they are scanned the quick way."""
     decodes_all: bool = False
     """Whether records that were scanned are decoded as well: damage among attributes isn't seen otherwise."""
+    use_cache: bool = False
+    """Whether the index of a large folder is kept for the next time, and taken if it was."""
     keep_details: bool = True
     """Whether what is read while following can be read again."""
 

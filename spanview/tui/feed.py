@@ -32,6 +32,8 @@ class FeedState:
     polling: bool = False
     waiting_for: tuple[str, ...] = ()
     spans_per_second: float = 0.0
+    to_check: float = 0.0
+    """What share of the records was scanned only, and is still to be decoded."""
     failure: str = ""
     """What ended the reading before its time; empty where nothing did."""
 
@@ -89,11 +91,30 @@ class Feed:
                 self._tell(FeedState(True, progress.bytes_read, progress.bytes_total, self._follow))
                 # One interpreter runs both threads: reading on at once would keep the first rows from the screen.
                 self._shown.wait(_FIRST_ROWS_S)
-        if not self._follow:
-            session.close()
-        self._tell(FeedState(loading=False, following=self._follow))
         if self._follow:
+            self._tell(FeedState(loading=False, following=True))
             self._keep_reading(session)
+            return
+        session.close()
+        self._tell(FeedState(loading=False))
+        session.keep()
+        self._check(session)
+
+    def _check(self, session: Session) -> None:
+        """Decode what was scanned only, while everything is on the screen already."""
+        if session.is_proven or not any(self.store.intake.scanned):
+            return
+        from spanview.quick.proof import prove
+
+        count, told_at = len(self.store.spans), time.monotonic()
+        for left in prove(self.store):
+            if self._stop.is_set():
+                return
+            if time.monotonic() - told_at >= _EVERY_S:
+                told_at = time.monotonic()
+                self._tell(FeedState(loading=False, to_check=left / count))
+        self._tell(FeedState(loading=False))
+        session.keep(is_proven=True)
 
     def _keep_reading(self, session: Session) -> None:
         from spanview.sources.follow import Watcher, follow

@@ -59,6 +59,8 @@ def state_text(state: FeedState, *, paused: bool) -> str:
         return f"reading {'━' * filled}{'─' * (_BAR - filled)} {done:4.0%}"
     if paused:
         return "‖ paused"
+    if state.to_check:
+        return f"checking {1 - state.to_check:4.0%}"
     if state.waiting_for:
         more = f" and {len(state.waiting_for) - 1} more" if len(state.waiting_for) > 1 else ""
         return f"○ waiting for {sanitise(state.waiting_for[0], 40)}{more}"

@@ -1,0 +1,110 @@
+"""What only a decoder sees: records that look right from their front to their end, and are damaged among attributes."""
+
+from __future__ import annotations
+
+from operator import eq
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from spanview.formats import console
+from spanview.index.blocks import blocks, in_file_order
+from spanview.index.bulk import are_scanned
+from spanview.model.problems import Problem, ProblemKind, Warnings
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Flags
+    from spanview.index.store import Store
+
+_COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
+"""What the span table has of that which is compared, besides the trace."""
+
+
+def that_agree(
+    records: Iterable[bytes | memoryview],
+    columns: Mapping[str, NDArray[Any]],
+    names: Mapping[str, int],
+    services: Mapping[str, int],
+) -> Flags:
+    """Return of which records a decoder says what a scan has said.
+
+    Args:
+        records: The records.
+        columns: What the scan has said of them.
+        names: The numbers of names.
+        services: The numbers of services.
+    """
+    kept: list[Any] = []
+    for record in records:
+        try:
+            kept.append(console.fields_of(orjson.loads(record)))
+        except orjson.JSONDecodeError:
+            kept.append(None)
+    agree = np.array([type(each) is tuple for each in kept], np.bool_)
+    decoded = console.columns_of([each for each in kept if type(each) is tuple])
+    halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
+    expected: dict[str, list[int | None]] = {
+        "trace_high": [high for high, _ in halves],
+        "trace_low": [low for _, low in halves],
+        "span_id": [*decoded.span_ids],
+        "parent_id": [*decoded.parent_ids],
+        "start_ns": [*decoded.start_ns],
+        "end_ns": [*decoded.end_ns],
+        "name": [names.get(text) for text in decoded.names],
+        "service": [services.get(text) for text in decoded.services],
+        "kind": [*decoded.kinds],
+        "status": [*decoded.statuses],
+    }
+    fits = np.array(decoded.warnings, np.uint16) == 0
+    for name, values in expected.items():
+        known = columns[name][agree].tolist()
+        # All agree mostly, and to see that is cheaper than to ask one by one.
+        if known != values:
+            fits &= np.array([*map(eq, known, values)], np.bool_)
+    agree[agree] = fits
+    return agree
+
+
+def prove(store: Store) -> Iterator[int]:
+    """Decode every record that was scanned; those that say something else are marked, and are problems.
+
+    Args:
+        store: What was loaded; other threads may add to it and read it meanwhile.
+
+    Yields:
+        How many spans are still to be looked at.
+    """
+    spans, traces, intake = store.spans, store.trace_table, store.intake
+    rows = np.flatnonzero(are_scanned(intake))
+    left = len(rows)
+    for block in blocks(store, in_file_order(store, rows)):
+        left -= len(block.rows)
+        # What can't be read any more is told when someone looks at it.
+        if block.data is not None:
+            data = memoryview(block.data)
+            records = [data[start:end] for start, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True)]
+            columns = {name: _values(getattr(spans, name), block.rows) for name in _COLUMNS}
+            numbers = _values(spans.trace, block.rows)
+            columns |= {"trace_high": _values(traces.id_high, numbers), "trace_low": _values(traces.id_low, numbers)}
+            for row in block.rows[~that_agree(records, columns, store.names, store.services)].tolist():
+                _mark(store, row)
+        yield left
+
+
+def _values(column: array[int], rows: NDArray[Any]) -> NDArray[Any]:
+    """Return some values of a column, which may grow meanwhile."""
+    return np.array([*map(column.__getitem__, rows.tolist())], column.typecode)
+
+
+def _mark(store: Store, row: int) -> None:
+    spans, tallies = store.spans, store.tallies
+    spans.warnings[row] |= Warnings.DETAIL_LOST.value
+    path, offset, length = store.sources[spans.source[row]].path, spans.offset[row], spans.length[row]
+    detail = f"a record that begins at byte {offset:,} is damaged among its attributes; its span is shown without them"
+    tallies.add_torn(Problem(ProblemKind.TORN, path, offset, length, detail))

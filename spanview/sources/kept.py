@@ -1,0 +1,233 @@
+"""The index of a large folder, kept in the platform's cache folder, so that the second opening reads no spans.
+
+a file      magic, length and checksum of the header, header, columns
+header      JSON: what was read, the texts, the counts, and length and checksum of each column
+columns     as they are in memory, one behind the other
+
+It is taken only where every file is as it was: path, device, inode, size, times, and the checksum of its front and its
+end. Whatever else is odd, the folder is read instead: an index is a help, and no error is ever made of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import tempfile
+import zlib
+from array import array
+from contextlib import suppress
+from hashlib import blake2b
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from spanview import __version__
+from spanview.index.slots import IS_KNOWN_HASH
+from spanview.index.state import columns_of, state_of, take_state
+from spanview.model.problems import ProblemKind
+from spanview.sources.details import open_file, read_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.index.intake import Intake
+    from spanview.sources.discover import FoundFile
+    from spanview.sources.reading import Reading
+    from spanview.sources.terms import ReadOptions
+
+MOST_KEPT: Final = 2 * 1024**3
+"""Bytes of all indexes together; those that were used longest ago go first."""
+_MAGIC: Final = b"spanview index 1\n"
+_LENGTHS: Final = struct.Struct("<QI")
+"""Bytes and checksum of the header."""
+_ENDS: Final = 4096
+"""Bytes at the front and at the end of a file that are compared."""
+_SUFFIX: Final = ".index"
+_HALF: Final = ".half-"
+_HALF_DONE_S: Final = 3600.0
+"""Nobody writes an index for so long."""
+_COMES_BACK: Final = frozenset((ProblemKind.REFUSED,))
+"""Problems that each search finds anew."""
+_IS_KEPT: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE))
+"""Problems that records have; with any other one, not everything was read."""
+
+
+class KeptIndex:
+    """The index of some files, which may be kept already.
+
+    Args:
+        options: What is read, and how.
+        files: What was found there.
+    """
+
+    def __init__(self, options: ReadOptions, files: Sequence[FoundFile]) -> None:
+        self._files = files
+        self._wanted = {
+            "paths": options.paths,
+            "folder": os.getcwd(),
+            "cap": options.cap,
+            "made_by": [__version__, sys.implementation.cache_tag, sys.byteorder, IS_KNOWN_HASH],
+        }
+        self.is_proven = False
+        """Whether each record was decoded."""
+
+    @property
+    def _path(self) -> str:
+        name = blake2b(json.dumps(self._wanted).encode(), digest_size=16).hexdigest()
+        return os.path.join(cache_folder(), name + _SUFFIX)
+
+    def take(self, intake: Intake, reading: Reading) -> bool:
+        """Fill an empty index with what was kept, or leave it empty; return which.
+
+        Args:
+            intake: The index.
+            reading: Takes note of the files.
+        """
+        try:
+            with open(self._path, "rb") as file:
+                header = _header(file)
+                if not self._is_current(header):
+                    return False
+                found = {found.shown: found for found in self._files}
+                sources = [found[shown] for shown in header["sources"]]
+                columns = [
+                    _column(file, column.typecode, *kept)
+                    for column, kept in zip(columns_of(intake), header["columns"], strict=True)
+                ]
+            os.utime(self._path)
+        except (OSError, ValueError, KeyError):
+            return False
+        for each in sources:
+            reading.enter(each)
+        self.is_proven = header["proven"]
+        take_state(intake, header["state"], columns)
+        return True
+
+    def write(self, intake: Intake, *, is_proven: bool) -> None:
+        """Keep an index, if everything was read and the files are still as they were found.
+
+        Args:
+            intake: The index.
+            is_proven: Whether each record was decoded.
+        """
+        columns = columns_of(intake)
+        kinds = {problem.kind for problem in intake.tallies.told()}
+        # Together, the indexes may not be larger than is allowed; a single one may be no half of it.
+        if kinds - _IS_KEPT - _COMES_BACK or sum(map(_size, columns)) * 2 > MOST_KEPT:
+            return
+        with suppress(OSError, ValueError):
+            header = {
+                **self._wanted,
+                "files": [[*_stamp(found), _checksum(found)] for found in self._files],
+                "sources": [source.path for source in intake.sources],
+                "proven": is_proven,
+                "state": state_of(intake, _IS_KEPT),
+                "columns": [[len(column), zlib.crc32(column)] for column in columns],
+            }
+            if any(not _is_as_found(found) for found in self._files):
+                return
+            _write(self._path, header, columns)
+            _make_room(cache_folder())
+
+    def _is_current(self, header: dict[str, Any]) -> bool:
+        wanted = json.loads(json.dumps(self._wanted))
+        if {name: header.get(name) for name in wanted} != wanted or len(header["files"]) != len(self._files):
+            return False
+        return all(
+            kept[:-1] == [*_stamp(found)] and kept[-1] == _checksum(found)
+            for kept, found in zip(header["files"], self._files, strict=True)
+        )
+
+
+def cache_folder() -> str:
+    """Return the folder for indexes, where this platform has it."""
+    from platformdirs import user_cache_dir
+
+    return user_cache_dir("spanview", appauthor=False)
+
+
+def _stamp(found: FoundFile) -> tuple[str, int, int, int, int, int]:
+    return found.shown, found.device, found.inode, found.size, found.modified_ns, found.changed_ns
+
+
+def _checksum(found: FoundFile) -> str:
+    """Return a checksum of a file's front and its end.
+
+    Raises:
+        OSError: It can't be read.
+    """
+    descriptor = open_file(found.real, found.device, found.inode)
+    try:
+        ends = read_at(descriptor, _ENDS, 0), read_at(descriptor, _ENDS, max(0, found.size - _ENDS))
+    finally:
+        os.close(descriptor)
+    return blake2b(b"".join(ends), digest_size=16).hexdigest()
+
+
+def _is_as_found(found: FoundFile) -> bool:
+    status = os.lstat(found.real)
+    stamp = found.device, found.inode, found.size, found.modified_ns, found.changed_ns
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp
+
+
+def _header(file: IO[bytes]) -> dict[str, Any]:
+    """Return the header of an index.
+
+    Raises:
+        ValueError: It is none, or is damaged.
+    """
+    begin = file.read(len(_MAGIC) + _LENGTHS.size)
+    if begin[: len(_MAGIC)] != _MAGIC or len(begin) < len(_MAGIC) + _LENGTHS.size:
+        raise ValueError("no index")
+    length, checksum = _LENGTHS.unpack(begin[len(_MAGIC) :])
+    text = file.read(min(length, os.fstat(file.fileno()).st_size))
+    if zlib.crc32(text) != checksum:
+        raise ValueError("damaged header")
+    header: dict[str, Any] = json.loads(text)
+    return header
+
+
+def _column(file: IO[bytes], typecode: str, length: int, checksum: int) -> array[int]:
+    """Return the next column of an index.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    column = array(typecode)
+    column.frombytes(file.read(length * column.itemsize))
+    if len(column) != length or zlib.crc32(column) != checksum:
+        raise ValueError("damaged column")
+    return column
+
+
+def _size(column: array[int]) -> int:
+    return len(column) * column.itemsize
+
+
+def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> None:
+    """Write an index, so that its path has either what it had before or all of it."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    text = json.dumps(header).encode()
+    # Only this user may read the file.
+    descriptor, temporary = tempfile.mkstemp(prefix=_HALF, dir=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            file.writelines((_MAGIC, _LENGTHS.pack(len(text), zlib.crc32(text)), text, *columns))
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _make_room(folder: str) -> None:
+    """Remove the indexes that were used longest ago until there is room, and those that nobody finished."""
+    with os.scandir(folder) as entries:
+        status = {entry.path: entry.stat(follow_symlinks=False) for entry in entries if entry.is_file()}
+    newest = max(each.st_mtime for each in status.values())
+    total = 0
+    for path, each in sorted(status.items(), key=lambda item: -item[1].st_mtime):
+        is_half = os.path.basename(path).startswith(_HALF)
+        total += 0 if is_half else each.st_size
+        if each.st_mtime < newest - _HALF_DONE_S if is_half else path.endswith(_SUFFIX) and total > MOST_KEPT:
+            os.unlink(path)

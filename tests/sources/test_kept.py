@@ -1,0 +1,291 @@
+"""The kept index: what was loaded comes back whole, and is thrown away when anything is different."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+
+import spanview
+from quick.folders import make
+from quick.test_same import contents
+from spanview.cli import main
+from spanview.index.store import Store
+from spanview.quick.proof import prove
+from spanview.sources import kept
+from spanview.sources.details import Details
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of indexes; there is none yet."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(kept, "cache_folder", lambda: str(folder))
+    return folder
+
+
+def _spans(tmp_path: Path, seed: int = 7) -> Path:
+    folder = tmp_path / "spans"
+    folder.mkdir()
+    make(folder, random.Random(seed), files=6, records=40)
+    (folder / "more.json").write_bytes(b"".join(path.read_bytes() for path in sorted(folder.iterdir())))
+    return folder
+
+
+def _load(folder: Path, **how: Any) -> tuple[Store, bool]:
+    """Read a folder as a command does; return also whether its files were."""
+    details, was_read = Details(), False
+    store = Store(details)
+    session = Session(ReadOptions((str(folder),), quick_from=1, **{"use_cache": True, **how}), store, details)
+    load_files = Session._load_files
+
+    def watched(self: Session, *files: Any) -> Any:
+        nonlocal was_read
+        was_read = True
+        return load_files(self, *files)
+
+    with patch.object(Session, "_load_files", watched):
+        for _ in session.load():
+            pass
+    session.keep()
+    return store, was_read
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
+    """Columns, traces, problems and counts, whatever is in the files."""
+    folder = _spans(tmp_path, seed)
+    first, was_read = _load(folder)
+    assert was_read
+    second, was_read = _load(folder)
+    assert not was_read
+    assert contents(second) == contents(first)
+    assert second.intake.scanned == first.intake.scanned
+    assert [second.span(row) for row in range(len(second.spans))] == [
+        first.span(row) for row in range(len(first.spans))
+    ]
+    # What is added later finds those with its ids.
+    ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
+    assert [second.intake._rows_of(*pair) for pair in ids] == [first.intake._rows_of(*pair) for pair in ids]
+    assert len([*cache.iterdir()]) == 1
+
+
+def _append(folder: Path) -> None:
+    with (folder / "0.json").open("ab") as file:
+        file.write(b"\n")
+
+
+def _touch(folder: Path) -> None:
+    os.utime(folder / "0.json", (1, 1))
+
+
+def _replace(folder: Path) -> None:
+    path, copy = folder / "more.json", folder / "copy"
+    shutil.copy2(path, copy)
+    copy.rename(path)
+
+
+def _overwrite(folder: Path) -> None:
+    """Change the content, and give the file its times back, but for the one that nobody can give."""
+    path = folder / "more.json"
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.seek(status.st_size // 2)
+        file.write(b"#")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _add(folder: Path) -> None:
+    (folder / "new.json").write_bytes(b"")
+
+
+def _remove(folder: Path) -> None:
+    (folder / "more.json").unlink()
+
+
+@pytest.mark.parametrize("change", [_append, _touch, _replace, _overwrite, _add, _remove])
+def test_other_files(change: Callable[[Path], None], tmp_path: Path, cache: Path) -> None:
+    """A folder that was changed is read, and its index is kept instead of the old one."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    change(folder)
+    store, was_read = _load(folder)
+    assert was_read
+    assert contents(store) == contents(_load(folder, use_cache=False)[0])
+    assert not _load(folder)[1]
+    assert len([*cache.iterdir()]) == 1
+
+
+def test_checksums(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a file's times say nothing, the bytes at its ends do."""
+    folder = _spans(tmp_path)
+    monkeypatch.setattr(kept, "_stamp", lambda found: (found.shown, 0, 0, 0, 0, 0))
+    _load(folder)
+    assert not _load(folder)[1]
+    path = folder / "more.json"
+    for offset in (0, path.stat().st_size - 1):
+        data = bytearray(path.read_bytes())
+        data[offset] ^= 1
+        path.write_bytes(data)
+        assert _load(folder)[1]
+    assert cache.is_dir()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_index(seed: int, tmp_path: Path, cache: Path) -> None:
+    """Whichever byte of it is another one, or wherever it ends: the folder is read, and nothing is said."""
+    dice = random.Random(seed)
+    folder = _spans(tmp_path)
+    expected = contents(_load(folder)[0])
+    (path,) = cache.iterdir()
+    data = bytearray(path.read_bytes())
+    at = dice.choice((dice.randrange(40), dice.randrange(len(data))))
+    data[at] ^= 1 << dice.randrange(8)
+    path.write_bytes(data if seed % 4 else data[:at])
+    store, was_read = _load(folder)
+    assert was_read
+    assert contents(store) == expected
+    assert not _load(folder)[1]
+
+
+@pytest.mark.parametrize("how", [{"cap": 400}, {"follow": True}, {"decodes_all": True}, {"quick_from": 1 << 40}])
+def test_not_taken(how: dict[str, Any], tmp_path: Path, cache: Path) -> None:
+    """Who reads in another way reads the files."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    details = Details()
+    session = Session(
+        ReadOptions((str(folder),), **{"quick_from": 1, "use_cache": True, **how}), Store(details), details
+    )
+    with patch.object(kept.KeptIndex, "write") as write:
+        assert [progress.bytes_read for progress in session.load()][-1] > 0
+        session.keep()
+    assert write.called == ("cap" in how)
+    assert not session.is_proven
+    assert len([*cache.iterdir()]) == 1
+
+
+def test_not_kept_when_a_file_cannot_be_read(tmp_path: Path, cache: Path) -> None:
+    """What was not read today may be read tomorrow."""
+    folder = _spans(tmp_path)
+    real = os.preadv
+    descriptors: list[int] = []
+
+    def failing(descriptor: int, *rest: Any) -> int:
+        descriptors.append(descriptor)
+        if len(descriptors) > 1:
+            raise OSError(5, "Input/output error")
+        return real(descriptor, *rest)
+
+    with patch("os.preadv", failing), patch("time.sleep"):
+        store, _ = _load(folder)
+    assert any(problem.kind == "unreadable" for problem in store.problems())
+    assert not cache.exists()
+
+
+def test_not_kept_when_a_file_changes_meanwhile(tmp_path: Path, cache: Path) -> None:
+    """What was read is no more what is there."""
+    folder = _spans(tmp_path)
+    details = Details()
+    session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), Store(details), details)
+    for _ in session.load():
+        pass
+    _append(folder)
+    session.keep()
+    assert not cache.exists()
+
+
+def test_room(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were used longest ago go, and what somebody left half written."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    (path,) = cache.iterdir()
+    monkeypatch.setattr(kept, "MOST_KEPT", path.stat().st_size * 5 // 2)
+    oldest, older, half, foreign = (cache / name for name in ("1.index", "2.index", ".half-1", "notes.txt"))
+    for age, each in enumerate((foreign, half, oldest, older)):
+        shutil.copy(path, each)
+        os.utime(each, (10_000 + age, 10_000 + age))
+    _append(folder)
+    _load(folder)
+    assert {each.name for each in cache.iterdir()} == {path.name, older.name, foreign.name}
+    assert not _load(folder)[1]
+
+
+def test_too_large_for_the_cache(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One index may not take all the room."""
+    monkeypatch.setattr(kept, "MOST_KEPT", 1000)
+    _load(_spans(tmp_path))
+    assert not cache.exists()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept, nothing is said."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "file" / "cache"))
+    folder = _spans(tmp_path)
+    assert _load(folder)[1]
+    assert _load(folder)[1]
+
+
+def test_proof_is_kept(tmp_path: Path, cache: Path) -> None:
+    """Records that were decoded once are not decoded again, and what that has shown is known still."""
+    folder = tmp_path / "spans"
+    folder.mkdir()
+    make(folder, random.Random(3), files=6, records=60, anywhere=True)
+    details = Details()
+    first = Store(details)
+    session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), first, details)
+    for _ in session.load():
+        pass
+    assert not session.is_proven
+    for _ in prove(first):
+        pass
+    session.keep(is_proven=True)
+    assert cache.is_dir()
+    details = Details()
+    second = Store(details)
+    session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), second, details)
+    for _ in session.load():
+        pass
+    assert session.is_proven
+    assert contents(second) == contents(first)
+
+
+def test_command_line(tmp_path: Path, cache: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """The same is printed with an index and without; `--no-cache` neither takes nor writes one."""
+    folder = _spans(tmp_path)
+    outputs = []
+    with patch.object(ReadOptions.__init__, "__defaults__", _with_quick_from(1)):
+        for words in (["--no-cache"], [], []):
+            assert main(["spans", str(folder), *words]) == 0
+            outputs.append(capsysbinary.readouterr().out)
+            assert cache.exists() == (len(outputs) > 1)
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def _with_quick_from(value: int) -> tuple[Any, ...]:
+    names = [*ReadOptions.__dataclass_fields__]
+    defaults = list(ReadOptions.__init__.__defaults__ or ())
+    defaults[names.index("quick_from") - len(names)] = value
+    return tuple(defaults)
+
+
+def test_load(tmp_path: Path, cache: Path) -> None:
+    """A notebook asks for it."""
+    folder = _spans(tmp_path)
+    with patch.object(ReadOptions.__init__, "__defaults__", _with_quick_from(1)):
+        first = spanview.load(folder)
+        assert not cache.exists()
+        spanview.load(folder, use_cache=True)
+        with patch.object(Session, "_load_files", side_effect=AssertionError("read")):
+            assert contents(spanview.load(folder, use_cache=True)) == contents(first)

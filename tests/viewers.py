@@ -70,12 +70,18 @@ class Growing:
 class NoSession:
     """A session that finds nothing, because the store is filled already."""
 
+    is_proven = True
+    """Nothing was scanned."""
+
     def load(self) -> Iterator[Progress]:
         """Yield that everything was read."""
         yield Progress(0, 0)
 
     def close(self) -> None:
         """There is nothing to close."""
+
+    def keep(self, *, is_proven: bool = False) -> None:
+        """There is nothing to keep."""
 
 
 class Look:

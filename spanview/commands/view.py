@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from spanview.index.store import Store
@@ -46,11 +47,14 @@ def run(options: Options) -> int:
     def open_session() -> Session:
         from spanview.commands.reading import read_options
         from spanview.sources.session import Session
+        from spanview.sources.terms import Processes
 
-        return Session(read_options(options, newest_first=True), store, details, stream)
+        how = replace(read_options(options, newest_first=True), processes=Processes.STARTED)
+        return Session(how, store, details, stream)
 
     app = SpanviewApp(store, opening, open_session)
     app.run()
+    app.leave()
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0

@@ -1,4 +1,7 @@
-"""Scanning with more than one core: forked processes fill memory that this one shares, and it adopts what they find.
+"""Scanning with more than one core: other processes fill memory that this one shares, and it adopts what they find.
+
+forked         at once, with all that is imported; not where threads run
+started        as new programs, which takes them a moment
 
 file numbers   a pipe that all read from: who is done with some files takes the next ones
 rows           blocks of shared memory, a few for each process, handed back and forth
@@ -11,21 +14,24 @@ import gc
 import os
 import signal
 import struct
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from mmap import mmap
-from multiprocessing import get_context
-from multiprocessing.connection import wait
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection, wait
+from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import spanview
 from spanview.quick.files import QuickFile
 from spanview.quick.pages import Pages
 from spanview.quick.rows import ROW_BYTES, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
     from spanview.formats.rows import Batch
     from spanview.quick.files import How
@@ -36,6 +42,7 @@ _NUMBERS: Final = "=II"
 """The first and the end of some files."""
 _MOST_NUMBERS: Final = 4096
 """So many of them fit into a pipe that nobody reads yet."""
+_NICE: Final = 5
 _BLOCKS: Final = 3
 """Blocks of each process: one that is filled, one that is adopted, one that waits."""
 
@@ -55,23 +62,30 @@ class Found:
     """A file of which all was told that begins before an offset."""
 
 
+Job: TypeAlias = "tuple[Sequence[QuickFile], How]"
+"""All files, and how to scan them."""
+Start: TypeAlias = "Callable[[Job, Connection, _Shared, list[Connection]], BaseProcess | Popen[bytes]]"
+"""Makes a process, which is given its end of a pipe; it may inherit ends that are this process's own."""
 Block: TypeAlias = tuple[int, "Rows", Found]
 """Which process scanned, the rows, which are its own again when the next block is asked for, and what was found."""
 
 
-def scan(opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: How, processes: int) -> Iterator[Block]:
+def scan(
+    opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: How, processes: int, forks: bool = True
+) -> Iterator[Block]:
     """Scan files, each by one process.
 
     Args:
         opens: Returns a descriptor of each file.
         offsets: Where to begin in those of the files that are not to be read from their start: where a record does.
         how: How to scan.
-        processes: How many to start; 1 for none but this one, which must be so where threads run.
+        processes: How many to use; 1 for none but this one.
+        forks: Whether they are forked, and not started; must not be where threads run.
     """
     left = {*range(len(opens))}
     offsets = {**offsets}
     if processes > 1:
-        for block in _blocks([*_files(opens, offsets)], how, processes):
+        for block in _blocks(([*_files(opens, offsets)], how), processes, _forked if forks else _started):
             yield block
             left.difference_update(number for number, _, _ in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
@@ -120,11 +134,11 @@ def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> It
     return (QuickFile(number, each, offsets.get(number, 0)) for number, each in enumerate(opens))
 
 
-def _blocks(files: Sequence[QuickFile], how: How, processes: int) -> Iterator[Block]:
-    numbers = _numbers(len(files))
+def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
+    numbers = _numbers(len(job[0]))
     workers: list[_Worker] = []
     for _ in range(processes):
-        workers.append(_Worker(files, how, numbers, [worker.pipe for worker in workers]))
+        workers.append(_Worker(start, job, numbers, [worker.pipe for worker in workers]))
     os.close(numbers)
     busy = {*range(processes)}
     try:
@@ -151,24 +165,44 @@ def _numbers(count: int) -> int:
     return taken
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """Descriptors that another process is given."""
+
+    numbers: int
+    """Numbers of files are read from it."""
+    memory: int
+    """What it finds goes there."""
+
+    def blocks(self) -> list[Rows]:
+        """Return the blocks that lie in the memory."""
+        view = memoryview(mmap(self.memory, 0))
+        size = len(view) // _BLOCKS
+        return [Rows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS)]
+
+
 class _Worker:
     """Another process that scans.
 
     Args:
-        files: All files.
-        how: How to scan.
+        start: Makes it.
+        job: All files, and how to scan.
         numbers: A descriptor from which numbers of files are read.
         pipes: This process's ends of the pipes of those that were started before.
     """
 
-    def __init__(self, files: Sequence[QuickFile], how: How, numbers: int, pipes: list[Connection]) -> None:
-        context = get_context("fork")
-        self._blocks = [Rows(memoryview(mmap(-1, CAPACITY * ROW_BYTES)), CAPACITY) for _ in range(_BLOCKS)]
-        self.pipe, its_end = context.Pipe()
-        arguments = (its_end, [*pipes, self.pipe], self._blocks, files, how, numbers)
-        self._process = context.Process(target=_work, args=arguments, daemon=True)
-        self._process.start()
+    def __init__(self, start: Start, job: Job, numbers: int, pipes: list[Connection]) -> None:
+        memory = os.memfd_create("spanview")
+        os.ftruncate(memory, _BLOCKS * CAPACITY * ROW_BYTES)
+        shared = _Shared(numbers, memory)
+        self._blocks = shared.blocks()
+        self.pipe, its_end = Pipe()
+        self._process = start(job, its_end, shared, [*pipes, self.pipe])
         its_end.close()
+        os.close(memory)
+        if isinstance(self._process, Popen):
+            with suppress(OSError):
+                self.pipe.send(job)
 
     def receive(self) -> tuple[Rows, Found] | None:
         """Return the next block; None when it is done, or was killed."""
@@ -189,17 +223,50 @@ class _Worker:
         """End the process."""
         self.pipe.close()
         self._process.terminate()
-        self._process.join()
+        if isinstance(self._process, Popen):
+            self._process.wait()
+        else:
+            self._process.join()
 
 
-def _work(  # noqa: PLR0913, PLR0917 - all that a process is given
-    pipe: Connection,
-    inherited: list[Connection],
-    blocks: list[Rows],
-    files: Sequence[QuickFile],
-    how: How,
-    numbers: int,
-) -> None:
+def _forked(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connection]) -> BaseProcess:
+    """Start a process with all that this one has, ends of pipes among it."""
+    process = get_context("fork").Process(target=_work, args=(job, pipe, shared, inherited), daemon=True)
+    process.start()
+    return process
+
+
+def _started(_: Job, pipe: Connection, shared: _Shared, __: list[Connection]) -> Popen[bytes]:
+    """Start a process as a program of its own, which gets its job by its pipe.
+
+    It gives way to the process that somebody looks at.
+    """
+    given = (pipe.fileno(), shared.numbers, shared.memory)
+    home = os.path.dirname(os.path.dirname(spanview.__file__))
+    path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
+    return Popen(  # noqa: S603 - this Python and this package
+        [sys.executable, "-P", "-c", _PROGRAM, *map(str, given)],
+        pass_fds=given,
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+_PROGRAM: Final = "from spanview.quick.processes import run; run()"
+
+
+def run() -> None:
+    """Scan, as the program that `_started` starts."""
+    end, numbers, memory = map(int, sys.argv[1:])
+    os.nice(_NICE)
+    pipe = Connection(end)
+    with suppress(EOFError, ConnectionError):
+        _work(pipe.recv(), pipe, _Shared(numbers, memory), [])
+
+
+def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connection]) -> None:
     """Scan in a process of its own."""
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -207,11 +274,13 @@ def _work(  # noqa: PLR0913, PLR0917 - all that a process is given
     for each in inherited:
         each.close()
     gc.disable()
+    files, how = job
 
     def taken() -> Iterator[QuickFile]:
-        while run := os.read(numbers, struct.calcsize(_NUMBERS)):
+        while run := os.read(shared.numbers, struct.calcsize(_NUMBERS)):
             yield from files[slice(*struct.unpack(_NUMBERS, run))]
 
+    blocks = shared.blocks()
     work = _Work(blocks[0], how)
     with suppress(EOFError, ConnectionError):
         for sent, found in enumerate(work.scan(taken()), 1):

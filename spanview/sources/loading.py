@@ -10,7 +10,7 @@ from spanview.formats.framing import DEFAULT_CAP
 from spanview.index.store import Store
 from spanview.sources.details import Details
 from spanview.sources.session import Session
-from spanview.sources.terms import ReadOptions
+from spanview.sources.terms import Processes, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +38,8 @@ def load(
     store = Store(details)
     # A process that has threads isn't forked.
     names = tuple(fspath(path) for path in given)
-    options = ReadOptions(names, cap=cap, processes=active_count() == 1, use_cache=use_cache)
+    processes = Processes.FORKED if active_count() == 1 else Processes.NONE
+    options = ReadOptions(names, cap=cap, processes=processes, use_cache=use_cache)
     session = Session(options, store, details)
     for _ in session.load():
         pass

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.sources.details import open_file, reason_of
+from spanview.sources.terms import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +67,7 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
     from spanview.quick.files import How
     from spanview.quick.processes import scan
 
-    forks = reading.options.processes and sys.platform.startswith("linux")
+    kind = reading.options.processes if sys.platform.startswith("linux") else Processes.NONE
     sources: dict[int, int] = {} if begun is None else {0: begun.source}
     counted: dict[int, int] = {} if begun is None else {0: begun.position}
     offsets: dict[int, int] = {} if begun is None else {0: begun.offset}
@@ -86,8 +87,8 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
     how = How(reading.options.cap, reading.options.decodes_all)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
-    processes = min(_cores(), _MOST_PROCESSES, len(files)) if forks else 1
-    for worker, rows, found in scan(opens, offsets, how=how, processes=processes):
+    processes = min(_cores(), _MOST_PROCESSES, len(files)) if kind is not Processes.NONE else 1
+    for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is Processes.FORKED):
         if worker not in adopted:
             adopted[worker] = Adopted(intake, source_of)
         adopted[worker].take_texts(found.names, found.services)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.formats.framing import DEFAULT_CAP
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 
 PAYS_FROM: Final = 24 * 1024 * 1024
 """Bytes for which it pays that numpy and other processes take a moment to come."""
+
+
+class Processes(Enum):
+    """How other processes come to be that take a part of the work."""
+
+    NONE = "none"
+    FORKED = "forked"
+    """At once; not where threads run already."""
+    STARTED = "started"
+    """As new programs, which takes them a moment."""
 
 
 class Sink(Protocol):
@@ -47,8 +58,8 @@ class ReadOptions:
     """Whether the ends of files are still being written."""
     newest_first: bool = False
     """Whether the files that changed last are read first."""
-    processes: bool = False
-    """Whether other processes may be started to decode large folders; not where threads run already."""
+    processes: Processes = Processes.NONE
+    """What other processes may be used for large folders."""
     quick_from: int = PAYS_FROM
     """Bytes of all files from which on they are scanned the quick way."""
     decodes_all: bool = False

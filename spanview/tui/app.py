@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _SAID_S = 4.0
 _LONGEST_PATH = 40
+_ENDS_S = 1.0
 _MOST_PASTED = 4096
 _FOR_TEXTUAL = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
@@ -123,6 +124,10 @@ class SpanviewApp(App[None]):
     def on_unmount(self) -> None:
         """End the reading."""
         self._feed.stop()
+
+    def leave(self) -> None:
+        """Wait a moment for the reading to end, when the screen is the terminal's again."""
+        self._feed.wait(_ENDS_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

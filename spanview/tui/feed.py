@@ -69,6 +69,11 @@ class Feed:
         self._stop.set()
         self._shown.set()
 
+    def wait(self, seconds: float) -> None:
+        """Give what was told to stop some time to leave nothing behind."""
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
     def go_on(self) -> None:
         """Go on behind the first news: what they brought is on the screen."""
         self._shown.set()

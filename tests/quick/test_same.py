@@ -16,7 +16,7 @@ from spanview.quick import pages, processes
 from spanview.sources import quickly, tail
 from spanview.sources.details import Details
 from spanview.sources.session import Session
-from spanview.sources.terms import ReadOptions
+from spanview.sources.terms import Processes, ReadOptions
 
 from .folders import make
 
@@ -114,12 +114,15 @@ def test_same_with_damage_that_only_a_decoder_sees(seed: int, tmp_path: Path) ->
         _compare(folder, decodes_all=True)
 
 
+@pytest.mark.parametrize("kind", [Processes.FORKED, Processes.STARTED])
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("seed", range(5))
-def test_same_with_other_processes(seed: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_with_other_processes(
+    seed: int, count: int, kind: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With as many processes as there are cores."""
     dice = random.Random(seed)
     monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
     monkeypatch.setattr(quickly, "_cores", lambda: count)
     make(tmp_path, dice, files=20, records=100)
-    _compare(tmp_path, processes=True)
+    _compare(tmp_path, processes=kind)

@@ -1,0 +1,105 @@
+"""The reading thread: what comes after everything is on the screen."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+
+from builders import Builder, file_of
+from spanview.index.store import Store
+from spanview.model.problems import Warnings
+from spanview.quick import proof
+from spanview.sources import kept
+from spanview.sources.details import Details
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
+from spanview.tui import feed
+from spanview.tui.feed import Feed, FeedState
+from spanview.tui.header import state_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(name="folder")
+def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder in which one record of a hundred is damaged among its attributes."""
+    monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "cache"))
+    monkeypatch.setattr(feed, "_EVERY_S", 0.0)
+    build = Builder()
+    records = [file_of([build.span(attributes={"key": f"value {number}"})]) for number in range(100)]
+    records[70] = records[70].replace(b'"value 70"', b'"value "70')
+    (folder := tmp_path / "spans").mkdir()
+    for number in range(10):
+        (folder / f"{number}.json").write_bytes(b"".join(records[number * 10 : number * 10 + 10]))
+    return folder
+
+
+@contextmanager
+def _fed(folder: Path) -> Iterator[tuple[Store, list[FeedState], Feed]]:
+    details = Details()
+    store = Store(details, notes_changes=True)
+    states: list[FeedState] = []
+    options = ReadOptions((os.fspath(folder),), quick_from=1, use_cache=True, newest_first=True)
+    fed = Feed(store, lambda: Session(options, store, details), follow=False, tell=states.append)
+    fed.go_on()
+    fed.start()
+    try:
+        yield store, states, fed
+    finally:
+        fed.stop()
+        fed.wait(10)
+
+
+def _lost(store: Store) -> list[int]:
+    return [row for row, bits in enumerate(store.spans.warnings) if bits & Warnings.DETAIL_LOST]
+
+
+def test_everything_is_decoded_in_the_end(folder: Path) -> None:
+    """What only a decoder sees is marked, and that is known the next time."""
+    with _fed(folder) as (store, states, fed):
+        fed.wait(30)
+    assert len(store.spans) == 100
+    (row,) = _lost(store)
+    assert (store.sources[store.spans.source[row]].path, store.tallies.torn) == (str(folder / "7.json"), 1)
+    (problem,) = store.problems()
+    assert (problem.kind, problem.file, problem.offset) == ("torn", str(folder / "7.json"), store.spans.offset[row])
+    shares = [state.to_check for state in states if not state.loading]
+    # Told before it begins and when all is done; in between less and less is left.
+    assert (shares[0], shares[-1]) == (0.0, 0.0)
+    assert shares[1:] == sorted(shares[1:], reverse=True)
+    assert len({*shares}) > 5
+    assert state_text(states[-4], paused=False).startswith("checking")
+
+    with (
+        patch.object(Session, "_load_files", side_effect=AssertionError("read")),
+        patch.object(proof, "that_agree", side_effect=AssertionError("decoded")),
+        _fed(folder) as (again, states, fed),
+    ):
+        fed.wait(30)
+    assert not any(state.failure or state.to_check for state in states)
+    assert (_lost(again), again.tallies.torn) == ([row], 1)
+    assert again.problems() == store.problems()
+
+
+def test_it_ends_when_it_is_told_to(folder: Path) -> None:
+    """In the middle of the checking; the index that was kept before says that it isn't proven."""
+    that_agree = proof.that_agree
+    with _fed(folder) as (store, _, fed):
+
+        def agree_and_stop(*words: Any) -> Any:
+            fed.stop()
+            return that_agree(*words)
+
+        with patch.object(proof, "that_agree", agree_and_stop):
+            fed.wait(30)
+    assert len(store.spans) == 100
+    with _fed(folder) as (again, states, fed):
+        fed.wait(30)
+    assert any(state.to_check for state in states)
+    assert len(_lost(again)) == 1

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 """So often a failing read is tried: nobody comes back to the file later."""
 _PAUSE_S: Final = 0.02
+_HEAD: Final = 1024
+_LAST: Final = 2048
+"""Bytes of the usual last record, and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class How:
     """Bytes of the longest record that is kept."""
     decodes_all: bool = False
     """Whether each record that fits is decoded as well, and not taken unless that says the same."""
+    leaves_ends: bool = False
+    """Whether somebody reads the files on: what their ends would settle is left open."""
 
 
 class QuickFile:
@@ -41,7 +46,9 @@ class QuickFile:
         "decoder",
         "descriptor",
         "failure",
+        "head",
         "is_read",
+        "last",
         "open",
         "source",
     )
@@ -56,12 +63,25 @@ class QuickFile:
         """Why it could not be read, or not further."""
         self.descriptor = -1
         self.is_read = False
+        self.head = self.last = b""
+        """The first bytes that were read, and the last; of files that are read on."""
 
     @property
     def settled(self) -> int:
         """All that begins before this offset was told."""
         is_open = self.decoder is not None and self.decoder.waiting
         return self.decoder.offset if self.decoder is not None and is_open else self.bytes
+
+    def note_ends(self, data: bytes, offset: int) -> None:
+        """Note what is compared when the file is read on.
+
+        Args:
+            data: Bytes that were done with.
+            offset: Where they begin.
+        """
+        if not offset:
+            self.head = data[:_HEAD]
+        self.last = data[-_LAST:] or self.last
 
     def read_into(self, view: memoryview) -> int:
         """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""

@@ -107,7 +107,10 @@ class Pages:
             offsets[first:last] = all_starts[first:last] + (piece.file.bytes - piece.begin)
             sources[first:last] = piece.file.source
             walk = _Walk(self._data, piece, self._how.cap, all_starts[first:last], all_ends[first:last])
+            begin = piece.file.bytes
             walk.walk()
+            if self._how.leaves_ends:
+                piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.bytes - begin]), begin)
             keep[first:last] = walk.keep
             if walk.frames != _NOTHING:
                 self.batches.append((piece.file.source, batch_of(walk.frames)))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from multiprocessing.process import BaseProcess
 
+    from spanview.formats.decoder import Decoder
     from spanview.formats.rows import Batch
     from spanview.quick.files import How
 
@@ -47,6 +48,23 @@ _BLOCKS: Final = 3
 """Blocks of each process: one that is filled, one that is adopted, one that waits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file that was read to its end, or as far as that was possible."""
+
+    file: int
+    """Its number."""
+    size: int
+    """So many bytes of it."""
+    failure: OSError | None
+    """Why it was not read further."""
+    decoder: Decoder | None = None
+    """Of a file that is read on: what waits there for more; None for nothing."""
+    head: bytes = b""
+    last: bytes = b""
+    """Its first bytes and its last ones, of a file that is read on."""
+
+
 @dataclass(slots=True)
 class Found:
     """What was found besides the rows of a block."""
@@ -56,8 +74,7 @@ class Found:
     services: list[str]
     batches: list[tuple[int, Batch]]
     """What was decoded, each with the number of its file."""
-    read: list[tuple[int, int, OSError | None]]
-    """Files that were read: number, bytes, and why not further than that."""
+    read: list[Read]
     under_way: tuple[int, int] | None = None
     """A file of which all was told that begins before an offset."""
 
@@ -87,7 +104,7 @@ def scan(
     if processes > 1:
         for block in _blocks(([*_files(opens, offsets)], how), processes, _forked if forks else _started):
             yield block
-            left.difference_update(number for number, _, _ in block[2].read)
+            left.difference_update(read.file for read in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left when processes were killed, for their memory perhaps, is read here.
     if left:
@@ -107,6 +124,7 @@ class _Work:
 
     def __init__(self, rows: Rows, how: How) -> None:
         self.pages = Pages(rows, how)
+        self._leaves_ends = how.leaves_ends
         self._told = [0, 0]
 
     def scan(self, files: Iterator[QuickFile]) -> Iterator[Found]:
@@ -122,12 +140,19 @@ class _Work:
 
     def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> Found:
         batches = self.pages.batches
-        batches += [(file.source, file.decoder.close()) for file in read if file.decoder is not None]
+        ends: list[Read] = []
+        for file in read:
+            decoder = file.decoder
+            if decoder is not None and not self._leaves_ends:
+                batches.append((file.source, decoder.close()))
+            if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.unread):
+                decoder = None
+            ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
         self.pages.batches = []
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
         names, services = ([*islice(new, told, None)] for new, told in zip(texts, self._told, strict=True))
         self._told = [*map(len, texts)]
-        return Found(names, services, batches, [(file.source, file.bytes, file.failure) for file in read], under_way)
+        return Found(names, services, batches, ends, under_way)
 
 
 def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:

@@ -16,9 +16,10 @@ from spanview.sources.details import open_file, reason_of
 from spanview.sources.terms import Processes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.index.intake import Intake
+    from spanview.quick.processes import Found, Read
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
 
@@ -29,7 +30,7 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     """Return which files are read quickly, and which as usual: all of them, where it doesn't pay.
 
     Args:
-        files: Files that nobody writes to any more.
+        files: The files.
         least: Bytes of all files from which on it pays.
     """
     # Where a file has holes, there is less to read than its size says.
@@ -51,14 +52,21 @@ class Begun:
     """So many bytes were counted."""
 
 
-def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, begun: Begun | None) -> Iterator[int]:
+def load_quickly(
+    files: Sequence[FoundFile],
+    reading: Reading,
+    intake: Intake,
+    begun: Begun | None,
+    go_on: Callable[[FoundFile, int, Read], Iterator[int]] | None,
+) -> Iterator[int]:
     """Read files to their ends.
 
     Args:
-        files: Files that nobody writes to any more.
+        files: The files.
         reading: Takes note of them, and what is in them.
         intake: The index behind it.
         begun: What is known of the first one.
+        go_on: Reads a file on that was read to its end, given its number in the sink; None where nobody writes to them.
 
     Yields:
         Bytes that were read.
@@ -68,38 +76,59 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
     from spanview.quick.processes import scan
 
     kind = reading.options.processes if sys.platform.startswith("linux") else Processes.NONE
-    sources: dict[int, int] = {} if begun is None else {0: begun.source}
-    counted: dict[int, int] = {} if begun is None else {0: begun.position}
-    offsets: dict[int, int] = {} if begun is None else {0: begun.offset}
-
-    def source_of(number: int) -> int:
-        if number not in sources:
-            sources[number] = reading.enter(files[number])
-        return sources[number]
-
-    def count(number: int, size: int) -> int:
-        more = max(0, size - counted.get(number, 0))
-        counted[number] = max(size, counted.get(number, 0))
-        source_of(number)
-        reading.count(files[number], more)
-        return more
-
-    how = How(reading.options.cap, reading.options.decodes_all)
+    noted = _Noted(files, reading, begun)
+    how = How(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
+    offsets = {} if begun is None else {0: begun.offset}
     processes = min(_cores(), _MOST_PROCESSES, len(files)) if kind is not Processes.NONE else 1
     for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is Processes.FORKED):
         if worker not in adopted:
-            adopted[worker] = Adopted(intake, source_of)
+            adopted[worker] = Adopted(intake, noted.source_of)
         adopted[worker].take_texts(found.names, found.services)
         adopted[worker].take(rows)
         for number, batch in found.batches:
-            reading.take(source_of(number), batch)
-        for number, _, failure in found.read:
-            if failure is not None:
-                reading.report_unreadable(files[number].shown, reason_of(failure))
-        told = [(number, size) for number, size, failure in found.read if failure is None or size]
-        yield sum(count(number, size) for number, size in [*told, *([found.under_way] if found.under_way else [])])
+            reading.take(noted.source_of(number), batch)
+        yield noted.count(found)
+        if go_on is not None:
+            for read in found.read:
+                yield from go_on(files[read.file], noted.source_of(read.file), read)
+
+
+class _Noted:
+    """What the sink knows of the files.
+
+    Args:
+        files: The files.
+        reading: Takes note of them.
+        begun: What is known of the first one.
+    """
+
+    def __init__(self, files: Sequence[FoundFile], reading: Reading, begun: Begun | None) -> None:
+        self._files, self._reading = files, reading
+        self._sources: dict[int, int] = {} if begun is None else {0: begun.source}
+        self._counted: dict[int, int] = {} if begun is None else {0: begun.position}
+
+    def source_of(self, number: int) -> int:
+        """Return the number that a file has in the sink; it is noted there when it is asked for first."""
+        if number not in self._sources:
+            self._sources[number] = self._reading.enter(self._files[number])
+        return self._sources[number]
+
+    def count(self, found: Found) -> int:
+        """Count the bytes that were read, and tell which files could not be; return how many are new."""
+        told = [(read.file, read.size) for read in found.read if read.failure is None or read.size]
+        for read in found.read:
+            if read.failure is not None:
+                self._reading.report_unreadable(self._files[read.file].shown, reason_of(read.failure))
+        total = 0
+        for number, size in [*told, *([found.under_way] if found.under_way else [])]:
+            before = self._counted.get(number, 0)
+            self._counted[number] = max(size, before)
+            self.source_of(number)
+            self._reading.count(self._files[number], self._counted[number] - before)
+            total += self._counted[number] - before
+        return total
 
 
 def _cores() -> int:

@@ -48,15 +48,27 @@ class Reading:
 
     def take_up(self, found: FoundFile) -> FileTail | None:
         """Open a file that is new, as the next generation where its path had another one before."""
+        tail = self._open(found)
+        if tail is not None:
+            self._enter(tail)
+        return tail
+
+    def take_over(self, found: FoundFile, source: int) -> FileTail | None:
+        """Open a file that was entered already."""
+        tail = self._open(found)
+        if tail is not None:
+            tail.source = source
+            self._held.note(tail)
+        return tail
+
+    def _open(self, found: FoundFile) -> FileTail | None:
         try:
-            tail = FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
+            return FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
         except OSError as error:
             # While following, a file that vanished between search and opening is nothing to tell.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
                 self.report_unreadable(found.shown, reason_of(error))
             return None
-        self._enter(tail)
-        return tail
 
     def _enter(self, tail: FileTail) -> None:
         tail.source = self.enter(tail.found)

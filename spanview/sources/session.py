@@ -22,6 +22,7 @@ from spanview.telemetry import stage
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
+    from spanview.quick.processes import Read
     from spanview.sources.details import Details
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
@@ -125,21 +126,26 @@ class Session:
 
     def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
         intake = self._sink.intake
-        if intake is not None and not self.options.follow:
+        if intake is not None:
             quick, others = share(files, least=self.options.quick_from)
             if quick:
                 begun = None
                 if self.options.newest_first and (begun := (yield from self._begin(quick[0]))) is None:
                     quick = quick[1:]
                 with stage("scan and adopt"):
-                    yield from load_quickly(quick, self._reading, intake, begun)
+                    yield from load_quickly(
+                        quick, self._reading, intake, begun, self._go_on if self.options.follow else None
+                    )
                 files = others
         for found in files:
             with stage("read and decode"):
                 if (tail := self._take_up(found)) is not None:
-                    yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
-                    if not self.options.follow:
-                        self._reading.finish(tail)
+                    yield from self._read_whole(tail, found)
+
+    def _read_whole(self, tail: FileTail, found: FoundFile) -> Iterator[int]:
+        yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
+        if not self.options.follow:
+            self._reading.finish(tail)
 
     def _begin(self, found: FoundFile) -> Generator[int, None, Begun | None]:
         """Read the front of a file as usual, because somebody waits for something to be seen.
@@ -150,21 +156,31 @@ class Session:
         tail = self._take_up(found)
         if tail is None:
             return None
-        del self._tails[found.real]
         yield from self._reading.read(tail, 0)
         if tail.decoder.is_clean:
+            del self._tails[found.real]
             self._reading.hand_over(tail)
             return Begun(tail.source, tail.decoder.offset, tail.position)
-        yield from self._reading.read(tail, found.size)
-        self._reading.finish(tail)
+        yield from self._read_whole(tail, found)
         return None
+
+    def _go_on(self, found: FoundFile, source: int, read: Read) -> Iterator[int]:
+        """Read a file on, as usual, behind what was scanned of it."""
+        tail = self._reading.take_over(found, source)
+        if tail is not None:
+            tail.go_on(read.size, read.decoder, read.head, read.last)
+            self._note(tail)
+            yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
         tail = self._reading.take_up(found)
         if tail is not None:
-            self._tails[found.real] = tail
-            self._identities.add(tail.identity)
+            self._note(tail)
         return tail
+
+    def _note(self, tail: FileTail) -> None:
+        self._tails[tail.found.real] = tail
+        self._identities.add(tail.identity)
 
     @property
     def can_change(self) -> bool:

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import time
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -115,6 +116,26 @@ class FileTail:
         if self._descriptor is None:
             self._descriptor = open_file(self.found.real, *self.identity)
         return self._descriptor
+
+    def go_on(self, position: int, decoder: Decoder | None, head: bytes, last: bytes) -> None:
+        """Go on behind what somebody else has read.
+
+        Args:
+            position: How far that was.
+            decoder: What was fed with it, and waits for more; None for nothing.
+            head: The first bytes of the file, as they were read; none where nobody knows them any more.
+            last: The last ones before the position.
+        """
+        self.position = position
+        if decoder is None:
+            self.decoder.move_to(position)
+        else:
+            self.decoder = decoder
+        self._is_settled = not self.decoder.waiting
+        with suppress(OSError):
+            self._head.extend(0, head or read_at(self._open(), min(_HEAD, position), 0), _HEAD)
+        self._checked = _Stretch(position - len(last))
+        self._checked.extend(position - len(last), last, BLOCK)
 
     def renew(self) -> FileTail:
         """Return the same file, read from its start; the descriptor is handed on, whatever its path leads to now."""

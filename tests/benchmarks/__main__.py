@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import processes, viewer
+from . import following, inside, peers, processes, viewer
 from .figures import Figure, as_installed, table
-from .folders import Shape, folder_of
+from .folders import PROCESSES, Layout, Shape, folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _FULL, _QUICK = 200_000, 10_000
 _LARGER: Final = 5
 """So many times more spans have the folders of what is measured on large ones."""
-_GOALS: Final = ("P1", "P2", "P3", "P4", "P5", "P6", "P8", "P9")
+_MANY_FILES: Final = 2_000
+_GOALS: Final = (*(f"P{number}" for number in range(1, 14)), "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -28,11 +29,12 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("goals", nargs="*", metavar="GOAL", help=f"one of {' '.join(_GOALS)}; all without")
     parser.add_argument("--quick", action="store_true", help="smaller folders: minutes become seconds")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each is run, in turns")
+    parser.add_argument("--rounds", type=int, help="how often each is run, in turns: 5 without, 2 with --quick")
     given = parser.parse_args(words)
+    rounds = given.rounds or (2 if given.quick else 5)
     as_installed()
     figures: list[Figure] = []
-    for goal, measure in _measures(_QUICK if given.quick else _FULL, given.rounds):
+    for goal, measure in _measures(_QUICK if given.quick else _FULL, rounds):
         if not given.goals or goal in given.goals:
             figures += measure()
             sys.stderr.write(f"measured {goal}\n")
@@ -48,8 +50,15 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         with tempfile.TemporaryDirectory() as empty:
             return processes.memory(folder_of(Shape(many)), many, Path(empty), rounds)
 
+    def mixed() -> list[Figure]:
+        folder = folder_of(Shape(many, layout=Layout.MIXED))
+        return processes.loading(folder, rounds, " of both layouts")
+
     def growth() -> list[Figure]:
         return processes.growth((folder_of(Shape(many)), many), (folder_of(Shape(spans)), spans), rounds)
+
+    def files() -> list[Figure]:
+        return processes.files(folder_of(Shape(many, files=_MANY_FILES)), folder_of(Shape(many)), many, rounds)
 
     def in_list() -> list[Figure]:
         return viewer.keys_in_list(folder_of(Shape(spans, 2)), folder_of(Shape(spans // 100, 2)), 8 * rounds)
@@ -58,16 +67,30 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         long = folder_of(Shape(spans // 2, spans // 2))
         return viewer.keys_in_trace(long, folder_of(Shape(spans // 200, spans // 200)), 8 * rounds)
 
+    def followed(files: int, writers: int, most_idle: float, most_ms: float | None = None) -> list[Figure]:
+        spans = 60 * rounds // writers
+        return following.latency(following.Load(files, writers, spans, 3.0 * rounds, most_idle, most_ms))
+
     return [
         ("P1", lambda: processes.loading(folder_of(Shape(many)), rounds)),
+        ("P1", mixed),
         ("P2", lambda: processes.statistics(folder_of(Shape(many)), rounds)),
         ("P3", lambda: processes.duckdb(folder_of(Shape(many)), rounds)),
         ("P4", memory),
         ("P5", growth),
+        ("P5", files),
         ("P6", in_list),
         ("P6", in_trace),
+        ("P7", lambda: viewer.keys_while_loading(folder_of(Shape(many)), rounds)),
         ("P8", lambda: viewer.first_rows(folder_of(Shape(spans)), folder_of(Shape(200)), rounds)),
         ("P9", lambda: processes.start(4 * rounds)),
+        ("P10", lambda: followed(PROCESSES, 8, 1, 40)),
+        ("P10", lambda: followed(_MANY_FILES, 8, 1, 40)),
+        ("P10", lambda: followed(5 * _MANY_FILES, 1, 3)),
+        ("P11", lambda: inside.export(folder_of(Shape(spans)), rounds)),
+        ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
+        ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
+        ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
     ]
 
 

@@ -41,9 +41,11 @@ class Figure:
 
 
 def as_installed() -> None:
-    """Let the processes that are started find bytecode, as those of an installed package do."""
+    """Let the processes that are started find bytecode, as those of an installed package do, and keep no index."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(KEPT / "bytecode")
+    # Reading is measured; what is kept of it is measured in a place of its own.
+    os.environ["XDG_CACHE_HOME"] = os.devnull
 
 
 def in_turns(measures: Sequence[Callable[[], float]], rounds: int) -> list[float]:
@@ -57,11 +59,27 @@ def in_turns(measures: Sequence[Callable[[], float]], rounds: int) -> list[float
     return [median(values) for values in taken]
 
 
-def seconds_of(*words: str) -> float:
-    """Return how long a fresh process of this Python takes, its output thrown away."""
+def seconds_in(work: Callable[[], object]) -> Callable[[], float]:
+    """Return a measure: how long some work takes in this process."""
+
+    def measure() -> float:
+        began = time.perf_counter()
+        work()
+        return time.perf_counter() - began
+
+    return measure
+
+
+def seconds_of(*words: str, program: str = sys.executable) -> float:
+    """Return how long a fresh process takes, of this Python or of another program, its output thrown away."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([program, *words], stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - began
+
+
+def share_of(values: Sequence[float], percent: int) -> float:
+    """Return the smallest value that so many percent of them don't exceed."""
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]
 
 
 def cpu_seconds_of(*words: str) -> float:

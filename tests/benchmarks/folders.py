@@ -6,6 +6,12 @@ worker 1                   |g ray.remote|                        PRODUCER, a cal
 worker 2                             |g ray.remote_worker|       CONSUMER
 
 Each process writes a file of its own, a span when it ends. The text is the SDK's: `ReadableSpan.to_json`.
+
+layout      files            as written by
+------      -----            -------------
+indented    <pid>.json       the hook that Ray's documentation prints
+lines       <pid>.txt        Ray's bundled hook: one span a line
+mixed       every other      both
 """
 
 from __future__ import annotations
@@ -14,6 +20,8 @@ import os
 import random
 import shutil
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry.sdk.resources import Resource
@@ -30,12 +38,26 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 """To be counted up when other folders are made; those of before are made anew."""
 PROCESSES: Final = 64
+JOB_ID: Final = "01000000"
+"""Of all spans, as `ray.job_id`."""
+TASK_KEY: Final = "ray.task_id"
+"""The attribute that each attempt has with a value of its own."""
 _FUNCTIONS: Final = 24
 _ERRORS: Final = 0.01
 _STARTED_US: Final = 1_780_000_000_000_000
 _TRACE_ID: Final = 0xA1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1
 _SPAN_ID, _PARENT_ID, _TASK_ID = 0xB1B1B1B1B1B1B1B1, 0xC1C1C1C1C1C1C1C1, "d1" * 24
+_PID, _WORKER_ID, _INSTANCE_ID = "e1" * 4, "f1" * 28, "a2" * 16
 _START_NS, _END_NS = 1_111_111_111_111_111_000, 1_222_222_222_222_222_000
+
+
+class Layout(StrEnum):
+    """How spans are laid out."""
+
+    INDENTED = "indented"
+    LINES = "lines"
+    MIXED = "mixed"
+    """Every other file is of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +67,20 @@ class Shape:
     spans: int
     trace: int = 0
     """Spans of each trace; 0 for sizes as they come: many of 2, some of hundreds."""
+    files: int = PROCESSES
+    """One of each process."""
+    layout: Layout = Layout.INDENTED
 
     @property
     def name(self) -> str:
         """The folder's name."""
-        return f"v{VERSION}-{self.spans}-{self.trace}"
+        files = f"-{self.files}files" if self.files != PROCESSES else ""
+        layout = f"-{self.layout}" if self.layout is not Layout.INDENTED else ""
+        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}"
+
+    def is_in_lines(self, process: int) -> bool:
+        """Tell whether a process writes one span a line."""
+        return self.layout is Layout.LINES or (self.layout is Layout.MIXED and process % 2 == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,39 +119,38 @@ def _write(folder: Path, shape: Shape) -> None:
     now_us = _STARTED_US
     while len(spans) < shape.spans:
         calls = max(1, (shape.trace or _usual_size(chance)) // 2)
-        spans += _trace(chance, min(calls, max(1, (shape.spans - len(spans)) // 2)), now_us)
+        spans += _trace(chance, min(calls, max(1, (shape.spans - len(spans)) // 2)), now_us, shape.files)
         now_us += chance.randrange(200, 20_000)
     spans.sort(key=lambda span: span.end_us)
-    templates: dict[tuple[int, int, bool, bool], list[str]] = {}
-    files = [(folder / f"{10_000 + process}.json").open("w", encoding="utf-8") for process in range(PROCESSES)]
+    written: list[list[tuple[_Written, int]]] = [[] for _ in range(shape.files)]
     for span in spans:
-        key = (span.function, span.process, span.is_attempt, span.failed)
-        if key not in templates:
-            templates[key] = _template(*key[:2], is_attempt=span.is_attempt, failed=span.failed)
-        files[span.process].write(_text(templates[key], span, chance))
-    for file in files:
-        file.close()
+        written[span.process].append((span, chance.getrandbits(192)))
+    for process, of_it in enumerate(written):
+        in_lines = shape.is_in_lines(process)
+        path = folder / f"{10_000 + process}.{'txt' if in_lines else 'json'}"
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines([_text(span, task, in_lines=in_lines) for span, task in of_it])
 
 
 def _usual_size(chance: random.Random) -> int:
     return round(min(3_000, 2 * chance.paretovariate(1.1)))
 
 
-def _trace(chance: random.Random, calls: int, now_us: int) -> list[_Written]:
+def _trace(chance: random.Random, calls: int, now_us: int, processes: int) -> list[_Written]:
     """Return the spans of one trace: calls, each with its attempt, and most of them made by an attempt before."""
     trace_id = chance.getrandbits(128)
-    workers = chance.sample(range(4, PROCESSES), min(2 + calls // 40, 24))
+    workers = chance.sample(range(4, processes), min(2 + calls // 40, 24))
     callers = [-1] + [max(0, at - 1 - int(chance.expovariate(0.2))) for at in range(1, calls)]
     submitted: list[int] = []
     started: list[int] = []
     ended: list[int] = []
-    processes: list[int] = []
+    chosen: list[int] = []
     for at in range(calls):
         begin = now_us if not at else started[callers[at]] + chance.randrange(20, 4_000)
         submitted.append(begin)
         started.append(begin + chance.randrange(300, 3_000))
         ended.append(started[at] + 200 + int(chance.expovariate(1 / 8_000)))
-        processes.append(chance.choice(workers))
+        chosen.append(chance.choice(workers))
     for at in range(calls - 1, 0, -1):
         ended[callers[at]] = max(ended[callers[at]], ended[at] + 150)
     ids = [chance.getrandbits(64) | 1 for _ in range(2 * calls)]
@@ -128,27 +158,41 @@ def _trace(chance: random.Random, calls: int, now_us: int) -> list[_Written]:
     for at, caller in enumerate(callers):
         function, failed = chance.randrange(_FUNCTIONS), chance.random() < _ERRORS
         parent = ids[2 * caller + 1] if at else 0
-        process = processes[caller] if at else driver
+        process = chosen[caller] if at else driver
         end = submitted[at] + chance.randrange(60, 290)
         spans.append(_Written(end, submitted[at], process, function, False, False, trace_id, ids[2 * at], parent))
         span = _Written(
-            ended[at], started[at], processes[at], function, True, failed, trace_id, ids[2 * at + 1], ids[2 * at]
+            ended[at], started[at], chosen[at], function, True, failed, trace_id, ids[2 * at + 1], ids[2 * at]
         )
         spans.append(span)
     return spans
 
 
-def _template(function: int, process: int, *, is_attempt: bool, failed: bool) -> list[str]:
+def late_span(process: int, task: int, *, in_lines: bool) -> str:
+    """Return the text of an attempt that a process writes when all of a folder has been written.
+
+    Args:
+        process: Its number.
+        task: The task's id, which nothing else has.
+        in_lines: Whether it is laid out in one line.
+    """
+    end_us = _STARTED_US + 10**12 + task % 10**9
+    span = _Written(end_us, end_us - 1_000, process, process % _FUNCTIONS, True, False, task, task % 2**64, 0)
+    return _text(span, task, in_lines=in_lines)
+
+
+@cache
+def _template(function: int, *, is_attempt: bool, failed: bool, in_lines: bool) -> list[str]:
     """Return what the SDK writes for such a span, cut where ids and times belong, in the order of `_text`."""
     name = f"pipeline.stage_{function:02d}"
     attributes = {
         "ray.remote": "function",
         "ray.function": name,
-        "ray.pid": str(10_000 + process),
-        "ray.job_id": "01000000",
+        "ray.pid": _PID,
+        "ray.job_id": JOB_ID,
         "ray.node_id": "e6d34bd8280b0085e859ecade1d67d9d48f428b2136ee788fefdd495",
-        **({"ray.task_id": _TASK_ID} if is_attempt else {}),
-        "ray.worker_id": f"{process:056x}",
+        **({TASK_KEY: _TASK_ID} if is_attempt else {}),
+        "ray.worker_id": _WORKER_ID,
     }
     failure = {"exception.type": "RuntimeError", "exception.message": "no more", "exception.escaped": "False"}
     span = ReadableSpan(
@@ -159,24 +203,27 @@ def _template(function: int, process: int, *, is_attempt: bool, failed: bool) ->
         status=Status(StatusCode.ERROR, "RuntimeError: no more") if failed else Status(),
         attributes=attributes,
         events=[Event("exception", failure, _END_NS)] if failed else [],
-        resource=Resource.create({"service.instance.id": f"{process:032x}"}),
+        resource=Resource.create({"service.instance.id": _INSTANCE_ID}),
         start_time=_START_NS,
         end_time=_END_NS,
     )
-    text: str = span.to_json() + "\n"
+    text: str = span.to_json(indent=None if in_lines else 4) + "\n"
     marks = (f"0x{_TRACE_ID:032x}", f"0x{_SPAN_ID:016x}", f'"0x{_PARENT_ID:016x}"', _time(_START_NS), _time(_END_NS))
-    for mark in (*marks, _TASK_ID):
+    for mark in (*marks, _PID, _TASK_ID, _WORKER_ID, _INSTANCE_ID):
         text = text.replace(mark, "\0", 1)
     return text.split("\0")
 
 
-def _text(template: list[str], span: _Written, chance: random.Random) -> str:
+def _text(span: _Written, task: int, *, in_lines: bool) -> str:
+    template = _template(span.function, is_attempt=span.is_attempt, failed=span.failed, in_lines=in_lines)
     parent = f'"0x{span.parent_id:016x}"' if span.parent_id else "null"
     times = _time(span.start_us * 1_000), _time(span.end_us * 1_000)
-    values = (f"0x{span.trace_id:032x}", f"0x{span.span_id:016x}", parent, *times, f"{chance.getrandbits(192):048x}")
-    # Only attempts have a task id, the last of the values.
-    pairs = zip(template, (*values[: len(template) - 1], ""), strict=True)
-    return "".join([text for pair in pairs for text in pair])
+    # Only attempts have a task id.
+    tasks = (f"{task:048x}",) if span.is_attempt else ()
+    process = f"{span.process:056x}", f"{span.process:032x}"
+    pid = str(10_000 + span.process)
+    values = (f"0x{span.trace_id:032x}", f"0x{span.span_id:016x}", parent, *times, pid, *tasks, *process, "")
+    return "".join([text for pair in zip(template, values, strict=True) for text in pair])
 
 
 def _time(ns: int) -> str:

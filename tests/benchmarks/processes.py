@@ -6,25 +6,12 @@ import subprocess
 import sys
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from .figures import Figure, cpu_seconds_of, in_turns, seconds_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_DECODE_ALL: Final = """
-import glob, re, sys
-import orjson
-end = re.compile(rb"\\n\\}\\n")
-for path in sorted(glob.glob(sys.argv[1] + "/*")):
-    with open(path, "rb") as file:
-        data = file.read()
-    view, at = memoryview(data), 0
-    for match in end.finditer(data):
-        orjson.loads(view[at : match.end()])
-        at = match.end()
-"""
+_DECODE_ALL: Final = str(Path(__file__).with_name("decoding.py"))
 _LOAD: Final = "import sys, spanview; spanview.load(sys.argv[1])"
 _ASK_DUCKDB: Final = """
 import sys
@@ -62,18 +49,25 @@ print(int(held) * 1024, peak * (1 if sys.platform == "darwin" else 1024))
 """
 
 
-def loading(folder: Path, rounds: int) -> list[Figure]:
-    """P1: `spanview.load` in a fresh process against decoding the same objects and throwing them away."""
+def loading(folder: Path, rounds: int, of_what: str = "") -> list[Figure]:
+    """P1: `spanview.load` in a fresh process against decoding the same objects and throwing them away.
+
+    Args:
+        folder: What is loaded.
+        rounds: How often.
+        of_what: What to say of the folder.
+    """
     ours, base = in_turns(
-        [lambda: seconds_of("-c", _LOAD, str(folder)), lambda: seconds_of("-c", _DECODE_ALL, str(folder))], rounds
+        [lambda: seconds_of("-c", _LOAD, str(folder)), lambda: seconds_of(_DECODE_ALL, str(folder))], rounds
     )
-    return [Figure("P1", "spanview.load, whole process, against orjson.loads of all objects", ours, "s", base, 0.4)]
+    what = f"spanview.load{of_what}, whole process, against orjson.loads of all objects"
+    return [Figure("P1", what, ours, "s", base, 0.4)]
 
 
 def statistics(folder: Path, rounds: int) -> list[Figure]:
     """P2: `spanview stats --json` against decoding the same objects and throwing them away."""
-    ours = _stats_of(folder)
-    base = ("-c", _DECODE_ALL, str(folder))
+    ours = stats_of(folder)
+    base = (_DECODE_ALL, str(folder))
     measures = [lambda: seconds_of(*ours), lambda: seconds_of(*base)]
     measures += [lambda: cpu_seconds_of(*ours), lambda: cpu_seconds_of(*base)]
     whole, whole_base, cpu, cpu_base = in_turns(measures, rounds)
@@ -86,12 +80,20 @@ def statistics(folder: Path, rounds: int) -> list[Figure]:
 def duckdb(folder: Path, rounds: int) -> list[Figure]:
     """P3: `spanview stats --json` against DuckDB that answers the same from the same files."""
     if find_spec("duckdb") is None:
-        sys.stderr.write("left out: P3 needs duckdb, as in: pip install duckdb\n")
+        sys.stderr.write("left out: P3 needs duckdb, as in: pip install -e .[bench]\n")
         return []
     ours, base = in_turns(
-        [lambda: seconds_of(*_stats_of(folder)), lambda: seconds_of("-c", _ASK_DUCKDB, str(folder))], rounds
+        [lambda: seconds_of(*stats_of(folder)), lambda: seconds_of("-c", _ASK_DUCKDB, str(folder))], rounds
     )
     return [Figure("P3", "stats --json against DuckDB answering the same", ours, "s", base, 0.9)]
+
+
+def files(many: Path, few: Path, spans: int, rounds: int) -> list[Figure]:
+    """P5: time a span in many files against that of as many spans in few."""
+    value, base = in_turns([partial(seconds_of, "-c", _LOAD, str(folder)) for folder in (many, few)], rounds)
+    counts = [sum(1 for _ in folder.iterdir()) for folder in (many, few)]
+    what = f"load, a span of {spans:,} in {counts[0]:,} files, against one in {counts[1]:,}"
+    return [Figure("P5", what, 1e6 * value / spans, "µs", 1e6 * base / spans)]
 
 
 def growth(large: tuple[Path, int], small: tuple[Path, int], rounds: int) -> list[Figure]:
@@ -101,7 +103,8 @@ def growth(large: tuple[Path, int], small: tuple[Path, int], rounds: int) -> lis
     return [Figure("P5", f"load, a span of {large[1]:,}, against one of {small[1]:,}", value, "µs", base, 1.2)]
 
 
-def _stats_of(folder: Path) -> tuple[str, ...]:
+def stats_of(folder: Path) -> tuple[str, ...]:
+    """Return the words behind Python that print a folder's statistics."""
     return "-m", "spanview", "stats", "--json", "--no-cache", str(folder)
 
 

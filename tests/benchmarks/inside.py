@@ -1,0 +1,99 @@
+"""Within one process, on a store that is loaded: an export, and queries."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+import orjson
+
+import spanview
+from spanview.commands.export import selected_rows
+from spanview.commands.options import Options
+from spanview.commands.selection import Selection
+from spanview.exports.jsonl import jsonl_chunks
+from spanview.exports.trace_tree import trace_tree_chunks
+
+from .decoding import decode_all
+from .figures import Figure, in_turns, seconds_in
+from .folders import JOB_ID, TASK_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from spanview.index.store import Store
+
+
+def export(folder: Path, rounds: int) -> list[Figure]:
+    """P11: the trace-tree export of a loaded store against encoding the same spans, which are in memory, flat."""
+    ours, base = _in_a_fresh_process(_export_seconds, folder, rounds)
+    return [
+        Figure("P11", "trace-tree export of a loaded store against orjson.dumps of its spans", ours, "s", base, 1.5)
+    ]
+
+
+def query(folder: Path, rounds: int) -> list[Figure]:
+    """P12: a query on an attribute, of all spans and of one, against decoding all objects once."""
+    every, one, base = _in_a_fresh_process(_query_seconds, folder, rounds)
+    return [
+        Figure("P12", "query on an attribute that all spans match, against orjson.loads of all", every, "s", base, 0.7),
+        Figure("P12", "the same, and one span matches", one, "s", base, 0.7),
+    ]
+
+
+def _in_a_fresh_process(measure: Callable[[str, int], list[float]], folder: Path, rounds: int) -> list[float]:
+    with ProcessPoolExecutor(1, get_context("spawn")) as processes:
+        return processes.submit(measure, str(folder), rounds).result()
+
+
+def _export_seconds(folder: str, rounds: int) -> list[float]:
+    store = spanview.load(folder)
+    lines = b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()
+    flat = [orjson.loads(line) for line in lines]
+    del lines
+    # Objects that only the base needs are no work for the garbage collector while the export runs.
+    gc.collect()
+    gc.freeze()
+
+    def ours() -> None:
+        chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=store.problems())
+        if sum(map(len, chunks)) < len(flat):
+            raise RuntimeError("the export is too short")
+
+    def base() -> None:
+        orjson.dumps(flat)
+
+    return in_turns([seconds_in(ours), seconds_in(base)], rounds)
+
+
+def _query_seconds(folder: str, rounds: int) -> list[float]:
+    store = spanview.load(folder)
+    task = _some_task(store)
+
+    def every() -> None:
+        _expect(len(store.spans), _rows(store, f"ray.job_id={JOB_ID}"))
+
+    def one() -> None:
+        _expect(1, _rows(store, f"{TASK_KEY}={task}"))
+
+    return in_turns([seconds_in(measure) for measure in (every, one, lambda: decode_all(folder))], rounds)
+
+
+def _rows(store: Store, text: str) -> list[int]:
+    """Return the rows that a query keeps, as the commands find them."""
+    selection = Selection(Options("spans", query=text), 0)
+    return selected_rows(store, selection, selection.traces(store))
+
+
+def _expect(count: int, rows: list[int]) -> None:
+    if len(rows) != count:
+        raise RuntimeError(f"the query keeps {len(rows):,} spans, not {count:,}")
+
+
+def _some_task(store: Store) -> str:
+    rows = store.rows_in_order()
+    tasks = (store.span(row).attributes.get(TASK_KEY) for row in rows[len(rows) // 2 :])
+    return next(task for task in tasks if isinstance(task, str))

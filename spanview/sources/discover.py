@@ -6,7 +6,7 @@ import glob
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.model.problems import Problem, ProblemKind
 
@@ -19,8 +19,7 @@ BLOCK_OF_STAT: Final = 512
 _SMALL: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     """A regular file below a PATH."""
 
     shown: str

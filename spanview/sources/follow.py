@@ -1,4 +1,4 @@
-"""Following: a hint when something changes, and a look at everything at least once a second all the same."""
+"""Following: a hint when something changes, and a look at everything all the same, as often as that costs little."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from spanview.sources.terms import Changes
 
 SEARCH_S: Final = 0.7
-"""Seconds between two searches."""
+"""Seconds between two searches, if not more."""
+_LONGEST_S: Final = 5.0
+_SHARE: Final = 0.01
+"""What share of the time searches may take where hints come, until they are so far apart."""
+_SHARE_OF_POLLING: Final = 0.1
+"""The same where nothing is found without them."""
 _STEP_MS: Final = 10
-_DEBOUNCE_MS: Final = 50
+_DEBOUNCE_MS: Final = 20
+"""Where several processes write all the time, a hint waits for the next ones no longer."""
 _MOST_FOLDERS: Final = 256
 _MOST_HINTS: Final = 1024
 _FIRST_PAUSE_S: Final = 0.5
@@ -168,15 +174,21 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
         stop: Ends the following; `watcher.wake()` ends it at once.
         clock: Monotonic seconds.
     """
-    due = clock()
+    due, pause = clock(), SEARCH_S
     hints: set[str] = set()
     while session.can_change and not stop.is_set():
         if clock() >= due or len(hints) > _MOST_HINTS:
+            began = clock()
             changes = session.look()
+            taken = clock() - began
             if changes.bytes > changes.bytes_left_behind:
                 watcher.note_news()
             watcher.watch(frozenset(changes.directories))
-            due = clock() + SEARCH_S
+            if not changes.bytes:
+                # Of a search that finds something to read, most is the reading.
+                share = _SHARE_OF_POLLING if watcher.failed or watcher.is_deaf else _SHARE
+                pause = max(SEARCH_S, min(taken / share, _LONGEST_S))
+            due = clock() + pause
         else:
             changes = session.look(hints)
             if changes.directories:

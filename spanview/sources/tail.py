@@ -7,7 +7,6 @@ import os
 import stat
 import time
 from contextlib import suppress
-from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -147,7 +146,7 @@ class FileTail:
 
         An inode alone doesn't say so: that of a removed file is given to the next one.
         """
-        before, self.found = self.found, replace(found, shown=self.found.shown)
+        before, self.found = self.found, found._replace(shown=self.found.shown)
         try:
             is_same = not self.was_rewritten()
         except OSError:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import orjson
 
 import spanview
-from spanview.commands.export import selected_rows
 from spanview.commands.options import Options
 from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks
@@ -85,7 +84,7 @@ def _query_seconds(folder: str, rounds: int) -> list[float]:
 def _rows(store: Store, text: str) -> list[int]:
     """Return the rows that a query keeps, as the commands find them."""
     selection = Selection(Options("spans", query=text), 0)
-    return selected_rows(store, selection, selection.traces(store))
+    return selection.rows(store)
 
 
 def _expect(count: int, rows: list[int]) -> None:

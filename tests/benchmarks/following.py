@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _WRITTEN: Final = re.compile(rf'"{re.escape(TASK_KEY)}":"([0-9a-f]+)"'.encode())
 _SPANS_A_FILE: Final = 4
 _PIECE: Final = 1 << 20
-_SETTLED_S: Final = 2.0
+_SETTLED_S: Final = 12.0
+"""A file that changed just now is looked at twice more, and of thousands of files each look comes seconds later."""
 _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.1
 

@@ -103,9 +103,10 @@ class _Nodes:
         """Add a trace, behind what stands between two of them."""
         tree = store.tree(trace)
         own, warned, rows = self_times(tree, store.spans), tree.warned(), tree.rows
-        nodes, depths = zip(*tree.walk(), strict=True)
+        walked = [*tree.walk()]
+        nodes, depths = [node for node, _ in walked], [depth for _, depth in walked]
         before = [b"".join((self.behind, between, _trace_head(store, trace, tree)[:-1], b',"roots":[{'))]
-        before += map(_text_between, map(sub, depths, depths[1:]))
+        before += map(_text_between, map(sub, depths, islice(depths, 1, None)))
         self.behind = _text_between(depths[-1])[:-2] + b"]}"
         if tree.missing:
             for at in [at for at, node in enumerate(nodes) if node >= len(rows)]:
@@ -113,7 +114,7 @@ class _Nodes:
                 missing = b'"span_id":%b,"missing":true' % dumps_strict(format_span_id(tree.span_id(nodes[at])))
                 before[at + 1] = before[at] + missing + before[at + 1]
             are_spans = [*map(len(rows).__gt__, nodes)]
-            nodes, before = tuple(compress(nodes, are_spans)), [*compress(before, are_spans)]
+            nodes, before = [*compress(nodes, are_spans)], [*compress(before, are_spans)]
         self.rows += map(rows.__getitem__, nodes)
         self._before += before
         self._own += map(own.__getitem__, nodes)
@@ -140,7 +141,7 @@ def _trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
     table, spans = store.trace_table, store.spans
     trace_id = table.trace_id(trace)
     start, end = table.start_ns[trace], table.end_ns[trace]
-    services = {store.services.texts[number] for number in {spans.service[row] for row in tree.rows}}
+    services = {store.services.texts[number] for number in {*map(spans.service.__getitem__, tree.rows)}}
     return dumps_strict(
         {
             "trace_id": format_trace_id(trace_id) if trace_id else None,

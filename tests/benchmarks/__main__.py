@@ -68,6 +68,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P6", in_trace),
         ("P8", lambda: viewer.first_rows(folder_of(Shape(spans)), folder_of(Shape(200)), rounds)),
         ("P9", lambda: processes.start(4 * rounds)),
+        ("P11", lambda: processes.export(folder_of(Shape(spans)), rounds)),
     ]
 
 

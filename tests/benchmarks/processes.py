@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 from importlib.util import find_spec
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from .figures import Figure, cpu_seconds_of, in_turns, seconds_of
@@ -59,6 +60,29 @@ gc.collect()
 held = subprocess.run(["ps", "-o", "rss=", "-p", str(os.getpid())], capture_output=True, check=True).stdout
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(int(held) * 1024, peak * (1 if sys.platform == "darwin" else 1024))
+"""
+
+_EXPORT: Final = """
+import gc, sys, time
+import orjson
+import spanview
+from spanview.analysis.selftime import self_times
+from spanview.exports.jsonvalue import span_value
+from spanview.exports.trace_tree import trace_tree_chunks
+store = spanview.load(sys.argv[1])
+flat = []
+for _, tree in store.trees():
+    rows = enumerate(zip(tree.rows, self_times(tree, store.spans)))
+    flat += [span_value(store.span(row), own, tree.warnings(node)) for node, (row, own) in rows]
+gc.freeze()
+for _ in range(int(sys.argv[2])):
+    began = time.process_time()
+    traces, summary, problems = store.traces_in_order(), store.summary(), store.problems()
+    for _ in trace_tree_chunks(store, traces, summary=summary, problems=problems):
+        pass
+    between = time.process_time()
+    orjson.dumps(flat)
+    print(between - began, time.process_time() - between)
 """
 
 
@@ -120,6 +144,14 @@ def _memory(folder: Path) -> tuple[int, int]:
     words = [sys.executable, "-c", _MEMORY, str(folder)]
     held, peak = subprocess.run(words, capture_output=True, check=True).stdout.split()
     return int(held), int(peak)
+
+
+def export(folder: Path, rounds: int) -> list[Figure]:
+    """P11: the trace tree of a loaded store against encoding the same spans, decoded and flat in memory."""
+    words = [sys.executable, "-c", _EXPORT, str(folder), str(rounds)]
+    lines = subprocess.run(words, capture_output=True, check=True).stdout.splitlines()
+    ours, base = (median(map(float, values)) for values in zip(*[line.split() for line in lines], strict=True))
+    return [Figure("P11", "trace tree, processor time, against orjson.dumps of the same spans", ours, "s", base, 1.5)]
 
 
 def start(rounds: int) -> list[Figure]:

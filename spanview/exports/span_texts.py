@@ -20,7 +20,7 @@ from functools import cache
 from itertools import accumulate, islice
 from operator import sub
 from sys import byteorder
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
 
-BATCH: Final = 1024
+BATCH: Final = 4096
 """More spans than these aren't worth asking for at once."""
-_BATCH_BYTES: Final = 2 * 1024 * 1024
+_BATCH_BYTES: Final = 4 * 1024 * 1024
 """Of the records of those that are asked for at once."""
 _BLOCK: Final = 128 * 1024
 """Bytes of records that are read at once, but for a record that is longer."""
@@ -68,6 +68,39 @@ class _Shape(NamedTuple):
     """Span id, parent id, start, end, duration, self time, attributes, tail, offset, length, warnings."""
 
 
+_Key: TypeAlias = tuple[int, int, int, bool, bool]
+"""Name, kind and status, whether there is a parent, and whether the columns tell of anything odd."""
+
+
+class _Shapes(dict[_Key, _Shape | None]):
+    """The shapes of spans, made when they are asked for; None where nothing is usual.
+
+    Args:
+        names: The texts of the names.
+    """
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def __missing__(self, key: _Key) -> _Shape | None:
+        number, kind, status, has_parent, is_odd = key
+        name, shape = self._names[number], None
+        if not is_odd and kind < len(KIND_NAMES) and len(name) <= _LONGEST_KEPT:
+            try:
+                texts = json.dumps(name).encode(), orjson.dumps(name)
+            except orjson.JSONEncodeError:
+                pass
+            else:
+                of_record, of_object = (text.replace(b"%", b"%%") for text in texts)
+                in_one_line, indented, rest = _parts_around_names(kind, status, has_parent=has_parent)
+                shape = _Shape(of_record.join(in_one_line), of_record.join(indented), of_object.join(rest))
+        self[key] = shape
+        return shape
+
+
 class SpanTexts:
     """The texts of a store's spans.
 
@@ -77,7 +110,7 @@ class SpanTexts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._shapes: dict[tuple[int, int, int, bool, bool], _Shape | None] = {}
+        self._shapes = _Shapes(store.names.texts)
         self._tails: dict[tuple[int, bytes], bytes] = {}
 
     def in_batches(
@@ -148,7 +181,7 @@ class SpanTexts:
             shapes.clear()
         are_odd = map(bool, map(max, warnings, map(NO_TIME.__eq__, starts)))
         keys = zip(names, kinds, statuses, map(bool, parents), are_odd, strict=True)
-        yield [shapes[key] if key in shapes else self._shape(*key) for key in keys]
+        yield [*map(shapes.__getitem__, keys)]
         ids = {trace: format_trace_id(table.trace_id(trace)).encode() for trace in {*traces}}
         yield [*map(ids.__getitem__, traces)]
         yield _digits_of([*map(spans.span_id.__getitem__, rows)])
@@ -156,22 +189,6 @@ class SpanTexts:
         yield format_times(starts)
         yield format_times(ends)
         yield [*map(sub, ends, starts)]
-
-    def _shape(self, *key: Any) -> _Shape | None:
-        """Return the shape of a name, kind, status, with or without a parent; None where nothing is usual."""
-        number, kind, status, has_parent, is_odd = key
-        name, shape = self._store.names.texts[number], None
-        if not is_odd and kind < len(KIND_NAMES) and len(name) <= _LONGEST_KEPT:
-            try:
-                texts = json.dumps(name).encode(), orjson.dumps(name)
-            except orjson.JSONEncodeError:
-                pass
-            else:
-                of_record, of_object = (text.replace(b"%", b"%%") for text in texts)
-                in_one_line, indented, rest = _parts_around_names(kind, status, has_parent=has_parent)
-                shape = _Shape(of_record.join(in_one_line), of_record.join(indented), of_object.join(rest))
-        self._shapes[key] = shape
-        return shape
 
     def _take(self, source: int, first: int, data: bytes, fields: Iterable[tuple[Any, ...]]) -> list[bytes | None]:
         """Return the texts of spans whose records stand in a block that begins at `first`; None for unusual ones."""

@@ -294,7 +294,7 @@ def test_neighbours_are_read_together() -> None:
 
 def test_batches_are_bounded() -> None:
     """However many rows there are, no more than a batch of them is asked for, and of large records only some."""
-    large = [Builder().span(span=number, attributes={"x": "y" * 1_000_000}) for number in range(1, 6)]
+    large = [Builder().span(span=number, attributes={"x": "y" * 1_000_000}) for number in range(1, 10)]
     small = usual(2 * BATCH + 1)
     for spans in (large, small):
         store = store_of_files({"a": file_of(spans)})

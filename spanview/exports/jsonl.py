@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times, stitched
 from spanview.exports.jsonvalue import dumps_span, span_value
+from spanview.exports.span_texts import BATCH, SpanTexts
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 
 if TYPE_CHECKING:
@@ -18,8 +22,6 @@ if TYPE_CHECKING:
 
 _NO_SELF_TIME: Final = 2**64 - 1
 """More than any two times are apart."""
-_LINES: Final = 256
-"""So many lines are handed on at once."""
 
 _ACTED_ON: Final = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but for the line feed between two lines, DEL, C1
@@ -48,17 +50,19 @@ def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
         rows: Their rows, in the order in which they are to be written.
     """
     own, warnings = _known_by_trees(store, rows)
-    for first in range(0, len(rows), _LINES):
-        yield b"".join(
-            [
-                line_of(
-                    store.span(row),
-                    Warnings(warnings[row]) if warnings[row] else NO_WARNINGS,
-                    None if own[row] == _NO_SELF_TIME else own[row],
-                )
-                for row in rows[first : first + _LINES]
-            ]
-        )
+    texts, trace_of, table = SpanTexts(store), store.spans.trace, store.trace_table
+    for first in range(0, len(rows), BATCH):
+        some = rows[first : first + BATCH]
+        ids = {trace: _trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, some)}}
+        starts = map(ids.__getitem__, map(trace_of.__getitem__, some))
+        own_times = [None if own[row] == _NO_SELF_TIME else own[row] for row in some]
+        for objects in texts.in_batches(some, own_times, [*map(warnings.__getitem__, some)]):
+            yield b"".join([b"%b%b}\n" % line for line in zip(islice(starts, len(objects)), objects, strict=True)])
+
+
+def _trace_text(trace_id: int) -> bytes:
+    """Return how the line of a span of this trace begins."""
+    return b'{"trace_id":' + dumps_strict(format_trace_id(trace_id) if trace_id else None) + b","
 
 
 def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
@@ -73,10 +77,8 @@ def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], arra
         for row, self_time in zip(tree.rows, self_times(tree, spans), strict=False):
             if self_time is not None:
                 own[row] = self_time
-        # Nodes come by start, so one that starts before its parent comes before it.
-        early = [node for node, parent in enumerate(tree.parents) if node < parent < len(tree.rows)]
-        for node in (*early, *tree.cut):
-            warnings[tree.rows[node]] = tree.warnings(node).value
+        for node, of_tree in tree.warned().items():
+            warnings[tree.rows[node]] = of_tree.value
     return own, warnings
 
 

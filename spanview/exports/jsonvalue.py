@@ -41,7 +41,7 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
         "resource": {"attributes": span.resource.attributes, "schema_url": span.resource.schema_url},
         "scope": None if span.scope is None else _scope(span.scope),
         "source": {"file": span.source.file, "offset": span.source.offset, "length": span.source.length},
-        "warnings": _warning_names(span.warnings.value | of_tree.value),
+        "warnings": warning_names(span.warnings.value | of_tree.value),
     }
 
 
@@ -87,6 +87,6 @@ def _scope(scope: Scope) -> dict[str, Any]:
 
 
 @cache
-def _warning_names(bits: int) -> list[str]:
+def warning_names(bits: int) -> list[str]:
     """Return the names of a combination of warnings; the lists are shared and not to be changed."""
     return Warnings(bits).names()

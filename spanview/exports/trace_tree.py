@@ -7,10 +7,13 @@ ever handed a tree: each span's object is encoded alone, and its children are wr
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import lru_cache
+from itertools import chain, compress, islice
+from operator import sub
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times
-from spanview.exports.jsonvalue import dumps_span, span_value
+from spanview.exports.span_texts import BATCH, SpanTexts
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME, format_time
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "spanview/trace-tree/v1"
 _CHUNK: Final = 256 * 1024
+_TOGETHER: Final = 64
+"""So many spans make one of the small pieces."""
 
 
 def trace_tree_chunks(
@@ -56,11 +61,7 @@ def _gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 def _parts(store: Store, traces: Sequence[int], summary: Summary, problems: Sequence[Problem]) -> Iterator[bytes]:
     yield b'{"schema":' + dumps_strict(SCHEMA) + b',\n"traces":['
-    between = b"\n"
-    for trace in traces:
-        yield between
-        yield from _trace_parts(store, trace)
-        between = b",\n"
+    yield from _trace_parts(store, traces)
     yield b'],\n"summary":' + dumps_strict(asdict(summary))
     yield b',\n"problems":['
     between = b"\n"
@@ -70,38 +71,77 @@ def _parts(store: Store, traces: Sequence[int], summary: Summary, problems: Sequ
     yield b"]}\n"
 
 
-def _trace_parts(store: Store, trace: int) -> Iterator[bytes]:
-    """Yield one trace; an entry of `pending` is a node that is to be opened, or one that is to be closed."""
-    tree = store.tree(trace)
-    own = self_times(tree, store.spans)
-    yield _trace_head(store, trace, tree)[:-1] + b',"roots":['
-    # What stands before a node: a comma, unless it is the first of its list. Closing needs no node of its own.
-    pending: list[tuple[int, bool]] = [(node, at > 0) for at, node in reversed([*enumerate(tree.roots)])]
-    while pending:
-        node, has_elder = pending.pop()
-        if node == _CLOSE:
-            yield b"]}"
-            continue
-        head = _node_head(store, tree, node, own[node])
-        children = tree.children(node)
-        if not children:
-            yield (b"," if has_elder else b"") + head + b',"children":[]}'
-            continue
-        yield (b"," if has_elder else b"") + head + b',"children":['
-        pending.append((_CLOSE, False))
-        pending.extend([(child, True) for child in reversed(children)])
-        pending[-1] = (children[0], False)
-    yield b"]}"
+def _trace_parts(store: Store, traces: Sequence[int]) -> Iterator[bytes]:
+    """Yield the traces; most are small, so the texts of spans are asked for many traces at once."""
+    texts, pending, between = SpanTexts(store), _Nodes(), b"\n"
+    for trace in traces:
+        pending.add(store, trace, between)
+        between = b",\n"
+        if len(pending.rows) >= BATCH:
+            yield from pending.written(texts)
+            pending = _Nodes(pending.behind)
+    yield from pending.written(texts)
+    yield pending.behind
 
 
-_CLOSE: Final = -1
+class _Nodes:
+    """Spans in the order of the text, and what stands between them.
+
+    Args:
+        behind: What is still to be written of the trace before.
+    """
+
+    def __init__(self, behind: bytes = b"") -> None:
+        self.rows: list[int] = []
+        self.behind = behind
+        """What closes the last trace."""
+        self._before: list[bytes] = []
+        self._own: list[int | None] = []
+        self._warnings: list[int] = []
+
+    def add(self, store: Store, trace: int, between: bytes) -> None:
+        """Add a trace, behind what stands between two of them."""
+        tree = store.tree(trace)
+        own, warned, rows = self_times(tree, store.spans), tree.warned(), tree.rows
+        walked = [*tree.walk()]
+        nodes, depths = [node for node, _ in walked], [depth for _, depth in walked]
+        before = [b"".join((self.behind, between, _trace_head(store, trace, tree)[:-1], b',"roots":[{'))]
+        before += map(_text_between, map(sub, depths, islice(depths, 1, None)))
+        self.behind = _text_between(depths[-1])[:-2] + b"]}"
+        if tree.missing:
+            for at in [at for at, node in enumerate(nodes) if node >= len(rows)]:
+                # A placeholder is no span, but its children are: they come behind it.
+                missing = b'"span_id":%b,"missing":true' % dumps_strict(format_span_id(tree.span_id(nodes[at])))
+                before[at + 1] = before[at] + missing + before[at + 1]
+            are_spans = [*map(len(rows).__gt__, nodes)]
+            nodes, before = [*compress(nodes, are_spans)], [*compress(before, are_spans)]
+        self.rows += map(rows.__getitem__, nodes)
+        self._before += before
+        self._own += map(own.__getitem__, nodes)
+        self._warnings += (
+            [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
+        )
+
+    def written(self, texts: SpanTexts) -> Iterator[bytes]:
+        """Yield the text as far as the last span."""
+        before = iter(self._before)
+        for objects in texts.in_batches(self.rows, self._own, self._warnings):
+            for first in range(0, len(objects), _TOGETHER):
+                some = objects[first : first + _TOGETHER]
+                yield b"".join(chain.from_iterable(zip(islice(before, len(some)), some, strict=True)))
+
+
+@lru_cache(1024)
+def _text_between(levels: int) -> bytes:
+    """Return what stands between a span's object and the next one's, which is so many levels further up."""
+    return b',"children":[{' if levels < 0 else b',"children":[]}' + b"]}" * levels + b",{"
 
 
 def _trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
     table, spans = store.trace_table, store.spans
     trace_id = table.trace_id(trace)
     start, end = table.start_ns[trace], table.end_ns[trace]
-    services = {store.services.texts[number] for number in {spans.service[row] for row in tree.rows}}
+    services = {store.services.texts[number] for number in {*map(spans.service.__getitem__, tree.rows)}}
     return dumps_strict(
         {
             "trace_id": format_trace_id(trace_id) if trace_id else None,
@@ -115,12 +155,3 @@ def _trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
         },
         has_odd_numbers=False,
     )
-
-
-def _node_head(store: Store, tree: TraceTree, node: int, self_time_ns: int | None) -> bytes:
-    """Return a node's object without its last brace, to be gone on with its children."""
-    if tree.is_missing(node):
-        return dumps_strict({"span_id": format_span_id(tree.span_id(node)), "missing": True}, has_odd_numbers=False)[
-            :-1
-        ]
-    return dumps_span(span_value(store.span(tree.rows[node]), self_time_ns, tree.warnings(node)))[:-1]

@@ -37,7 +37,7 @@ class TraceTree:
         order: Returns by what two rows with the same ids are ordered: path, generation and offset.
     """
 
-    __slots__ = ("_children", "_roots", "_spans", "cut", "missing", "parents", "rows")
+    __slots__ = ("_children", "_is_usual", "_roots", "_spans", "cut", "missing", "parents", "rows")
 
     def __init__(self, spans: SpanTable, rows: Sequence[int], order: Callable[[int], tuple[str, int, int]]) -> None:
         self._spans = spans
@@ -50,7 +50,8 @@ class TraceTree:
         self.parents = self._find_parents(order)
         """The parent of each node, or `ROOT`."""
         # The usual trace has every parent before its children, and no circle can be in it.
-        if True in map(le, range(len(self.parents)), self.parents):
+        self._is_usual = True not in map(le, range(len(self.parents)), self.parents)
+        if not self._is_usual:
             self._cut_cycles()
         self._children: defaultdict[int, list[int]] | None = None
         self._roots = _NO_CHILDREN
@@ -196,6 +197,12 @@ class TraceTree:
             yield node, depth
             if node in children:
                 pending.extend([(child, depth + 1) for child in reversed(children[node])])
+
+    def warned(self) -> dict[int, Warnings]:
+        """Return the spans of which the tree has something to tell, and what it is."""
+        # Nodes come by start, so one that starts before its parent comes before it.
+        early = [] if self._is_usual else [at for at, parent in enumerate(self.parents) if at < parent < len(self.rows)]
+        return {node: warnings for node in (*early, *self.cut) if (warnings := self.warnings(node))}
 
     def warnings(self, node: int) -> Warnings:
         """Return what only the tree tells about a node: cycles and clock skew."""

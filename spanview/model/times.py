@@ -107,10 +107,28 @@ def format_time(ns: int) -> str | None:
     if ns == NO_TIME:
         return None
     seconds, fraction = divmod(ns, NS_PER_SECOND)
-    text = _texts.get(seconds)
-    if text is None:
-        if len(_texts) >= _CACHED_SECONDS:
-            _texts.clear()
-        # strftime leaves out the leading zeros of early years on some platforms; isoformat doesn't.
-        text = _texts[seconds] = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
+    text = _texts.get(seconds) or _text_of(seconds)
     return f"{text}.{fraction:09d}Z" if fraction % 1000 else f"{text}.{fraction // 1000:06d}Z"
+
+
+def _text_of(seconds: int) -> str:
+    if len(_texts) >= _CACHED_SECONDS:
+        _texts.clear()
+    # strftime leaves out the leading zeros of early years on some platforms; isoformat doesn't.
+    text = _texts[seconds] = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
+    return text
+
+
+def format_times(times: Sequence[int]) -> list[bytes]:
+    """Return times as `format_time` does, in ASCII, and nothing for `NO_TIME`; much quicker than one by one.
+
+    Args:
+        times: At least one.
+    """
+    fractions = [ns % NS_PER_SECOND for ns in times]
+    if any(fraction % 1000 for fraction in fractions):
+        return [(format_time(ns) or "").encode() for ns in times]
+    seconds = [ns // NS_PER_SECOND for ns in times]
+    texts = {second: (_texts.get(second) or _text_of(second)).encode() for second in {*seconds}}
+    micros = (b".%06dZ " * len(times) % tuple([fraction // 1000 for fraction in fractions])).split()
+    return [texts[second] + rest for second, rest in zip(seconds, micros, strict=True)]

@@ -19,7 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanview.formats.jsontext import BadJsonError, dumps_sorted, dumps_strict, loads_exact, loads_quick
+from spanview.formats.jsontext import (
+    BadJsonError,
+    dumps_sorted,
+    dumps_strict,
+    has_long_integer,
+    loads_exact,
+    loads_quick,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -63,6 +70,20 @@ def test_integers_of_any_size_stay_exact(number: int) -> None:
     assert loads_exact(text) == value
     assert type(loads_exact(text)["w"]) is int
     assert json.loads(dumps_strict(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "may_have"),
+    [
+        ('{"id": "0000000000000000000000000000", "n": 1}', False),
+        ('{"n": 123456789012345678}', False),
+        ("0.123456789012345678901", False),
+        *[(text, True) for text in ("[%s]", "[1,%s]", '{"n":%s}', '{"n":\n%s}', "[-%s]", "%s", "\t%s ", "\r%s")],
+    ],
+)
+def test_long_integers_are_seen(text: str, may_have: bool) -> None:  # noqa: FBT001 - it is what is expected
+    """A number of 19 digits may be too long for 64 bits wherever it stands; digits inside a text aren't one."""
+    assert has_long_integer(text.replace("%s", "9" * 19).encode()) is may_have
 
 
 def test_integers_beyond_the_interpreters_limit_stay_digits() -> None:

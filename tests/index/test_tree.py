@@ -169,6 +169,7 @@ def test_circle_is_cut_at_its_earliest_span() -> None:
     cut = tree.rows.index(2)
     assert set(tree.cut) == {cut}
     assert (tree.warnings(cut), tree.warnings(0)) == (Warnings.CYCLE, Warnings(0))
+    assert tree.warned() == {cut: Warnings.CYCLE}
 
 
 def test_own_parent() -> None:
@@ -220,6 +221,7 @@ def test_clock_skew(early_us: float, is_skewed: bool) -> None:  # noqa: FBT001 -
     tree = store.tree(0)
     warnings = {label(store, tree, node): tree.warnings(node) for node in range(2)}
     assert warnings == {"parent": Warnings(0), "child": Warnings.CLOCK_SKEW if is_skewed else Warnings(0)}
+    assert [*tree.warned().values()] == [Warnings.CLOCK_SKEW] * is_skewed
 
 
 def test_no_skew_where_a_time_is_missing() -> None:
@@ -233,6 +235,7 @@ def test_no_skew_where_a_time_is_missing() -> None:
     )
     tree = store.tree(0)
     assert [tree.warnings(node) for node in range(len(tree))] == [Warnings(0)] * 5
+    assert tree.warned() == {}
 
 
 # Depth and width ------------------------------------------------------------------------------------------------------

@@ -107,9 +107,8 @@ class _Work:
         yield self._found(read)
 
     def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> Found:
-        batches = self.pages.batches
+        batches = self.pages.batches()
         batches += [(file.source, file.decoder.close()) for file in read if file.decoder is not None]
-        self.pages.batches = []
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
         names, services = ([*islice(new, told, None)] for new, told in zip(texts, self._told, strict=True))
         self._told = [*map(len, texts)]

@@ -62,7 +62,6 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
     Yields:
         Bytes that were read.
     """
-    from spanview.quick.adopt import Adopted
     from spanview.quick.files import How
     from spanview.quick.processes import scan
 
@@ -88,6 +87,9 @@ def load_quickly(files: Sequence[FoundFile], reading: Reading, intake: Intake, b
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
     processes = min(_cores(), _MOST_PROCESSES, len(files)) if forks else 1
     for worker, rows, found in scan(opens, offsets, how=how, processes=processes):
+        # Not before other processes are at work.
+        from spanview.quick.adopt import Adopted
+
         if worker not in adopted:
             adopted[worker] = Adopted(intake, source_of)
         adopted[worker].take_texts(found.names, found.services)

@@ -63,6 +63,7 @@ class Adopted:
         if not rows.count:
             return
         intake = self._intake
+        intake.spans.widen()
         files, which = np.unique(rows["source"], return_inverse=True)
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[which]
         order = _order_of(rows["trace_high"], rows["trace_low"])

@@ -39,4 +39,5 @@ def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int
     session = Session(options, store, details)
     for _ in session.load():
         pass
+    store.give_up_room()
     return store

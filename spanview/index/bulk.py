@@ -7,15 +7,18 @@ parent row  ROOT   a     b      MISSING
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from array import array
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from spanview.index.table import NARROWED
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
@@ -68,6 +71,46 @@ def hashes_of_halves(high: Words, low: Words) -> Words:
 
 def _reduced(numbers: Words) -> Words:
     return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
+
+
+def give_up_room(intake: Intake) -> None:
+    """Let go of what only adding needs; it comes again when something is added, or asked for by its ids."""
+    spans, traces = intake.spans, intake.traces
+    for name in NARROWED:
+        values = np.asarray(getattr(spans, name))
+        column = array(np.min_scalar_type(values.max()).char)
+        column.frombytes(values.astype(column.typecode).view(np.uint8).data)
+        setattr(spans, name, column)
+
+    def span_slots(size: int) -> array[int]:
+        numbers, ids = np.asarray(spans.trace), np.asarray(spans.span_id)
+        rows = np.flatnonzero((ids != 0) & (numbers != intake.unplaced))
+        return _table_of(rows, hashes_of(numbers[rows].astype(np.uint64), ids[rows]), size)
+
+    def trace_slots(size: int) -> array[int]:
+        highs, lows = np.asarray(traces.id_high), np.asarray(traces.id_low)
+        return _table_of(np.arange(len(lows)), hashes_of_halves(highs, lows), size)
+
+    intake.span_slots.give_up(span_slots)
+    intake.trace_slots.give_up(trace_slots)
+    # The C library keeps what is free between the columns, unless it is told.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
+    """Return a table of slots with some rows."""
+    table = array("I", bytes(4 * size))
+    view, entries = np.asarray(table), (rows + 1).astype(np.uint32)
+    at = (hashes & np.uint64(size - 1)).astype(np.int64)
+    while len(entries):
+        # The last that takes a slot has it: in reverse order, that is the first.
+        free = np.flatnonzero(view[at] == 0)[::-1]
+        view[at[free]] = entries[free]
+        left = view[at] != entries
+        entries, at = entries[left], (at[left] + 1) & (size - 1)
+    return table
 
 
 def parent_rows(spans: SpanTable, slots: Slots) -> Places:

@@ -34,6 +34,20 @@ def words_at(buffer: Bytes, places: Places) -> Words:
     return windows[places]
 
 
+def places_of(flags: Flags, count: int) -> Places:
+    """Return where flags are set, of which few are: of eight at a time, only those are looked at that aren't all clear.
+
+    Args:
+        flags: The flags, and room for seven more.
+        count: How many there are.
+    """
+    whole = -(-count // WORD) * WORD
+    flags[count:whole] = False
+    words = np.flatnonzero(flags[:whole].view(np.uint64) != 0)
+    inner = np.flatnonzero(flags[:whole].view(f"V{WORD}")[words].view(np.bool_))
+    return words[inner // WORD] * WORD + inner % WORD
+
+
 def word(text: bytes) -> int:
     """Return up to eight bytes as a number, as `words_at` has them."""
     return int.from_bytes(text.ljust(WORD, b"\0"), "little")
@@ -64,14 +78,38 @@ class Template:
         words = rows.view(np.uint64)
         if self._mask is None:
             words[:, -1] &= self._last
-            rest = words != self._text
         else:
-            rest = words ^ self._text
-            rest &= self._mask
-        # All fit mostly, and to see that is cheaper than to ask row by row.
-        if not rest.any():
+            words = words & self._mask
+        # Nearly all fit mostly: to look for the others is cheaper than to ask row by row.
+        others = np.flatnonzero(words != self._text)
+        if not len(others):
             return rows, None
-        return rows, ~np.any(rest, axis=1)
+        fits = np.ones(len(rows), np.bool_)
+        fits[others // words.shape[1]] = False
+        return rows, fits
+
+
+class Choice:
+    """One of some words, and the bytes behind it.
+
+    Args:
+        texts: The words, each with what ends it; they are told by their second letters.
+    """
+
+    def __init__(self, texts: list[bytes]) -> None:
+        fronts = [text[:WORD] for text in texts]
+        # Nothing is the word that is none of them.
+        self._words = np.array([*map(word, fronts), 1], np.uint64)
+        self._masks = np.array([word(b"\xff" * len(front)) for front in fronts] + [0], np.uint64)
+        self._widths = np.array([len(text) - 1 for text in texts] + [0])
+        self._numbers = np.full(256, len(texts), np.uint8)
+        self._numbers[[text[1] for text in texts]] = range(len(texts))
+
+    def take(self, buffer: Bytes, places: Places) -> tuple[NDArray[np.uint8], Places, Flags | None]:
+        """Return the number of the word at each place, where its end is, and where one stands; None for everywhere."""
+        numbers = self._numbers[buffer[places + 1]]
+        fits = words_at(buffer, places) & self._masks[numbers] == self._words[numbers]
+        return numbers, places + self._widths[numbers], None if fits.all() else fits
 
 
 def ids_of(digits: Bytes) -> tuple[Words, Flags | None]:

@@ -91,6 +91,7 @@ class Intake:
         self.tallies.take(self.sources[source].path, batch)
         if not len(columns):
             return
+        self.spans.widen()
         numbers = self._trace_numbers(columns.trace_ids)
         first = len(self.spans)
         known = self._place(numbers, columns.span_ids)

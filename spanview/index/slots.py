@@ -22,14 +22,29 @@ class Slots:
         hash_of: Returns the hash of a row's key; asked again for every row when the table grows.
     """
 
-    __slots__ = ("_hash_of", "mask", "table", "used")
+    __slots__ = ("_again", "_hash_of", "_table", "mask", "used")
 
     def __init__(self, hash_of: Callable[[int], int]) -> None:
         self._hash_of = hash_of
+        self._again: Callable[[int], array[int]] | None = None
+        self._table = array("I", [_FREE]) * _FIRST_SIZE
         self.used = 0
-        self.table = array("I", [_FREE]) * _FIRST_SIZE
-        """Row number plus one, or 0 where free; probe from `hash & mask` on, one by one, to the first free slot."""
         self.mask = _FIRST_SIZE - 1
+
+    @property
+    def table(self) -> array[int]:
+        """Row number plus one, or 0 where free; probe from `hash & mask` on, one by one, to the first free slot."""
+        if self._again is not None:
+            self._table, self._again = self._again(self.mask + 1), None
+        return self._table
+
+    def give_up(self, again: Callable[[int], array[int]]) -> None:
+        """Let go of the table until somebody asks for it.
+
+        Args:
+            again: Makes the same table, of so many slots.
+        """
+        self._table, self._again = array("I"), again
 
     def reserve(self, count: int) -> None:
         """Grow until so many more rows fit in; a caller that then fills slots on its own adds them to `used`."""
@@ -41,7 +56,7 @@ class Slots:
 
     def take(self, table: array[int], used: int) -> None:
         """Take over the slots of another one, of which so many are used."""
-        self.table, self.mask, self.used = table, len(table) - 1, used
+        self._table, self.mask, self.used, self._again = table, len(table) - 1, used, None
 
     def insert(self, row: int) -> None:
         """Put a row into the first free slot of its hash."""
@@ -61,4 +76,4 @@ class Slots:
             for entry in self.table:
                 if entry != _FREE:
                     self._put(table, mask, entry - 1)
-        self.table, self.mask = table, mask
+        self._table, self.mask = table, mask

@@ -20,6 +20,7 @@ _TRACES: Final = [name for name in TraceTable.__slots__ if name != "id_low"] + [
 
 def columns_of(intake: Intake) -> list[array[int]]:
     """Return the columns of an index, slots included."""
+    intake.spans.widen()
     tables = [(intake.spans, _SPANS), (intake.traces, _TRACES)]
     columns = [getattr(table, name) for table, names in tables for name in names]
     return [*columns, intake.span_slots.table, intake.trace_slots.table]

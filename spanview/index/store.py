@@ -64,6 +64,13 @@ class Store:
         """
         self.intake.add(source, batch)
 
+    def give_up_room(self) -> None:
+        """Let go of what only adding needs, where that is much; it comes again when something is added or looked up."""
+        if IS_KNOWN_HASH and len(self.spans) >= PAYS_FROM:
+            from spanview.index.bulk import give_up_room
+
+            give_up_room(self.intake)
+
     def take_changed(self) -> set[int]:
         """Return the traces that have grown since the last call; of a store that notes changes."""
         changed: set[int] = set()

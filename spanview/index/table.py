@@ -10,6 +10,8 @@ from spanview.model.times import NO_TIME
 
 PAYS_FROM: Final = 50_000
 """Spans from which on it pays to ask something of all of them with numpy, whose import costs something."""
+NARROWED: Final = {"name": "I", "service": "I", "warnings": "H", "source": "I", "offset": "Q", "length": "I"}
+"""Columns of the span table that have smaller items while nothing is added, and the items that they have else."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number that stands for none."""
 
@@ -78,6 +80,12 @@ class SpanTable:
 
     def __len__(self) -> int:
         return len(self.span_id)
+
+    def widen(self) -> None:
+        """Make columns ready for more rows, where they were narrowed."""
+        for name, typecode in NARROWED.items():
+            if getattr(self, name).typecode != typecode:
+                setattr(self, name, array(typecode, getattr(self, name)))
 
 
 class TraceTable:

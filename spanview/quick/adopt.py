@@ -63,6 +63,7 @@ class Adopted:
         if not rows.count:
             return
         intake = self._intake
+        intake.spans.widen()
         files, which = np.unique(rows["source"], return_inverse=True)
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[which]
         order = _order_of(rows["trace_high"], rows["trace_low"])
@@ -192,23 +193,26 @@ def _settle(
     slots.reserve(len(hashes))
     table, mask = np.asarray(slots.table), slots.mask
     slot = (hashes & np.uint64(mask)).astype(np.int64)
-    own = np.arange(first, first + len(hashes), dtype=np.uint32)
-    found, waiting = own.copy(), np.arange(len(hashes))
+    own = np.arange(first + 1, first + 1 + len(hashes), dtype=np.uint32)
+    found, waiting, at = own.copy(), np.arange(len(hashes)), slot.copy()
     while len(waiting):
         # The last that takes a slot has it: in reverse order, that is the first.
-        free = waiting[table[slot[waiting]] == 0][::-1]
-        table[slot[free]] = own[free] + np.uint32(1)
-        entries = table[slot[waiting]] - np.uint32(1)
-        waiting, entries = waiting[entries != own[waiting]], entries[entries != own[waiting]]
-        same = are_same(entries, waiting)
+        free = np.flatnonzero(table[at] == 0)[::-1]
+        table[at[free]] = own[waiting[free]]
+        entries = table[at]
+        others = np.flatnonzero(entries != own[waiting])
+        waiting, at, entries = waiting[others], at[others], entries[others]
+        same = are_same(entries - np.uint32(1), waiting)
         found[waiting[same]] = entries[same]
-        waiting = waiting[~same]
-        slot[waiting] = (slot[waiting] + 1) & mask
+        waiting, at = waiting[~same], (at[~same] + 1) & mask
+        slot[waiting] = at
     new = found == own
-    found[new] = np.arange(first, first + int(new.sum()), dtype=np.uint32)
-    table[slot[new]] = found[new] + np.uint32(1)
-    slots.used += int(new.sum())
-    return found, new
+    count = int(new.sum())
+    if count < len(new):
+        found[new] = own[:count]
+        table[slot[new]] = own[:count]
+    slots.used += count
+    return found - np.uint32(1), new
 
 
 def _next_rows(traces: Rows32, order: Places, first: int) -> Rows32:
@@ -241,17 +245,17 @@ def _link(intake: Intake, columns: dict[str, NDArray[Any]], order: Places, first
     ends[some] = np.maximum(ends[some], np.maximum.reduceat(columns["end_ns"][order], begins))
     earliest, known = np.minimum.reduceat(columns["start_ns"][order], begins), starts[some]
     starts[some] = np.where((known == NO_TIME) | (earliest < known), earliest, known)
-    _link_roots(intake, columns, first)
+    _link_roots(intake, columns, order[columns["parent_id"][order] == 0], first)
 
 
-def _link_roots(intake: Intake, columns: dict[str, NDArray[Any]], first: int) -> None:
+def _link_roots(intake: Intake, columns: dict[str, NDArray[Any]], roots: Places, first: int) -> None:
     traces = intake.traces
-    roots = np.flatnonzero(columns["parent_id"] == 0)
     if not len(roots):
         return
-    keys = columns["span_id"][roots], columns["start_ns"][roots], columns["trace"][roots]
-    roots = roots[np.lexsort(keys)]
     numbers = columns["trace"][roots]
+    if (numbers[1:] == numbers[:-1]).any():
+        roots = roots[np.lexsort((columns["span_id"][roots], columns["start_ns"][roots], numbers))]
+        numbers = columns["trace"][roots]
     begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
     some = numbers[begins]
     np.asarray(traces.root_count)[some] += np.diff(begins, append=len(roots)).astype(np.uint32)

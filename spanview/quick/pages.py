@@ -18,7 +18,7 @@ import orjson
 from spanview.formats import console
 from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
-from spanview.index.gather import word, words_at
+from spanview.index.gather import places_of, word, words_at
 from spanview.quick.proof import that_agree
 from spanview.quick.scan import INDENTED_SHAPE, MARGIN, ONE_LINE_SHAPE, Scanner
 
@@ -42,6 +42,8 @@ _KIND: Final = b"SpanKind"
 _MOST_ODD: Final = 4
 """Where one in so many records doesn't fit, going back and forth costs more than decoding all."""
 _FEW: Final = 16
+_MOST_WAITING: Final = 500
+"""So many documents of a file, at most, wait for others, because a batch has its price, however small."""
 _MOST_CARRIED: Final = 4
 """A page's last record is read again with the next page if it is no longer than one in so many bytes of it."""
 
@@ -75,8 +77,8 @@ class Pages:
         self._data = bytearray(self._size + MARGIN)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
-        self.batches: list[tuple[int, Batch]] = []
-        """What didn't fit, and the problems, each with the number of its file."""
+        self._frames: dict[int, Frames] = {}
+        self._batches: list[tuple[int, Batch]] = []
 
     def read(self, files: Iterator[QuickFile]) -> Iterator[tuple[QuickFile, list[QuickFile]]]:
         """Read files; yield after each page the one that it ends in, and those that were read to their ends."""
@@ -113,9 +115,21 @@ class Pages:
                 piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.bytes - begin]), begin)
             keep[first:last] = walk.keep
             if walk.frames != _NOTHING:
-                self.batches.append((piece.file.source, batch_of(walk.frames)))
+                self._keep(piece.file.source, walk.frames)
         columns |= {"offset": offsets, "length": all_ends - all_starts, "source": sources}
-        self.rows.append(columns, np.flatnonzero(keep))
+        self.rows.append(columns, None if keep.all() else np.flatnonzero(keep))
+
+    def batches(self) -> list[tuple[int, Batch]]:
+        """Return what didn't fit since the last call, and the problems, each with the number of its file."""
+        batches = self._batches + [(source, batch_of(frames)) for source, frames in self._frames.items()]
+        self._frames, self._batches = {}, []
+        return batches
+
+    def _keep(self, source: int, frames: Frames) -> None:
+        waiting = self._frames.setdefault(source, Frames())
+        waiting.add(frames)
+        if len(waiting.documents) >= _MOST_WAITING:
+            self._batches.append((source, batch_of(self._frames.pop(source))))
 
     def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
         """Return the columns of the records that fit, in their order."""
@@ -153,28 +167,27 @@ def _candidates(
         flags: Room for what is found out about each byte; memory that is new each time would be dear.
         pieces: The parts of the page.
     """
-    end = pieces[-1].end
-    room, more = (each[: max(end - 1, 0)] for each in flags)
-    hits = np.equal(buffer[: len(room)], _LF, out=room)
+    begins, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
+    count = max(end - 1, 0)
+    hits, more = (each[:count] for each in flags)
+    np.equal(buffer[:count], _LF, out=hits)
     hits &= np.not_equal(buffer[1:end], _SPACE, out=more)
-    hits |= np.equal(buffer[: len(room)], _KIND[4], out=more)
-    places = np.flatnonzero(hits)
-    are_kinds = buffer[places] != _LF
-    kinds, lines = places[are_kinds], places[~are_kinds]
-    begins = np.array([piece.begin for piece in pieces] + [end])
-    marks = lines + 1
-    marks = np.insert(marks, np.searchsorted(marks, begins), begins)
-    marks = np.append(marks[np.append(np.diff(marks) > 0, True)], (end, end))
+    # A line begins where a file does.
+    hits[begins[(begins > 0) & (begins < end)] - 1] = True
+    marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
+    np.equal(buffer[:count], _KIND[4], out=more)
+    kinds = places_of(flags[1], count)
     starts, following, behind = marks[:-2], marks[1:-1], marks[2:]
     is_open = buffer[starts] == _OPEN
     is_one_line = is_open & (buffer[starts + 1] == _QUOTE)
     is_one_line &= (buffer[following - 1] == _LF) & (buffer[following - 2] == _CLOSE)
     is_indented = is_open & (buffer[starts + 1] == _LF)
     is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (behind == following + 2)
-    # Not from one file into the next one.
-    is_indented &= np.searchsorted(begins, starts, "right") == np.searchsorted(begins, following, "right")
+    if len(begins) > 1:
+        # Not from one file into the next one.
+        is_indented &= np.searchsorted(begins, starts, "right") == np.searchsorted(begins, following, "right")
     ends = np.where(is_indented, following + 1, following - 1)
-    fit = (is_one_line | is_indented) & (starts < end)
+    fit = np.flatnonzero((is_one_line | is_indented) & (starts < end))
     starts, ends, are_indented = starts[fit], ends[fit], is_indented[fit]
     kinds = kinds[words_at(buffer, np.maximum(kinds - 4, 0)) == word(_KIND)]
     # Damage can join the front of one record to another.

@@ -24,7 +24,6 @@ from multiprocessing.connection import Connection, wait
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import spanview
 from spanview.quick.files import QuickFile
 from spanview.quick.pages import Pages
 from spanview.quick.rows import ROW_BYTES, Rows
@@ -139,7 +138,7 @@ class _Work:
         yield self._found(read)
 
     def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> Found:
-        batches = self.pages.batches
+        batches = self.pages.batches()
         ends: list[Read] = []
         for file in read:
             decoder = file.decoder
@@ -148,7 +147,6 @@ class _Work:
             if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.unread):
                 decoder = None
             ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
-        self.pages.batches = []
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
         names, services = ([*islice(new, told, None)] for new, told in zip(texts, self._told, strict=True))
         self._told = [*map(len, texts)]
@@ -267,7 +265,7 @@ def _started(_: Job, pipe: Connection, shared: _Shared, __: list[Connection]) ->
     It gives way to the process that somebody looks at.
     """
     given = (pipe.fileno(), shared.numbers, shared.memory)
-    home = os.path.dirname(os.path.dirname(spanview.__file__))
+    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
     return Popen(  # noqa: S603 - this Python and this package
         [sys.executable, "-P", "-c", _PROGRAM, *map(str, given)],

@@ -52,9 +52,9 @@ class Rows:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.count]
 
-    def append(self, columns: dict[str, NDArray[Any]], places: Places) -> None:
-        """Add spans, those at some places of columns; `capacity` must not be exceeded."""
-        end = self.count + len(places)
+    def append(self, columns: dict[str, NDArray[Any]], places: Places | None = None) -> None:
+        """Add spans, those at some places of columns; all without. `capacity` must not be exceeded."""
+        end = self.count + len(columns["span_id"] if places is None else places)
         for name, values in columns.items():
-            self._columns[name][self.count : end] = values[places]
+            self._columns[name][self.count : end] = values if places is None else values[places]
         self.count = end

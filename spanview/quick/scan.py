@@ -8,7 +8,6 @@ looked at. Any other record is for the general decoder.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ import numpy as np
 import orjson
 
 from spanview.formats import console
-from spanview.index.gather import Template, ids_of, rows_at, word, words_at
+from spanview.index.gather import WORD, Choice, Template, ids_of, rows_at
 from spanview.model.span import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
 from spanview.quick.layouts import INDENTED, ONE_LINE
@@ -24,7 +23,7 @@ from spanview.quick.layouts import INDENTED, ONE_LINE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.bulk import Flags, Places, Words
     from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
 
@@ -46,32 +45,15 @@ _SPREAD: Final = np.array(
     np.uint64,
 )
 """Odd numbers that spread the words of a name over 64 bits; equal sums are compared byte for byte."""
+_FRONTS: Final = (np.tri(_NAME, _NAME, -1, np.uint8) * np.uint8(255)).view(np.uint64)
+"""For each length of a name the words that leave nothing of what is behind it."""
+_KEPT_NAMES: Final = 1024
+"""Where there are more, those that were seen are forgotten: to look them up gets dear."""
+_NOTHING_SEEN: Final = np.array([2**64 - 1], np.uint64), np.zeros((1, _NAME // WORD), np.uint64), np.array([_NO_NUMBER])
 
 
-class _Choice:
-    """One of some words, and the bytes behind it.
-
-    Args:
-        texts: The words, each with what ends it.
-    """
-
-    def __init__(self, texts: list[bytes]) -> None:
-        self._words = [word(text[:8]) for text in texts]
-        self._masks = [word(b"\xff" * min(8, len(text))) for text in texts]
-        self._widths = np.array([len(text) - 1 for text in texts] + [0])
-
-    def take(self, buffer: Bytes, places: Places) -> tuple[NDArray[np.uint8], Places, Flags | None]:
-        """Return the number of the word at each place, where its end is, and where one stands; None for everywhere."""
-        found = words_at(buffer, places)
-        numbers = np.full(len(places), len(self._words), np.uint8)
-        for number, (text, mask) in enumerate(zip(self._words, self._masks, strict=True)):
-            numbers[found & mask == text] = number
-        fits = numbers < len(self._words)
-        return numbers, places + self._widths[numbers], None if fits.all() else fits
-
-
-_KINDS: Final = _Choice([f'{name}"'.encode() for name in KIND_NAMES])
-_STATUSES: Final = _Choice([f'{name}"'.encode() for name in STATUS_NAMES])
+_KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
+_STATUSES: Final = Choice([f'{name}"'.encode() for name in STATUS_NAMES])
 
 
 class Shape:
@@ -109,6 +91,7 @@ ONE_LINE_SHAPE: Final = Shape(ONE_LINE)
 class _Tail:
     """What ends a record that was decoded."""
 
+    text: bytes
     template: Template
     service: int
 
@@ -134,6 +117,28 @@ class Texts(dict[bytes, int]):
         return self.numbers.setdefault(text, len(self.numbers))
 
 
+class _Seen:
+    """Names that were seen, in the order of their sums, and one that no name is: for each sum there is a place.
+
+    Args:
+        sums: Of the words.
+        words: Of the names, with nothing behind their ends.
+        numbers: Of the names.
+    """
+
+    __slots__ = ("numbers", "sums", "words")
+
+    def __init__(self, sums: Words, words: Words, numbers: Places) -> None:
+        self.sums, self.words, self.numbers = sums, words, numbers
+
+    def joined(self, sums: Words, words: Words, numbers: list[int]) -> _Seen:
+        """Return these names and others."""
+        sums = np.append(sums, self.sums)
+        order = np.argsort(sums)
+        words = np.concatenate([words, self.words])
+        return _Seen(sums[order], words[order], np.append(np.array(numbers, np.int64), self.numbers)[order])
+
+
 class _Live:
     """The records that fit so far: where they are among all, where to look next, and what is known of them."""
 
@@ -146,8 +151,10 @@ class _Live:
         """Go on with those that fit; tell whether any were left out."""
         if fits is None or fits.all():
             return False
-        self.at, self.place = self.at[fits], self.place[fits]
-        self.columns = {name: values[fits] for name, values in self.columns.items()}
+        # Numbers choose quicker than flags.
+        some = np.flatnonzero(fits)
+        self.at, self.place = self.at[some], self.place[some]
+        self.columns = {name: values[some] for name, values in self.columns.items()}
         return True
 
     def take(self, template: Template, buffer: Bytes) -> Bytes:
@@ -169,8 +176,9 @@ class Scanner:
         self.names = Texts()
         self.services = Texts()
         self._states = Texts()
+        self._seen = _Seen(*_NOTHING_SEEN)
         self._tails: dict[bytes, _Tail] = {}
-        self._recent: defaultdict[Shape, list[_Tail]] = defaultdict(list)
+        self._recent: dict[Shape, _Tail] = {}
 
     def take(
         self, data: bytearray, buffer: Bytes, starts: Places, ends: Places, shape: Shape
@@ -233,15 +241,22 @@ class Scanner:
 
     def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
         """Return the numbers of names that end before their rows do, none of them with an escape."""
-        texts = texts * (np.arange(_NAME) < lengths[:, None])
-        words = texts.view(np.uint64)
-        _, first, which = np.unique((words * _SPREAD).sum(axis=1), return_index=True, return_inverse=True)
-        numbers = np.array(
-            [self.names[texts[at, : lengths[at]].tobytes()] for at in first.tolist()],
-            np.int64,
-        )
-        are_same = (words == words[first[which]]).all(axis=1)
-        return np.where(are_same, numbers[which], _NO_NUMBER)
+        words = texts.view(np.uint64) & _FRONTS.take(lengths, axis=0)
+        sums = words @ _SPREAD
+        seen = self._seen
+        at = np.searchsorted(seen.sums, sums)
+        new = np.flatnonzero(seen.sums[at] != sums)
+        if len(new):
+            if len(seen.sums) > _KEPT_NAMES:
+                seen, new = _Seen(*_NOTHING_SEEN), np.arange(len(sums))
+            _, first = np.unique(sums[new], return_index=True)
+            rows = new[first]
+            numbers = [self.names[texts[row, : lengths[row]].tobytes()] for row in rows.tolist()]
+            self._seen = seen = seen.joined(sums[rows], words[rows], numbers)
+            at = np.searchsorted(seen.sums, sums)
+        result = seen.numbers[at]
+        result[np.flatnonzero(seen.words.take(at, axis=0) != words) // words.shape[1]] = _NO_NUMBER
+        return result
 
     def _middles(self, buffer: Bytes, live: _Live, shape: Shape) -> None:
         """Take kinds, parents, times and statuses; what is left stands at the attributes."""
@@ -260,11 +275,9 @@ class Scanner:
                 fits[some] &= True if are_ids is None else are_ids
         live.columns["parent_id"] = parent_ids
         live.keep(fits)
-        rows = live.take(shape.times, buffer)
-        for name, at in (("start_ns", shape.start_at), ("end_ns", shape.end_at)):
-            live.columns[name], fits = times.times_of(rows[:, at : at + times.WIDTH])
-            if live.keep(fits):
-                rows = rows[fits]
+        both, fits = times.times_of(live.take(shape.times, buffer), (shape.start_at, shape.end_at))
+        live.columns["start_ns"], live.columns["end_ns"] = both
+        live.keep(fits)
         live.columns["status"], live.place, fits = _STATUSES.take(buffer, live.place)
         live.keep(fits)
         live.take(shape.attributes, buffer)
@@ -285,22 +298,19 @@ class Scanner:
             services[left[fits]] = tail.service
             left = left[~fits]
 
-        recent = self._recent[shape]
-        for tail in [*recent]:
-            if len(left):
-                compare(tail)
         for _ in range(_MOST_TAILS):
             if not len(left):
                 break
             at = int(left[0])
-            new = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
-            if new is None or new.template.width > _LONGEST_TAIL:
-                services[at] = _NO_NUMBER if new is None else new.service
+            tail = self._recent.get(shape)
+            if tail is None or not data.endswith(tail.text, int(live.place[at]), int(ends[at])):
+                tail = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
+            if tail is None or tail.template.width > _LONGEST_TAIL:
+                services[at] = _NO_NUMBER if tail is None else tail.service
                 left = left[1:]
             else:
-                recent.insert(0, new)
-                del recent[_MOST_TAILS // 4 :]
-                compare(new)
+                self._recent[shape] = tail
+                compare(tail)
         for at in left.tolist():
             new = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
             services[at] = _NO_NUMBER if new is None else new.service
@@ -319,7 +329,7 @@ class Scanner:
                 return None
             if len(self._tails) >= _KEPT_TAILS:
                 self._tails.clear()
-            tail = self._tails[text] = _Tail(Template(text), self.services.number(service))
+            tail = self._tails[text] = _Tail(text, Template(text), self.services.number(service))
         return tail
 
 

@@ -28,28 +28,35 @@ _WEIGHTS: Final = np.array(
 _NS_PER_DAY: Final = 86_400 * NS_PER_SECOND
 
 
-def times_of(texts: Bytes) -> tuple[NDArray[np.int64], Flags | None]:
-    """Return nanoseconds since 1970, and where the texts are times; None for everywhere.
+def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
+    """Return nanoseconds since 1970, and where all of the texts are times; None for everywhere.
 
     Args:
-        texts: N x 27 bytes that fit `PARTS`.
+        texts: N rows of bytes, which fit `PARTS` from each of the places on.
+        places: Where times begin in each row.
+
+    Returns:
+        For each place N numbers.
     """
-    fits = np.ones(len(texts), np.bool_)
-    digits = texts[:, _DIGITS] - np.uint8(ord("0"))
-    if (digits > 9).any() or (digits[:, [2, 4]] > 5).any():  # noqa: PLR2004
-        fits &= np.all(digits <= 9, axis=1) & np.all(digits[:, [2, 4]] <= 5, axis=1)  # noqa: PLR2004
+    digits = texts.take(np.add.outer(places, _DIGITS), axis=1).reshape(-1, len(_DIGITS)) - np.uint8(ord("0"))
+    fits = np.ones(len(digits), np.bool_)
+    if (digits > 9).any() or (digits[:, 2:5:2] > 5).any():  # noqa: PLR2004
+        fits &= np.all(digits <= 9, axis=1) & np.all(digits[:, 2:5:2] <= 5, axis=1)  # noqa: PLR2004
     ns = (digits.astype(np.float64) @ _WEIGHTS).astype(np.int64)
     fits &= ns < _NS_PER_DAY
-    days = np.ascontiguousarray(texts[:, :_DAY]).view(f"V{_DAY}").ravel()
+    days = texts.take(np.add.outer(places, np.arange(_DAY)), axis=1).view(f"V{_DAY}").ravel()
     first = days[:1].tobytes()
     if days.tobytes() == first * len(days):
-        starts, which = np.array([_start_of(first)]), np.zeros(1, np.int64)
+        ns += _start_of(first)
+        fits &= _start_of(first) != NO_TIME
     else:
         different, which = np.unique(days.view(f"S{_DAY}"), return_inverse=True)
         starts = np.array([_start_of(day) for day in different.tolist()])
-    fits &= (starts != NO_TIME)[which]
-    # Where a day isn't one, the sum is nothing, and isn't used.
-    return ns + starts[which], None if fits.all() else fits
+        # Where a day isn't one, the sum is nothing, and isn't used.
+        ns += starts[which]
+        fits &= (starts != NO_TIME)[which]
+    shape = len(texts), len(places)
+    return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
 
 
 @lru_cache(4096)

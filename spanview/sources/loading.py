@@ -44,4 +44,5 @@ def load(
     for _ in session.load():
         pass
     session.keep()
+    store.give_up_room()
     return store

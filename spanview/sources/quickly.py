@@ -71,7 +71,6 @@ def load_quickly(
     Yields:
         Bytes that were read.
     """
-    from spanview.quick.adopt import Adopted
     from spanview.quick.files import How
     from spanview.quick.processes import scan
 
@@ -83,6 +82,9 @@ def load_quickly(
     offsets = {} if begun is None else {0: begun.offset}
     processes = min(_cores(), _MOST_PROCESSES, len(files)) if kind is not Processes.NONE else 1
     for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is Processes.FORKED):
+        # Not before other processes are at work.
+        from spanview.quick.adopt import Adopted
+
         if worker not in adopted:
             adopted[worker] = Adopted(intake, noted.source_of)
         adopted[worker].take_texts(found.names, found.services)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from spanview.index import store as index_store
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW
-from spanview.quick import pages, processes
+from spanview.quick import pages, processes, scan
 from spanview.sources import quickly, tail
 from spanview.sources.details import Details
 from spanview.sources.session import Session
@@ -23,6 +24,8 @@ from .folders import make
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from spanview.index.slots import Slots
+
 _NEVER: Final = 1 << 60
 _SIZES: Final = (1_500, 4_000, 20_000, pages.PAGE)
 
@@ -31,9 +34,13 @@ def load(*paths: Path, **how: Any) -> Store:
     """Read PATHs."""
     details = Details()
     store = Store(details)
+    _read(store, details, *paths, **how)
+    return store
+
+
+def _read(store: Store, details: Details, *paths: Path, **how: Any) -> None:
     for _ in Session(ReadOptions(tuple(map(str, paths)), **how), store, details).load():
         pass
-    return store
 
 
 def contents(store: Store) -> dict[str, Any]:
@@ -95,6 +102,9 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     if pages.PAGE in _SIZES[:-1]:
         # Rows of some pages, and of one page at least.
         monkeypatch.setattr(processes, "CAPACITY", dice.choice((60, processes.CAPACITY)))
+    # Names that are forgotten, and batches that are small.
+    monkeypatch.setattr(scan, "_KEPT_NAMES", dice.choice((2, scan._KEPT_NAMES)))
+    monkeypatch.setattr(pages, "_MOST_WAITING", dice.choice((1, 7, pages._MOST_WAITING)))
     for number in range(5):
         folder = tmp_path / f"{number}"
         folder.mkdir()
@@ -112,6 +122,33 @@ def test_same_with_damage_that_only_a_decoder_sees(seed: int, tmp_path: Path) ->
         folder.mkdir()
         make(folder, dice, files=6, records=40, anywhere=True)
         _compare(folder, decodes_all=True)
+
+
+@pytest.mark.parametrize("quick_from", [0, _NEVER])
+@pytest.mark.parametrize("seed", range(10))
+def test_same_with_room_given_up_in_between(
+    seed: int, quick_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that holds no more than it needs says the same, and takes more as any other does."""
+    dice = random.Random(seed)
+    monkeypatch.setattr(index_store, "PAYS_FROM", 1)
+    make(tmp_path, dice, files=8, records=60)
+    files = sorted(tmp_path.iterdir())
+    details = Details()
+    store = Store(details)
+    for at in range(0, len(files), 3):
+        _read(store, details, *files[at : at + 3], quick_from=quick_from)
+        before, tables = contents(store), [*map(_slots_of, (store.intake.span_slots, store.intake.trace_slots))]
+        store.give_up_room()
+        assert store.spans.offset.itemsize <= 4 or not len(store.spans)
+        assert contents(store) == before
+        assert [*map(_slots_of, (store.intake.span_slots, store.intake.trace_slots))] == tables
+        store.give_up_room()
+    assert contents(store) == contents(load(*files, quick_from=_NEVER))
+
+
+def _slots_of(slots: Slots) -> tuple[int, list[int]]:
+    return len(slots.table), sorted(entry for entry in slots.table if entry)
 
 
 @pytest.mark.parametrize("kind", [Processes.FORKED, Processes.STARTED])

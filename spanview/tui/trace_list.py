@@ -16,6 +16,8 @@ from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.traces_model import Column, Facts, GroupRow, TracesModel
 
 if TYPE_CHECKING:
+    from array import array
+
     from rich.segment import Segment
     from rich.style import Style
     from textual import events
@@ -67,7 +69,7 @@ class TraceList(LineList):
         order = self.model.order
         cursor = 0
         if selected is not None and not at_top:
-            cursor = before if order[before : before + 1] == [selected] else _find(order, selected, before)
+            cursor = before if before < len(order) and order[before] == selected else _find(order, selected, before)
         self.rows_have_changed(len(order), cursor)
         self.keep_in_place(cursor - before if not anew else 0)
         if anew:
@@ -115,7 +117,7 @@ class TraceList(LineList):
         return fixed("· loading" if self.is_loading else "◌ incomplete", _STATE), self.paint_style("warning")
 
 
-def _find(order: list[int], trace: int, near: int) -> int:
+def _find(order: array[int], trace: int, near: int) -> int:
     try:
         return order.index(trace, max(0, near - 64))
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _KEPT_FACTS: Final = 4096
 HUGE: Final = 5_000
 """A trace of more spans isn't stitched while its line is painted."""
+MANY: Final = 5_000
+"""Traces from which on it pays to ask something of all of them with numpy."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
 
 
@@ -60,6 +63,11 @@ class GroupRow:
     """The latest start."""
 
 
+def rank_of(count: int, share: float) -> int:
+    """Return the place of a percentile among so many sorted values."""
+    return ceil(count * share) - 1
+
+
 class TracesModel:
     """The list of traces.
 
@@ -69,7 +77,7 @@ class TracesModel:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.order: list[int] = []
+        self.order = array("I")
         """The listed traces, from the top."""
         self.sort = Column.START
         self.descending = True
@@ -95,21 +103,47 @@ class TracesModel:
         Args:
             anew: Whether the choice of traces has changed.
         """
-        table = self._store.trace_table
-        count = len(table)
+        count = len(self._store.trace_table)
         # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
         anew = anew or self.is_drilled
+        if count >= MANY:
+            self._refresh_many(anew=anew)
+            return
+        table = self._store.trace_table
         new: Iterable[int] = range(0 if anew else self._seen, count)
         chosen = [trace for trace in new if self._is_listed(trace)]
-        self.order = chosen if anew else [*self.order, *chosen]
+        listed = chosen if anew else [*self.order, *chosen]
         self._seen = count
-        self.order.sort(key=self._key(), reverse=self.descending)
-        starts, ends = table.start_ns, table.end_ns
-        self.longest_ns = max(
-            (ends[trace] - starts[trace] for trace in self.order if starts[trace] != NO_TIME), default=1
-        )
+        self.order = array("I", sorted(listed, key=self._key(), reverse=self.descending))
+        starts = table.start_ns
+        self.longest_ns = max(1, max(map(self.duration_ns, self.order), default=1))
         timed = [starts[trace] for trace in self.order if starts[trace] != NO_TIME]
         self.spans_days = bool(timed) and max(timed) - min(timed) > _DAY_NS
+
+    def _refresh_many(self, *, anew: bool) -> None:
+        import numpy as np
+
+        from spanview.tui.traces_bulk import Columns, as_array
+
+        columns = Columns(self._store)
+        listed = np.ones(columns.count, np.bool_)
+        if self.matching is not None:
+            listed &= columns.flags_of(self.matching)
+        if self.limit is not None:
+            listed &= columns.flags_of(self.limit, also_from=self._limit_end)
+        if self.is_drilled:
+            listed &= columns.name_is(self.only_root)
+        first = 0 if anew else self._seen
+        chosen = np.flatnonzero(listed[first:]) + first
+        if not anew:
+            chosen = np.append(np.array(self.order, np.int64), chosen)
+        self._seen = columns.count
+        chosen = columns.order(chosen, self.sort, descending=self.descending)
+        self.order = as_array(chosen)
+        timed = columns.starts[chosen]
+        timed = timed[timed != NO_TIME]
+        self.longest_ns = int(columns.durations[chosen].max(initial=1))
+        self.spans_days = bool(len(timed)) and int(timed.max()) - int(timed.min()) > _DAY_NS
 
     def limit_to(self, traces: set[int] | None) -> None:
         """List only these of the traces that are there now."""
@@ -143,11 +177,18 @@ class TracesModel:
 
     def groups(self) -> list[GroupRow]:
         """Return the listed traces by root name, the most frequent first."""
-        members: dict[str | None, list[int]] = {}
-        for trace in self.order:
-            members.setdefault(self.root_name(trace), []).append(trace)
-        rows = [self._group(name, traces) for name, traces in members.items()]
-        return sorted(rows, key=lambda row: (-row.traces, row.name or ""))
+        if len(self.order) >= MANY:
+            import numpy as np
+
+            from spanview.tui.traces_bulk import Columns
+
+            rows = Columns(self._store).groups(np.array(self.order, np.int64))
+        else:
+            members: dict[str | None, list[int]] = {}
+            for trace in self.order:
+                members.setdefault(self.root_name(trace), []).append(trace)
+            rows = [self._group(name, traces) for name, traces in members.items()]
+        return sorted(rows, key=lambda row: (-row.traces, row.name or "", row.name is None))
 
     def _group(self, name: str | None, traces: list[int]) -> GroupRow:
         table = self._store.trace_table
@@ -156,8 +197,8 @@ class TracesModel:
             name,
             len(traces),
             sum(1 for trace in traces if table.error_count[trace]),
-            durations[ceil(len(durations) * 0.5) - 1],
-            durations[ceil(len(durations) * 0.95) - 1],
+            durations[rank_of(len(durations), 0.5)],
+            durations[rank_of(len(durations), 0.95)],
             durations[-1],
             max(table.start_ns[trace] for trace in traces),
         )

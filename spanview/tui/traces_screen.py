@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import compress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
@@ -276,7 +277,7 @@ class TracesScreen(BaseScreen):
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, at the error."""
         table = self._store.trace_table
-        failed = [trace for trace in self._model.order if table.error_count[trace]]
+        failed = [*compress(self._model.order, map(table.error_count.__getitem__, self._model.order))]
         if failed:
             await self.viewer.open_trace(max(failed, key=table.start_ns.__getitem__), at_error=True)
         else:

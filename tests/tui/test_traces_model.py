@@ -10,13 +10,22 @@ delta             30 µs          –       1        0    no end
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders import Builder
+from span_graphs import graphs
 from spanview.analysis.query import parse_query
 from spanview.tui import traces_model
 from spanview.tui.traces_model import Column, TracesModel
 from viewers import Growing
+
+if TYPE_CHECKING:
+    from builders import Document
 
 DAY_US = 86_400 * 1_000_000
 
@@ -251,3 +260,40 @@ def test_durations(model: TracesModel) -> None:
     """A trace without an end has no duration, which sorts below all others."""
     assert model.duration_ns(trace_named(model, "delta")) == -1
     assert model.duration_ns(trace_named(model, "beta")) == 40_000
+
+
+# -- many traces ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=200)
+@given(graphs(most=40), st.data())
+def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> None:
+    """With numpy the list is what it is without, whatever is in it, and while it grows."""
+    growing = Growing()
+    store = growing.store
+    models = [TracesModel(store), TracesModel(store)]
+    piece = max(1, len(documents) // 3)
+    for first in range(0, len(documents), piece):
+        growing.add(*documents[first : first + piece])
+        count = len(store.trace_table)
+        some = data.draw(st.none() | st.sets(st.integers(0, count - 1)))
+        changes: dict[str, Any] = {
+            "sort": data.draw(st.sampled_from(Column)),
+            "descending": data.draw(st.booleans()),
+            "matching": some,
+            "is_drilled": data.draw(st.booleans()),
+            "only_root": models[0].root_name(data.draw(st.integers(0, count - 1))),
+        }
+        limit = data.draw(st.none() | st.sets(st.integers(0, count - 1)))
+        anew = data.draw(st.booleans())
+        for many, model in zip((1 << 60, 0), models, strict=True):
+            for name, value in changes.items():
+                setattr(model, name, {*value} if isinstance(value, set) else value)
+            if anew:
+                model.limit_to(limit)
+            with patch.object(traces_model, "MANY", many):
+                model.refresh(anew=anew)
+                groups = model.groups()
+            assert model.order == models[0].order
+            assert groups == models[0].groups()
+            assert (model.longest_ns, model.spans_days) == (models[0].longest_ns, models[0].spans_days)

@@ -1,0 +1,118 @@
+"""The list of many traces with numpy: the same as `traces_model` says of one trace after the other, in a few steps."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.index.bulk import copy_of
+from spanview.index.table import NO_ROW
+from spanview.model.times import NO_TIME
+from spanview.tui.traces_model import Column, GroupRow, rank_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.store import Store
+
+_NO_NAME: Final = -1
+_LONGEST: Final = 2**63 - 1
+
+
+class Columns:
+    """What is known of all traces of a store now.
+
+    Args:
+        store: The store, which may grow meanwhile.
+    """
+
+    def __init__(self, store: Store) -> None:
+        table = store.trace_table
+        self.count = len(table)
+        self.starts = copy_of(table.start_ns)[: self.count]
+        self.spans = copy_of(table.span_count)[: self.count]
+        self.errors = copy_of(table.error_count)[: self.count]
+        ends, roots = copy_of(table.end_ns)[: self.count], copy_of(table.root_row)[: self.count]
+        names = copy_of(store.spans.name)
+        has_root = roots != NO_ROW
+        self.names = np.full(self.count, _NO_NAME, np.int64)
+        self.names[has_root] = names[roots[has_root]]
+        self._texts = store.names.texts
+        lengths = ends - self.starts
+        # Further apart than 64 bits can say.
+        lengths[(ends > 0) & (self.starts < 0) & (lengths < 0)] = _LONGEST
+        self.durations = np.where((self.starts == NO_TIME) | (ends == NO_TIME), -1, lengths)
+
+    def order(self, traces: Places, column: Column, *, descending: bool) -> Places:
+        """Return traces sorted by a column; those that are equal stay as they are."""
+        if column is Column.ROOT:
+            used, which = np.unique(self.names[traces], return_inverse=True)
+            texts = [self._texts[name] if name != _NO_NAME else "" for name in used.tolist()]
+            ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
+            keys = np.array([ranks[text] for text in texts], np.int64)[which]
+        else:
+            keys = self._values(column)[traces].astype(np.int64)
+        # Turned round without overflow: what is equal keeps its order.
+        return traces[np.argsort(~keys if descending else keys, kind="stable")]
+
+    def _values(self, column: Column) -> NDArray[Any]:
+        values = {
+            Column.DURATION: self.durations,
+            Column.SPANS: self.spans,
+            Column.ERRORS: self.errors,
+        }
+        return values.get(column, self.starts)
+
+    def groups(self, traces: Places) -> list[GroupRow]:
+        """Return traces by root name, in no order."""
+        if not len(traces):
+            return []
+        names = self.names[traces]
+        order = np.lexsort((self.durations[traces], names))
+        traces, names = traces[order], names[order]
+        begins = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
+        counts = np.diff(begins, append=len(names))
+        durations = self.durations[traces]
+        errors = np.add.reduceat((self.errors[traces] > 0).astype(np.int64), begins)
+        newest = np.maximum.reduceat(self.starts[traces], begins)
+        return [
+            GroupRow(
+                None if name == _NO_NAME else self._texts[name],
+                count,
+                failed,
+                int(durations[begin + rank_of(count, 0.5)]),
+                int(durations[begin + rank_of(count, 0.95)]),
+                int(durations[begin + count - 1]),
+                latest,
+            )
+            for name, begin, count, failed, latest in zip(
+                names[begins].tolist(), begins.tolist(), counts.tolist(), errors.tolist(), newest.tolist(), strict=True
+            )
+        ]
+
+    def flags_of(self, traces: Iterable[int], *, also_from: int | None = None) -> Flags:
+        """Return which traces are among some, or come from a number on."""
+        flags = np.zeros(self.count, np.bool_)
+        some = np.fromiter(traces, np.int64)
+        flags[some[some < self.count]] = True
+        if also_from is not None:
+            flags[also_from:] = True
+        return flags
+
+    def name_is(self, text: str | None) -> Flags:
+        """Return the traces with a root name; None for those without a root."""
+        number = _NO_NAME if text is None else self._texts.index(text)
+        flags: Flags = self.names == number
+        return flags
+
+
+def as_array(traces: Places) -> array[int]:
+    """Return numbers of traces as the list has them."""
+    result = array("I")
+    result.frombytes(traces.astype(np.uint32).tobytes())
+    return result

@@ -106,6 +106,8 @@ def _answer(words: list[str]) -> int:
 
 
 def _run(options: Options) -> int:
+    # numpy's library of linear algebra starts a thread for each core, and nothing here needs it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from spanview.commands import run
     from spanview.model.problems import SpanviewError
 

@@ -19,7 +19,7 @@ import zlib
 from array import array
 from contextlib import suppress
 from hashlib import blake2b
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview import __version__
 from spanview.index.slots import IS_KNOWN_HASH
@@ -29,6 +29,7 @@ from spanview.sources.details import open_file, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from io import BufferedReader
 
     from spanview.index.intake import Intake
     from spanview.sources.discover import FoundFile
@@ -170,7 +171,7 @@ def _is_as_found(found: FoundFile) -> bool:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp
 
 
-def _header(file: IO[bytes]) -> dict[str, Any]:
+def _header(file: BufferedReader) -> dict[str, Any]:
     """Return the header of an index.
 
     Raises:
@@ -187,15 +188,17 @@ def _header(file: IO[bytes]) -> dict[str, Any]:
     return header
 
 
-def _column(file: IO[bytes], typecode: str, length: int, checksum: int) -> array[int]:
+def _column(file: BufferedReader, typecode: str, length: int, checksum: int) -> array[int]:
     """Return the next column of an index.
 
     Raises:
         ValueError: It is damaged.
     """
-    column = array(typecode)
-    column.frombytes(file.read(length * column.itemsize))
-    if len(column) != length or zlib.crc32(column) != checksum:
+    column = array(typecode, [0]) * length
+    # Straight to where it stays: these are most of the bytes.
+    if length and file.readinto(memoryview(column)) != length * column.itemsize:
+        raise ValueError("short column")
+    if zlib.crc32(column) != checksum:
         raise ValueError("damaged column")
     return column
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _EVERY_S: Final = 0.1
 _FIRST_ROWS_S: Final = 1.0
 """So long the reading waits at most until its first rows are on the screen."""
+_AT_REST_S: Final = 0.5
+"""So long what was read last has the processor to itself, until it is on the screen."""
 _SWITCH_S: Final = 0.001
 """How long the reading thread may keep the interpreter to itself: keys stay quick while a gigabyte loads."""
 
@@ -107,7 +109,7 @@ class Feed:
 
     def _check(self, session: Session) -> None:
         """Decode what was scanned only, while everything is on the screen already."""
-        if session.is_proven or not any(self.store.intake.scanned):
+        if session.is_proven or not any(self.store.intake.scanned) or self._stop.wait(_AT_REST_S):
             return
         from spanview.quick.proof import prove
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SEARCH_S: Final = 0.7
 """Seconds between two searches, if not more."""
-_LONGEST_S: Final = 5.0
+_LONGEST_S: Final = 3.0
 _SHARE: Final = 0.01
 """What share of the time searches may take where hints come, until they are so far apart."""
 _SHARE_OF_POLLING: Final = 0.1

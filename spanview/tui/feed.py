@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from spanview.model.problems import Problem, ProblemKind
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -100,12 +102,21 @@ class Feed:
                 self._shown.wait(_FIRST_ROWS_S)
         if self._follow:
             self._tell(FeedState(loading=False, following=True))
+            # What is new goes first.
+            threading.Thread(target=self._check_beside, args=(session,), name="spanview-check", daemon=True).start()
             self._keep_reading(session)
             return
         session.close()
         self._tell(FeedState(loading=False))
         session.keep()
         self._check(session)
+
+    def _check_beside(self, session: Session) -> None:
+        try:
+            self._check(session)
+        except Exception as error:  # noqa: BLE001 - the top of a thread; the following goes on
+            detail = f"the checking of what was scanned ended: {error}"
+            self.store.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
     def _check(self, session: Session) -> None:
         """Decode what was scanned only, while everything is on the screen already."""
@@ -117,11 +128,12 @@ class Feed:
         for left in prove(self.store):
             if self._stop.is_set():
                 return
-            if time.monotonic() - told_at >= _EVERY_S:
+            if not self._follow and time.monotonic() - told_at >= _EVERY_S:
                 told_at = time.monotonic()
                 self._tell(FeedState(loading=False, to_check=left / count))
-        self._tell(FeedState(loading=False))
-        session.keep(is_proven=True)
+        if not self._follow:
+            self._tell(FeedState(loading=False))
+            session.keep(is_proven=True)
 
     def _keep_reading(self, session: Session) -> None:
         from spanview.sources.follow import Watcher, follow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -41,12 +42,12 @@ def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def _fed(folder: Path) -> Iterator[tuple[Store, list[FeedState], Feed]]:
+def _fed(folder: Path, *, follow: bool = False) -> Iterator[tuple[Store, list[FeedState], Feed]]:
     details = Details()
     store = Store(details, notes_changes=True)
     states: list[FeedState] = []
-    options = ReadOptions((os.fspath(folder),), quick_from=1, use_cache=True, newest_first=True)
-    fed = Feed(store, lambda: Session(options, store, details), follow=False, tell=states.append)
+    options = ReadOptions((os.fspath(folder),), quick_from=1, use_cache=True, newest_first=True, follow=follow)
+    fed = Feed(store, lambda: Session(options, store, details), follow=follow, tell=states.append)
     fed.go_on()
     fed.start()
     try:
@@ -103,3 +104,18 @@ def test_it_ends_when_it_is_told_to(folder: Path) -> None:
         fed.wait(30)
     assert any(state.to_check for state in states)
     assert len(_lost(again)) == 1
+
+
+def test_what_is_followed_is_decoded_too(folder: Path) -> None:
+    """Beside the following, which goes on."""
+    with _fed(folder, follow=True) as (store, states, _):
+        deadline = time.monotonic() + 30
+        while not _lost(store) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with (folder / "0.json").open("ab") as file:
+            file.write(file_of([Builder().span("new", trace=77)]))
+        while len(store.spans) < 101 and time.monotonic() < deadline:
+            time.sleep(0.02)
+    assert len(_lost(store)) == 1
+    assert len(store.spans) == 101
+    assert all(state.following for state in states)

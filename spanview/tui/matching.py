@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _CHUNK: Final = 512
-"""Traces that are looked at before what was found is told."""
+"""Traces that are looked at before the next ones."""
+_EVERY_S: Final = 0.15
 
 
 class TraceMatcher:
@@ -46,10 +48,16 @@ class TraceMatcher:
 
     def _run(self) -> None:
         while not self._cancelled.is_set():
-            for found, waiting in self._found(self._waiting.get()):
+            found: set[int] = set()
+            told_at = time.monotonic()
+            for some, waiting in self._found(self._waiting.get()):
                 if self._cancelled.is_set():
                     return
-                self._tell(self, found, waiting)
+                found |= some
+                # Each time the list is put in order anew, and this thread waits for it.
+                if not waiting or time.monotonic() - told_at >= _EVERY_S:
+                    self._tell(self, found, waiting)
+                    found, told_at = set(), time.monotonic()
 
     def _found(self, traces: list[int]) -> Iterator[tuple[set[int], float]]:
         """Yield those of some traces that match, piece by piece, and what share still waits."""

@@ -1,8 +1,8 @@
 r"""What the bytes of records tell of an attribute without decoding them.
 
 the key isn't there      and no `\u0041` or `\/` that could spell it: no value
-it is there once, as     `"key": "`, in a record whose layout a scan has seen, with no object among its attributes:
-                         its value is a text, and is the one that is asked for or not
+it is there once, as     `"key": `, in a record whose layout a scan has seen, with no object among its attributes:
+                         the text, number or word behind it is its value, which alone is decoded
 anything else            the record is to be decoded
 
 Between quotes a raw quote can't stand: what begins and ends with one, and has no backslash before it, is a whole text.
@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
+import orjson
 
 from spanview.index.gather import rows_at
 
@@ -33,25 +34,20 @@ NO, YES, UNKNOWN = range(3)
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]+")
 """Printable ASCII that JSON writes as it is."""
 _FIELDS: Final = frozenset(
-    (
-        *(
-            "name",
-            "context",
-            "trace_id",
-            "span_id",
-            "trace_state",
-            "kind",
-            "parent_id",
-            "start_time",
-            "end_time",
-            "status",
-        ),
-        *("status_code", "description", "attributes", "events", "links", "resource", "schema_url"),
+    re.findall(
+        r"\w+",
+        "name context trace_id span_id trace_state kind parent_id start_time end_time status status_code description "
+        "attributes events links resource schema_url",
     )
 )
 """What the layout itself has between quotes."""
 _BRACES: Final = 6
 """Of the record, its context, status, attributes and resource, and those of the resource's attributes."""
+_VALUE: Final = re.compile(
+    rb'("[^"\\\x00-\x1f]*"|-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?![.0-9eE])|true|false|null)(?=[,}\s])'
+)
+"""A text without escapes, a number or a word, as JSON has them; what else there is, is for a decoder."""
+_MOST_KNOWN: Final = 65_536
 _SAMPLE: Final = 64 * 1024
 _MOST_ESCAPE: Final = 6
 """Bytes of the longest escape."""
@@ -67,8 +63,13 @@ class ByteSearch:
     def __init__(self, wanted: OfAttribute) -> None:
         plain = _PLAIN.fullmatch(wanted.key) is not None
         self._key = f'"{wanted.key}"'.encode() if plain else b""
-        value = wanted.text is not None and wanted.key not in _FIELDS and _PLAIN.fullmatch(wanted.text)
-        self._value = f'"{wanted.text}"'.encode() if value else b""
+        self._is_field = wanted.key in _FIELDS
+        value = wanted.text is not None and _PLAIN.fullmatch(wanted.text)
+        self._value = f'"{wanted.text}"'.encode() if value else b'"'
+        self._is_equal = bool(value)
+        self._holds = wanted.holds
+        self._known: dict[bytes, int] = {}
+        """What is known of values as they are written."""
         self._rare: int | None = None
 
     def verdicts(self, block: Block, are_scanned: Flags) -> Verdicts:
@@ -82,21 +83,40 @@ class ByteSearch:
         if block.data is None or not self._key:
             return found
         # There may be looked a little beyond the end.
-        padding = len(self._key) + len(self._value) + _MOST_ESCAPE
+        padding = len(self._key) + len(self._value) + _MOST_ESCAPE + len(b": ")
         buffer = np.frombuffer(block.data + bytes(padding), np.uint8)
         keys = self._keys(buffer)
         counts = _counts(keys, block)
         found[counts == 0] = NO
-        if self._value and (counts == 1).any():
-            once = (counts == 1) & are_scanned
+        once = (counts == 1) & are_scanned
+        if once.any() and not self._is_field:
             once &= _counts(np.flatnonzero(buffer == ord("{")), block) == _BRACES
             at = keys[np.minimum(np.searchsorted(keys, block.starts), len(keys) - 1)]
-            before = buffer[np.maximum(at - 1, 0)]
-            once &= _stands(buffer, at + len(self._key), b': "') & (before != ord("\\"))
-            fits = _stands(buffer, at + len(self._key) + len(b": "), self._value)
-            found[once] = np.where(fits[once], YES, NO)
+            once &= _stands(buffer, at + len(self._key), b": ") & (buffer[np.maximum(at - 1, 0)] != ord("\\"))
+            places = at + len(self._key) + len(b": ")
+            if self._is_equal:
+                # Of texts, the bytes decide; the others may be numbers that are equal.
+                are_texts = once & (buffer[np.minimum(places, len(buffer) - 1)] == ord('"'))
+                found[are_texts] = np.where(_stands(buffer, places[are_texts], self._value), YES, NO)
+                once &= ~are_texts
+            found[once] = [self._verdict(block.data, place) for place in places[once].tolist()]
         found[_are_escaped(block, buffer)] = UNKNOWN
         return found
+
+    def _verdict(self, data: bytes, place: int) -> int:
+        """Return what the value at a place says."""
+        match = _VALUE.match(data, place)
+        if match is None:
+            return UNKNOWN
+        verdict = self._known.get(match[1])
+        if verdict is None:
+            try:
+                verdict = YES if self._holds([orjson.loads(match[1])]) else NO
+            except orjson.JSONDecodeError:
+                verdict = UNKNOWN
+            if len(self._known) < _MOST_KNOWN:
+                self._known[match[1]] = verdict
+        return verdict
 
     def _keys(self, buffer: Bytes) -> Places:
         """Return where the key stands between quotes."""

@@ -57,6 +57,8 @@ class OfAttribute:
     key: str
     text: str | None
     """What one of them must equal; None where something else is asked."""
+    holds: Callable[[list[Any]], bool]
+    """Tells for the values of one span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,7 @@ def compile_term(raw: RawTerm) -> Term:
         known = ", ".join(key for key in _KEYS if key.startswith("trace."))
         fail(raw.key_at, f'expected one of {known}; an attribute of that name is asked for with "{raw.key}" in quotes')
     else:
-        rests_on = OfAttribute(raw.key, raw.value if raw.operator == "=" else None)
-        term = Term(False, Cost.DETAIL, _attribute_test(raw), rests_on)
+        term = _attribute_term(raw)
     return _negation(term) if raw.negated else term
 
 
@@ -260,30 +261,32 @@ def _complete_term(raw: RawTerm) -> Term:
     )
 
 
-def _attribute_test(raw: RawTerm) -> Test:
+def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
-    key, text, number = raw.key, raw.value, number_of(raw.value)
+    key, holds = raw.key, _values_test(raw)
+    rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
+
+    def test(subject: Subject) -> bool:
+        values = values_of(subject.span, key)
+        return values is not None and holds(values)
+
+    return Term(of_trace=False, cost=Cost.DETAIL, test=test, rests_on=rests_on)
+
+
+def _values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:
+    """Return the test of the values that one key has."""
+    text, number = raw.value, number_of(raw.value)
     if raw.operator == "~":
         search = _compiled(raw).search
-        return lambda subject: any(search(text_of(value)) for value in values_of(subject.span, key) or ())
+        return lambda values: any(search(text_of(value)) for value in values)
     if raw.operator == "=":
-        return lambda subject: any(is_equal(value, text, number) for value in values_of(subject.span, key) or ())
+        return lambda values: any(is_equal(value, text, number) for value in values)
     if raw.operator == "!=":
-
-        def differs(subject: Subject) -> bool:
-            values = values_of(subject.span, key)
-            return values is not None and not any(is_equal(value, text, number) for value in values)
-
-        return differs
+        return lambda values: not any(is_equal(value, text, number) for value in values)
     compare = _SIZES[raw.operator]
     if number is None:
-        fail(raw.value_at, f"expected a number behind {key}{raw.operator}")
-
-    def is_sized(subject: Subject) -> bool:
-        sizes = map(number_of, values_of(subject.span, key) or ())
-        return any(size is not None and compare(size, number) for size in sizes)
-
-    return is_sized
+        fail(raw.value_at, f"expected a number behind {raw.key}{raw.operator}")
+    return lambda values: any(size is not None and compare(size, number) for size in map(number_of, values))
 
 
 _KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {

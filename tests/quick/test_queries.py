@@ -123,7 +123,16 @@ def test_nothing_usual_is_decoded(tmp_path: Path) -> None:
     store = load(tmp_path, quick_from=0)
     rows = store.rows_in_order()
     with patch.object(Store, "span", side_effect=AssertionError("decoded")):
-        for text, count in (("k=v1", 30), ("host=h", 90), ("-host=h", 9), ("m=x", 9), ("z~1", 0), ("k=v1 m=x", 0)):
+        for text, count in (
+            ("k=v1", 30),
+            ("host=h", 90),
+            ("-host=h", 9),
+            ("m=x", 9),
+            ("z~1", 0),
+            ("k=v1 m=x", 0),
+            ("n>=80", 10),
+            ("k~1 n<9", 3),
+        ):
             assert len(rows_that_match(store, parse_query(text), rows)) == count
 
 

@@ -60,6 +60,8 @@ KEYS: Final = (
     Key("0", "whole", "0", "the whole trace", On.TRACE),
     Key("s", "sort", "s", "sort by the next column", On.TRACES, "sort"),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
+    Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
+    Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("r", "group", "r", "group by root name, and back", On.TRACES, "group"),
     Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),

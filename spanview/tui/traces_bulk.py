@@ -10,6 +10,7 @@ import numpy as np
 from spanview.index.bulk import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
+from spanview.tui.plot_model import POWERS, Grid, top_of
 from spanview.tui.traces_model import Column, GroupRow, rank_of
 
 if TYPE_CHECKING:
@@ -104,6 +105,15 @@ class Columns:
             flags[also_from:] = True
         return flags
 
+    def start_between(self, start_ns: int | None, end_ns: int | None) -> Flags:
+        """Return the traces that start between two times; None for no bound."""
+        flags = np.ones(self.count, np.bool_)
+        if start_ns is not None:
+            flags &= self.starts >= start_ns
+        if end_ns is not None:
+            flags &= self.starts <= end_ns
+        return flags
+
     def name_is(self, text: str | None) -> Flags:
         """Return the traces with a root name; None for those without a root."""
         number = _NO_NAME if text is None else self._texts.index(text)
@@ -116,3 +126,27 @@ def as_array(traces: Places) -> array[int]:
     result = array("I")
     result.frombytes(traces.astype(np.uint32).tobytes())
     return result
+
+
+def grid_of_many(columns: Columns, traces: Places, width: int, rows: int) -> Grid | None:
+    """Return traces in cells, as `grid_of` does."""
+    traces = traces[columns.starts[traces] != NO_TIME]
+    if not len(traces):
+        return None
+    starts = columns.starts[traces]
+    first, last = int(starts.min()), int(starts.max())
+    powers = np.maximum(np.searchsorted(np.array(POWERS), columns.durations[traces], "right") - 1, 0)
+    top = top_of(np.bincount(powers, minlength=len(POWERS)).tolist(), rows)
+    across = np.clip(((starts - first) / (last - first + 1) * width).astype(np.int64), 0, width - 1)
+    cells = across * rows + np.clip(top - powers, 0, rows - 1)
+    counts = np.bincount(cells)
+    used = np.flatnonzero(counts)
+    failed = np.unique(cells[columns.errors[traces] > 0]).tolist()
+    return Grid(
+        width,
+        first,
+        last + 1,
+        top,
+        {divmod(cell, rows): count for cell, count in zip(used.tolist(), counts[used].tolist(), strict=True)},
+        frozenset(divmod(cell, rows) for cell in failed),
+    )

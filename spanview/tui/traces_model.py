@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
+from spanview.tui.plot_model import grid_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from spanview.index.store import Store
+    from spanview.tui.plot_model import Grid
 
 _KEPT_FACTS: Final = 4096
 HUGE: Final = 5_000
@@ -89,6 +91,10 @@ class TracesModel:
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._limit_end = 0
+        self.picked: tuple[int | None, int | None] = None, None
+        """Only traces that start between these times, in nanoseconds since 1970; None for no bound."""
+        self._plotted = array("I")
+        """Those that would be listed if no times were picked."""
         self.longest_ns = 1
         self.spans_days = False
         """Whether the starts are more than a day apart."""
@@ -111,10 +117,11 @@ class TracesModel:
             return
         table = self._store.trace_table
         new: Iterable[int] = range(0 if anew else self._seen, count)
-        chosen = [trace for trace in new if self._is_listed(trace)]
-        listed = chosen if anew else [*self.order, *chosen]
+        if anew:
+            self.order, self._plotted = array("I"), array("I")
+        self._list(new)
         self._seen = count
-        self.order = array("I", sorted(listed, key=self._key(), reverse=self.descending))
+        self.order = array("I", sorted(self.order, key=self._key(), reverse=self.descending))
         starts = table.start_ns
         self.longest_ns = max(1, max(map(self.duration_ns, self.order), default=1))
         timed = [starts[trace] for trace in self.order if starts[trace] != NO_TIME]
@@ -134,9 +141,14 @@ class TracesModel:
         if self.is_drilled:
             listed &= columns.name_is(self.only_root)
         first = 0 if anew else self._seen
-        chosen = np.flatnonzero(listed[first:]) + first
+        plotted = np.flatnonzero(listed[first:]) + first
+        chosen = plotted[columns.start_between(*self.picked)[plotted]]
         if not anew:
-            chosen = np.append(np.array(self.order, np.int64), chosen)
+            plotted, chosen = (
+                np.append(np.array(known, np.int64), new)
+                for known, new in ((self._plotted, plotted), (self.order, chosen))
+            )
+        self._plotted = as_array(plotted)
         self._seen = columns.count
         chosen = columns.order(chosen, self.sort, descending=self.descending)
         self.order = as_array(chosen)
@@ -154,7 +166,18 @@ class TracesModel:
         if self.matching is not None:
             fresh = [trace for trace in traces if trace not in self.matching]
             self.matching.update(fresh)
-            self.order.extend(trace for trace in fresh if trace < self._seen and self._is_listed(trace))
+            self._list(trace for trace in fresh if trace < self._seen)
+
+    def _list(self, traces: Iterable[int]) -> None:
+        start, end = self.picked
+        starts = self._store.trace_table.start_ns
+        plotted = [trace for trace in traces if self._is_listed(trace)]
+        self._plotted.extend(plotted)
+        self.order.extend(
+            trace
+            for trace in plotted
+            if (start is None or starts[trace] >= start) and (end is None or starts[trace] <= end)
+        )
 
     def _is_listed(self, trace: int) -> bool:
         if self.matching is not None and trace not in self.matching:
@@ -174,6 +197,20 @@ class TracesModel:
         if self.sort is Column.ROOT:
             return lambda trace: self.root_name(trace) or ""
         return table.start_ns.__getitem__
+
+    def grid(self, columns: int, rows: int) -> Grid | None:
+        """Return durations over time, of the traces outside of picked times too."""
+        if len(self._plotted) >= MANY:
+            import numpy as np
+
+            from spanview.tui.traces_bulk import Columns, grid_of_many
+
+            return grid_of_many(Columns(self._store), np.array(self._plotted, np.int64), columns, rows)
+        table = self._store.trace_table
+        points = [
+            (table.start_ns[trace], self.duration_ns(trace), table.error_count[trace] > 0) for trace in self._plotted
+        ]
+        return grid_of(points, columns, rows)
 
     def groups(self) -> list[GroupRow]:
         """Return the listed traces by root name, the most frequent first."""

@@ -11,11 +11,14 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.display.sanitise import sanitise
+from spanview.display.units import count, moment
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
+from spanview.model.times import NO_TIME
 from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
+from spanview.tui.plot import Plot
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
 from spanview.tui.traces_model import Column, TracesModel
@@ -23,6 +26,7 @@ from spanview.tui.traces_model import Column, TracesModel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual import events
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
     from spanview.tui.matching import TraceMatcher
 
 _GROWING_S: Final = 2.0
+_ROOM_FOR_PLOT: Final = 30
+"""Lines from which on the plot stands above the list."""
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
@@ -61,6 +67,7 @@ class TracesScreen(BaseScreen):
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt(_HINT, self._query)
+        yield Plot(self._model)
         yield ColumnHeads(self._model)
         yield TraceList(self._store, self._model)
         yield GroupList()
@@ -119,7 +126,12 @@ class TracesScreen(BaseScreen):
         self._say_if_nothing()
         self._count_matches()
         self.query_one(ColumnHeads).refresh()
+        self.query_one(Plot).look_again()
         self.refresh_frame()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the plot where there is room for it."""
+        self.query_one(Plot).display = event.size.height >= _ROOM_FOR_PLOT
 
     def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
         """List only the traces that are chosen, and those that are yet to come."""
@@ -225,6 +237,8 @@ class TracesScreen(BaseScreen):
         if self._model.is_drilled:
             self._model.is_drilled = False
             self._show_groups(on=True)
+        elif self._model.picked != (None, None):
+            self._pick(None, None)
         elif self.query_one(Prompt).display:
             self.query_one(Prompt).clear()
             self.set_focus(self.rows)
@@ -251,6 +265,31 @@ class TracesScreen(BaseScreen):
         self.query_one(ColumnHeads).grouped = on
         self._show(anew=True)
         self.set_focus(self.rows)
+
+    def action_pick(self, side: int) -> None:
+        """Let the list begin, or end, with the time of the selected trace."""
+        trace = self.traces.selected
+        if self.grouped or trace is None or (ns := self._store.trace_table.start_ns[trace]) == NO_TIME:
+            self.viewer.say("a trace with a start is picked from, or up to")
+            return
+        start, end = self._model.picked
+        start, end = (ns, end) if side < 0 else (start, ns)
+        self._pick(start, None if start is not None and end is not None and end < start else end)
+
+    def on_plot_picked(self, event: Plot.Picked) -> None:
+        """Narrow the list to what was drawn over."""
+        self._pick(event.start_ns, event.end_ns)
+
+    def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
+        self._model.picked = start_ns, end_ns
+        self._show(anew=True)
+        times = [
+            f"{word} {moment(ns, with_date=self._model.spans_days, digits=3)}"
+            for word, ns in (("from", start_ns), ("to", end_ns))
+            if ns is not None
+        ]
+        found = count(len(self._model.order), "trace")
+        self.viewer.say(f"{' '.join(times)}: {found}; Esc: all" if times else found)
 
     def action_sort(self) -> None:
         """Sort by the next column."""

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Builder
+from builders import EPOCH_NS, Builder
 from span_graphs import graphs
 from spanview.analysis.query import parse_query
 from spanview.tui import traces_model
@@ -284,6 +284,8 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
             "is_drilled": data.draw(st.booleans()),
             "only_root": models[0].root_name(data.draw(st.integers(0, count - 1))),
         }
+        times = st.none() | st.integers(-3, 200).map(lambda us: EPOCH_NS + us * 1_000)
+        changes["picked"] = data.draw(times), data.draw(times)
         limit = data.draw(st.none() | st.sets(st.integers(0, count - 1)))
         anew = data.draw(st.booleans())
         for many, model in zip((1 << 60, 0), models, strict=True):
@@ -293,7 +295,8 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
                 model.limit_to(limit)
             with patch.object(traces_model, "MANY", many):
                 model.refresh(anew=anew)
-                groups = model.groups()
+                groups, grid = model.groups(), model.grid(7, 3)
             assert model.order == models[0].order
             assert groups == models[0].groups()
+            assert grid == models[0].grid(7, 3)
             assert (model.longest_ns, model.spans_days) == (models[0].longest_ns, models[0].spans_days)

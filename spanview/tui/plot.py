@@ -1,0 +1,131 @@
+"""The plot above the list of traces: durations over time, of which a range can be picked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from spanview.display.units import moment
+from spanview.tui.paint import right
+from spanview.tui.plot_model import FAILED, Grid, label_of
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from spanview.tui.traces_model import TracesModel
+
+ROWS: Final = 5
+_LABELS: Final = 8
+_BETWEEN_TIMES: Final = 20
+"""Cells from one time on the axis to the next."""
+
+
+class Plot(Widget, inherit_bindings=False):
+    """Draws the traces that are listed, those outside a picked range too.
+
+    Args:
+        model: The list of traces.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"plot--bar", "plot--error", "plot--dim"}
+
+    class Picked(Message):
+        """A range of time was picked with the mouse."""
+
+        def __init__(self, start_ns: int, end_ns: int) -> None:
+            super().__init__()
+            self.start_ns, self.end_ns = start_ns, end_ns
+
+    def __init__(self, model: TracesModel, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._model = model
+        self._grid: Grid | None = None
+        self._dragged: tuple[int, int] | None = None
+        """The columns over which the mouse is drawn."""
+
+    def look_again(self) -> None:
+        """Take in what is listed now."""
+        width = self.size.width - _LABELS - 1
+        if self.display and width > 0:
+            self._grid = self._model.grid(width, ROWS)
+            self.refresh()
+
+    def on_resize(self) -> None:
+        """Count anew: there are more columns now, or fewer."""
+        self.look_again()
+
+    # -- painting ----------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one row of cells, or the axis below them."""
+        grid, width = self._grid, self.size.width
+        if grid is None or grid.columns + _LABELS + 1 != width:
+            return Strip.blank(width, self.rich_style)
+        dim, bar, error = (self._style(name) for name in ("dim", "bar", "error"))
+        if y >= ROWS:
+            return self._strip([Segment(self._axis(grid), dim)])
+        power = grid.top - y
+        label = label_of(power) if power >= 0 else ""
+        segments = [Segment(right(label, _LABELS - 1) + "┤", dim)]
+        first, last = self._picked_columns(grid)
+        most = grid.most
+        for column in range(grid.columns):
+            glyph = grid.glyph(column, y, most)
+            is_in = first <= column <= last
+            segments.append(Segment(glyph, (error if glyph == FAILED else bar) if is_in else dim))
+        return self._strip(segments)
+
+    def _strip(self, segments: list[Segment]) -> Strip:
+        return Strip(segments).adjust_cell_length(self.size.width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
+
+    def _style(self, name: str) -> Style:
+        full = self.get_component_rich_style(f"plot--{name}")
+        return Style(color=full.color, bold=full.bold)
+
+    def _axis(self, grid: Grid) -> str:
+        text = " " * _LABELS
+        for column in range(0, max(1, grid.columns - _BETWEEN_TIMES + 4), _BETWEEN_TIMES):
+            stamp = moment(grid.time_of(column), with_date=self._model.spans_days, digits=0)
+            text = f"{text.ljust(_LABELS + column)}╵{stamp} "
+        return text
+
+    def _picked_columns(self, grid: Grid) -> tuple[int, int]:
+        if self._dragged is not None:
+            return min(self._dragged), max(self._dragged)
+        start, end = self._model.picked
+        first = 0 if start is None else grid.column_of(start)
+        return first, grid.columns if end is None else grid.column_of(end)
+
+    # -- picking -----------------------------------------------------------------------------------------------------
+
+    def _column(self, event: events.MouseEvent) -> int:
+        columns = self._grid.columns if self._grid is not None else 1
+        return max(0, min(columns - 1, event.x - _LABELS))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin a range."""
+        if self._grid is not None:
+            self._dragged = self._column(event), self._column(event)
+            self.capture_mouse()
+            self.refresh()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show the range so far."""
+        if self._dragged is not None:
+            self._dragged = self._dragged[0], self._column(event)
+            self.refresh()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Take the range."""
+        if self._dragged is None or self._grid is None:
+            return
+        columns = self._dragged[0], self._column(event)
+        self._dragged = None
+        self.release_mouse()
+        end = self._grid.time_of(max(columns) + 1) - 1
+        self.post_message(self.Picked(self._grid.time_of(min(columns)), end))

@@ -1,0 +1,115 @@
+"""Durations over time, counted into cells: a column a stretch of time, a row a power of ten of nanoseconds.
+
+ 1 s ┤     ▁        ✖
+100 ms┤▁▂▁ ▂▃▂    ▂▄▂
+ 10 ms┤▆▇▆ ▅▅▆ ▇▇▆▅▆▇
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Final
+
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+POWERS: Final = tuple(10**power for power in range(19))
+"""Nanoseconds from which on a row of its own begins."""
+_BLOCKS: Final = "▁▂▃▄▅▆▇█"
+FAILED: Final = "✖"
+_UNITS: Final = ("ns", "µs", "ms", "s")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Traces in cells."""
+
+    columns: int
+    start_ns: int
+    """Where the first column begins."""
+    end_ns: int
+    """Where the last column ends."""
+    top: int
+    """The power of ten of the top row."""
+    counts: dict[tuple[int, int], int]
+    """How many traces are in a cell, by column and row from the top; none where it is empty."""
+    failed: frozenset[tuple[int, int]]
+    """Cells with a trace that has an error."""
+
+    @property
+    def most(self) -> int:
+        """How many traces the fullest cell has."""
+        return max(self.counts.values())
+
+    def glyph(self, column: int, row: int, most: int) -> str:
+        """Return what is drawn in a cell, where the fullest has so many traces."""
+        count = self.counts.get((column, row), 0)
+        if not count:
+            return " "
+        if (column, row) in self.failed:
+            return FAILED
+        # By logarithm, so that one slow trace shows beside a thousand quick ones.
+        return _BLOCKS[0] if most == 1 else _BLOCKS[round(log(count) / log(most) * (len(_BLOCKS) - 1))]
+
+    def time_of(self, column: float) -> int:
+        """Return the time at which a column begins, in nanoseconds since 1970."""
+        return self.start_ns + int((self.end_ns - self.start_ns) * column / self.columns)
+
+    def column_of(self, ns: int) -> int:
+        """Return the column of a time, the first or the last where it lies outside."""
+        return column_of(ns - self.start_ns, self.end_ns - self.start_ns, self.columns)
+
+
+def column_of(since_ns: int, length_ns: int, columns: int) -> int:
+    """Return the column of a time so long after the first column begins."""
+    return max(0, min(columns - 1, int(since_ns / max(1, length_ns) * columns)))
+
+
+def top_of(numbers: Sequence[int], rows: int) -> int:
+    """Return the power of ten of the top row, so that most traces are in the row of their own power.
+
+    Args:
+        numbers: How many traces have each power.
+        rows: How many there are.
+    """
+    slowest = max(power for power, number in enumerate(numbers) if number)
+    tops = range(min(rows - 1, slowest), slowest + 1)
+    return max(tops, key=lambda top: (sum(numbers[max(0, top - rows + 1) : top + 1]), top))
+
+
+def label_of(power: int) -> str:
+    """Return a power of ten of nanoseconds as `1 µs`, `100 ms`, `10 s`, `1e4 s`."""
+    unit = min(power // 3, len(_UNITS) - 1)
+    rest = power - 3 * unit
+    return f"{10**rest:,} {_UNITS[unit]}" if rest <= 3 else f"1e{rest} {_UNITS[unit]}"  # noqa: PLR2004 - seven cells
+
+
+def grid_of(points: Sequence[tuple[int, int, bool]], columns: int, rows: int) -> Grid | None:
+    """Return traces in cells.
+
+    Args:
+        points: Start and duration in nanoseconds, and whether it failed, of each; those without a start are left out.
+        columns: How many there are.
+        rows: How many there are; those at the edges have all that is slower, or quicker, too.
+
+    Returns:
+        None where no trace has a start.
+    """
+    points = [point for point in points if point[0] != NO_TIME]
+    if not points:
+        return None
+    first, last = min(start for start, _, _ in points), max(start for start, _, _ in points)
+    powers = [max(0, bisect_right(POWERS, duration) - 1) for _, duration, _ in points]
+    numbers = Counter(powers)
+    top = top_of([numbers[power] for power in range(len(POWERS))], rows)
+    cells = [
+        (column_of(start - first, last - first + 1, columns), max(0, min(rows - 1, top - power)))
+        for (start, _, _), power in zip(points, powers, strict=True)
+    ]
+    failed = frozenset(cell for cell, point in zip(cells, points, strict=True) if point[2])
+    return Grid(columns, first, last + 1, top, dict(Counter(cells)), failed)

@@ -1,0 +1,128 @@
+"""The plot above the list of traces.
+
+in the store     start     duration
+quick             0 µs        20 µs
+failed           10 µs        30 µs    an error
+slow             90 µs     5,000 µs
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import EPOCH_NS, Builder
+from spanview.model.times import NO_TIME
+from spanview.tui.plot import Plot
+from spanview.tui.plot_model import Grid, grid_of, label_of
+from spanview.tui.traces_screen import TracesScreen
+from viewers import Growing, Look, looking_at
+
+MS = 1_000_000
+
+
+def drawing(grid: Grid | None, rows: int) -> list[str]:
+    """Return what is drawn."""
+    assert grid is not None
+    return ["".join(grid.glyph(column, row, grid.most) for column in range(grid.columns)) for row in range(rows)]
+
+
+DRAWINGS = [
+    ([(0, 5, False)], ["▁    ", "     ", "     "], 0),
+    # A column for each stretch of time, a row for each power of ten.
+    ([(0, 5 * MS, False), (99, 50 * MS, False)], ["    ▁", "▁    ", "     "], 7),
+    # Many are drawn higher, by logarithm; an error is a mark of its own, however many are there.
+    ([(0, 5, False)] * 100 + [(50, 5, False)] * 10 + [(99, 5, False)], ["█ ▅ ▁"], 0),
+    ([(0, 5, False)] * 100 + [(0, 5, True), (99, 5, False)], ["✖   ▁"], 0),
+    # Where there are too few rows, most traces have the row of their own power.
+    ([(0, 5, False)] * 3 + [(40, 50, False)] * 3 + [(99, 10**15, False)], ["  █ ▁", "█    "], 1),
+    # Without an end, without a length, without a start.
+    ([(0, -1, False), (50, 0, False), (NO_TIME, 10**9, True), (99, 1, False)], ["▁ ▁ ▁"], 0),
+]
+
+
+@pytest.mark.parametrize(("points", "expected", "top"), DRAWINGS)
+def test_drawings(points: list[tuple[int, int, bool]], expected: list[str], top: int) -> None:
+    """What is drawn of some traces."""
+    grid = grid_of(points, 5, len(expected))
+    assert grid is not None
+    assert (grid.top, drawing(grid, len(expected))) == (top, expected)
+
+
+def test_nothing_to_draw() -> None:
+    """Without a start there is no place."""
+    assert grid_of([], 5, 3) is None
+    assert grid_of([(NO_TIME, 5, False)], 5, 3) is None
+
+
+def test_columns_and_times() -> None:
+    """The time at which a column begins lies in it."""
+    grid = grid_of([(EPOCH_NS, 1, False), (EPOCH_NS + 86_400 * 10**9 * 400, 1, False)], 97, 3)
+    assert grid is not None
+    assert [grid.column_of(grid.time_of(column + 0.5)) for column in range(97)] == [*range(97)]
+    assert (grid.column_of(0), grid.column_of(2**62)) == (0, 96)
+
+
+@pytest.mark.parametrize(
+    ("power", "expected"), [(0, "1 ns"), (5, "100 µs"), (6, "1 ms"), (10, "10 s"), (12, "1,000 s"), (14, "1e5 s")]
+)
+def test_labels(power: int, expected: str) -> None:
+    """Each fits its place."""
+    assert label_of(power) == expected
+
+
+# -- on the screen ----------------------------------------------------------------------------------------------------
+
+
+def _data() -> Growing:
+    build = Builder()
+    return Growing(
+        build.span("quick", trace=1, start=0, duration=20),
+        build.span("failed", trace=2, start=10, duration=30, status="ERROR"),
+        build.span("slow", trace=3, start=90, duration=5_000),
+    )
+
+
+def _names(look: Look) -> list[str]:
+    screen = look.screen
+    assert isinstance(screen, TracesScreen)
+    return [screen._model.root_name(trace) or "" for trace in screen._model.order]
+
+
+async def test_it_is_there_where_there_is_room() -> None:
+    """At 80 x 24 the list has the room."""
+    async with looking_at(data=_data(), size=(80, 24)) as look:
+        assert not look.screen.query_one(Plot).display
+    async with looking_at(data=_data(), size=(100, 36)) as look:
+        assert look.screen.query_one(Plot).display
+        text = "\n".join(look.lines[1:8])
+        assert "1 ms┤" in text
+        assert "✖" in text
+        assert "╵" in text
+
+
+async def test_a_range_is_picked_with_keys() -> None:
+    """From the selected trace on, up to another one, and all again."""
+    async with looking_at(data=_data(), size=(100, 36)) as look:
+        assert _names(look) == ["slow", "failed", "quick"]
+        await look.press("j", "{")
+        assert _names(look) == ["slow", "failed"]
+        assert "2 traces; Esc: all" in look.footer
+        await look.press("}")
+        assert _names(look) == ["failed"]
+        await look.press("escape")
+        assert _names(look) == ["slow", "failed", "quick"]
+
+
+async def test_a_range_is_picked_with_the_mouse() -> None:
+    """What is drawn over is listed, and the plot still shows the rest."""
+    async with looking_at(data=_data(), size=(100, 36)) as look:
+        plot = look.screen.query_one(Plot)
+        y = plot.region.y + 2
+        await look.pilot.mouse_down(offset=(plot.region.x + 8, y))
+        await look.pilot.hover(offset=(plot.region.x + 40, y))
+        await look.pilot.mouse_up(offset=(plot.region.x + 40, y))
+        await look.pilot.pause()
+        assert _names(look) == ["failed", "quick"]
+        assert "1 ms┤" in look.text
+        await look.press("escape")
+        assert _names(look) == ["slow", "failed", "quick"]

@@ -4,41 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.worker import get_current_worker
-
 from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
-from spanview.model.problems import QueryError
-from spanview.model.span import ERROR
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.base_screen import bindings_of
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
+from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_model import TraceModel
+from spanview.tui.trace_search import SearchedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual import events
     from textual.app import ComposeResult
-    from textual.worker import Worker
 
-    from spanview.analysis.query import Query
     from spanview.index.store import Store
     from spanview.tui.window import Window
 
 _ROOM_FOR_DETAILS: Final = 30
 """Lines from which on the details stand below the waterfall."""
-_SEARCH: Final = "search"
-"""The group of the threads that search."""
 _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
 
-class TraceScreen(BaseScreen):
+class TraceScreen(SearchedTrace):
     """Tree and waterfall of one trace.
 
     Args:
@@ -51,11 +43,8 @@ class TraceScreen(BaseScreen):
     BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False) -> None:
-        super().__init__()
-        self._store = store
-        self._model = TraceModel(store, trace)
+        super().__init__(store, TraceModel(store, trace))
         self._at_error = at_error
-        self._searched = ""
 
     @property
     def trace(self) -> int:
@@ -66,15 +55,11 @@ class TraceScreen(BaseScreen):
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …")
+        yield Minimap(self._store, self._model)
         yield RulerLine(self._store, self._model)
         yield Waterfall(self._store, self._model)
         yield Details(classes="below")
         yield self.footer()
-
-    @property
-    def rows(self) -> Waterfall:
-        """The tree and the waterfall."""
-        return self.query_one(Waterfall)
 
     @property
     def details(self) -> Details:
@@ -124,7 +109,7 @@ class TraceScreen(BaseScreen):
             key = None if node is None else self._model.key(node)
             self._model.refresh()
             self.rows.refresh_rows(key)
-            self.query_one(RulerLine).refresh()
+            self._refresh_time()
             self._look_later()
         self.refresh_frame()
 
@@ -216,106 +201,21 @@ class TraceScreen(BaseScreen):
         self.rows.rows_have_changed(len(self._model.rows), cursor)
         self.rows.reveal()
 
-    # -- searching ---------------------------------------------------------------------------------------------------
-
-    def action_search(self) -> None:
-        """Let a search be typed."""
-        self.query_one(Prompt).open()
-
-    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Mark what matches; Enter goes to the next match."""
-        from spanview.analysis.query import parse_query
-
-        if self.is_left:
-            return
-        prompt = self.query_one(Prompt)
-        if event.text != prompt.text or (event.text == self._searched and not event.done):
-            return
-        self._searched = event.text
-        self.workers.cancel_group(self, _SEARCH)
-        try:
-            query = parse_query(event.text)
-        except QueryError as error:
-            prompt.say(str(error), is_mistake=True)
-            return
-        if event.done:
-            self.set_focus(self.rows)
-        if query.is_empty:
-            prompt.say("")
-            self.rows.matched = set()
-            if event.done:
-                prompt.clear()
-            self.rows.refresh()
-            return
-        self.run_worker(lambda: self._search(query, go=event.done), thread=True, group=_SEARCH)
-
-    def _search(self, query: Query, *, go: bool) -> None:
-        """Called in a thread: a query may have to read every record of the trace again."""
-        worker, found = get_current_worker(), set()
-        for row in self._model.tree.rows:
-            if worker.is_cancelled:
-                return
-            if query.keeps(self._store, row):
-                found.add(row)
-        self.app.call_from_thread(self._take_matches, worker, found, go=go)
-
-    def _take_matches(self, worker: Worker[None], found: set[int], *, go: bool) -> None:
-        if worker.is_cancelled or self.is_left:
-            # Another search was typed meanwhile, or none is wanted any more.
-            return
-        self.rows.matched = found
-        self.query_one(Prompt).say(f"{count(len(found), 'match')}, n N")
-        self.rows.refresh()
-        if go:
-            self.action_match(1, stay=True)
-
-    def action_match(self, by: int, *, stay: bool = False) -> None:
-        """Go to the next match, or to the one before."""
-        self._go_to(lambda row: row in self.rows.matched, by, "match", stay=stay)
-
-    def action_error(self, by: int) -> None:
-        """Go to the next error, or to the one before."""
-        status = self._store.spans.status
-        self._go_to(lambda row: status[row] == ERROR, by, "error")
-
-    def _go_to(self, is_wanted: Callable[[int], bool], by: int, noun: str, *, stay: bool = False) -> None:
-        """Go to the next node, in the order of the whole tree, whose span is wanted; round the end if need be."""
-        tree, current = self._model.tree, self.rows.node
-        order = [node for node, _ in tree.walk()]
-        wanted = [at for at, node in enumerate(order) if not tree.is_missing(node) and is_wanted(tree.rows[node])]
-        if not wanted or current is None:
-            self.viewer.say(f"no {noun} in this trace")
-            return
-        here = order.index(current)
-        if by > 0:
-            target = next((at for at in wanted if at > here or (stay and at == here)), wanted[0])
-        else:
-            target = next((at for at in reversed(wanted) if at < here), wanted[-1])
-        row = self._model.reveal(order[target])
-        self.rows.rows_have_changed(len(self._model.rows))
-        self.rows.move_to(row)
-        self.rows.reveal()
-        self.viewer.say(f"{noun} {wanted.index(target) + 1} of {len(wanted)}")
-
-    def action_back(self) -> None:
-        """Drop the search, then go back to the traces."""
-        prompt = self.query_one(Prompt)
-        if prompt.display:
-            self.workers.cancel_group(self, _SEARCH)
-            self._searched = ""
-            prompt.clear()
-            self.rows.matched = set()
-            self.rows.refresh()
-            self.set_focus(self.rows)
-        else:
-            self.app.pop_screen()
-
     # -- time --------------------------------------------------------------------------------------------------------
 
     def _look_at(self, window: Window) -> None:
         self._model.window = None if window == self._model.whole else window
         self.rows.refresh()
+        self._refresh_time()
+
+    def _refresh_time(self) -> None:
         self.query_one(RulerLine).refresh()
+        self.query_one(Minimap).refresh()
+
+    def on_minimap_picked(self, event: Minimap.Picked) -> None:
+        """Show the stretch that was picked with the mouse."""
+        whole = self._model.whole
+        self._look_at(whole if event.stretch is None else whole.within(*event.stretch))
 
     @property
     def _interval(self) -> tuple[int, int] | None:

@@ -65,8 +65,8 @@ async def test_a_trace() -> None:
         await look.until_shown("1 of 31 traces")
         await look.press("enter", "enter")
         assert look.header.startswith(" ‹ pipeline   ")
-        assert look.lines[1].startswith("SPAN")
-        rows = [line for line in look.lines[2:24] if "ray.remote" in line or "pipeline" in line]
+        assert look.lines[2].startswith("SPAN")
+        rows = [line for line in look.lines[3:25] if "ray.remote" in line or "pipeline" in line]
         assert rows[0].startswith("▾ pipeline ")
         waits = [row for row in rows if "┈" in row]
         assert waits

@@ -312,7 +312,7 @@ async def test_fit() -> None:
         window, span = model(look).shown, model(look).interval(waterfall(look).node or 0)
         assert span is not None
         assert (window.start_ns, window.end_ns) == (span[0] - 10_000, span[1] + 10_000)
-        assert "90 µs" in look.lines[1]
+        assert "90 µs" in look.lines[2]
 
 
 # -- details ----------------------------------------------------------------------------------------------------------

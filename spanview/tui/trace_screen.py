@@ -13,9 +13,10 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
+from spanview.tui.trace_facets import EXTRAS, Facets
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.trace_search import SearchedTrace
-from spanview.tui.waterfall import RulerLine, Waterfall
+from spanview.tui.waterfall import Legend, RulerLine, Waterfall
 
 if TYPE_CHECKING:
     from textual import events
@@ -45,6 +46,7 @@ class TraceScreen(SearchedTrace):
     def __init__(self, store: Store, trace: int, *, at_error: bool = False) -> None:
         super().__init__(store, TraceModel(store, trace))
         self._at_error = at_error
+        self._facets = Facets(store, self._model)
 
     @property
     def trace(self) -> int:
@@ -56,8 +58,9 @@ class TraceScreen(SearchedTrace):
         yield TwoSided(classes="header")
         yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …")
         yield Minimap(self._store, self._model)
-        yield RulerLine(self._store, self._model)
-        yield Waterfall(self._store, self._model)
+        yield RulerLine(self._model, self._facets)
+        yield Waterfall(self._store, self._model, self._facets)
+        yield Legend(self._facets)
         yield Details(classes="below")
         yield self.footer()
 
@@ -80,8 +83,10 @@ class TraceScreen(SearchedTrace):
             self.action_error(1)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the details where there is room for them."""
-        self.details.display = event.size.height >= _ROOM_FOR_DETAILS
+        """Show the details, and what the colours stand for, where there is room for them."""
+        has_room = event.size.height >= _ROOM_FOR_DETAILS
+        self.details.display = has_room
+        self.query_one(Legend).display = has_room and len(self._facets.legend()) > 1
 
     def title_text(self) -> str:
         """Return the trace in one line."""
@@ -110,6 +115,7 @@ class TraceScreen(SearchedTrace):
             self._model.refresh()
             self.rows.refresh_rows(key)
             self._refresh_time()
+            self.query_one(Legend).refresh()
             self._look_later()
         self.refresh_frame()
 
@@ -164,6 +170,23 @@ class TraceScreen(SearchedTrace):
         node = self.rows.node
         if node is not None:
             self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
+
+    # -- columns and colours -----------------------------------------------------------------------------------------
+
+    def action_column(self, number: int) -> None:
+        """Show a further column, or leave it out."""
+        shown = self._facets.toggle(number)
+        self.viewer.say(f"{EXTRAS[number].head.lower()} {'shown' if shown else 'left out'}")
+        self.rows.refresh()
+        self.query_one(RulerLine).refresh()
+
+    def action_color(self) -> None:
+        """Let colours stand for the next thing, and say what they stand for."""
+        self.viewer.say(f"coloured by {self._facets.next_color().value}")
+        self.rows.refresh()
+        legend = self.query_one(Legend)
+        legend.display = self.details.display
+        legend.refresh()
 
     # -- folding -----------------------------------------------------------------------------------------------------
 

@@ -8,24 +8,30 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
 from textual.widget import Widget
 
 from spanview.analysis.waits import wait_of
 from spanview.display.bars import span_cells
+from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import PALETTE, data_text, fixed, right
+from spanview.tui.trace_facets import EXTRAS
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
+    from spanview.tui.trace_facets import Facets
     from spanview.tui.trace_model import TraceModel
     from spanview.tui.window import Window
 
 _DURATION: Final = 10
 _ARROW: Final = 2
+_MOST_IN_LEGEND: Final = 40
+_LONGEST_IN_LEGEND: Final = 30
 _LIGHT: Final = Style(dim=True)
 _WAIT, _UNSEEN = "┈", "╌"
 
@@ -38,10 +44,10 @@ class Split:
     time: int
 
     @classmethod
-    def of(cls, width: int) -> Split:
-        """Return the shares for a screen `width` cells wide."""
-        name = max(24, min(72, round(width * 0.42)))
-        return cls(name, max(8, width - name - _DURATION - 2))
+    def of(cls, width: int, extras: int = 0) -> Split:
+        """Return the shares for a screen `width` cells wide, of which further columns take some."""
+        name = max(24, min(72, round((width - extras) * 0.42)))
+        return cls(name, max(8, width - extras - name - _DURATION - 2))
 
 
 def ruler(window: Window, origin_ns: int, width: int) -> str:
@@ -70,25 +76,28 @@ def _round_step(ns: float) -> int:
 class RulerLine(Widget):
     """The line above the waterfall."""
 
-    def __init__(self, store: Store, model: TraceModel, **arguments: Any) -> None:
+    def __init__(self, model: TraceModel, facets: Facets, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._store = store
         self._model = model
+        self._facets = facets
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = Split.of(self.size.width - 1)
+        split = Split.of(self.size.width - 1, self._facets.width)
         scale = ruler(self._model.shown, self._model.whole.start_ns, split.time)
-        return Content(f"{fixed('SPAN', split.name)}{right('DURATION', _DURATION)}  {scale}")
+        extras = [EXTRAS[number] for number in self._facets.shown]
+        heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
+        return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
 
 
 class Waterfall(LineList):
     """The rows of one trace."""
 
-    def __init__(self, store: Store, model: TraceModel, **arguments: Any) -> None:
+    def __init__(self, store: Store, model: TraceModel, facets: Facets, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._store = store
         self.model = model
+        self.facets = facets
         self.matched: set[int] = set()
         """Keys of the nodes that a search has found."""
 
@@ -112,7 +121,7 @@ class Waterfall(LineList):
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
-        indent = len(self._indent(depth, Split.of(self.line_width).name))
+        indent = len(self._indent(depth, self._split(self.line_width).name))
         if not self.model.tree.children(node) or not indent <= x < indent + _ARROW:
             return False
         self.move_to(row)
@@ -124,12 +133,16 @@ class Waterfall(LineList):
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one node's line."""
         node, depth = self.model.rows[row]
-        split = Split.of(width)
+        split = self._split(width)
         return [
             *self._label(node, depth, split.name),
+            *self._extras(node),
             *self._lasted(node),
             *self._bar(node, split.time),
         ]
+
+    def _split(self, width: int) -> Split:
+        return Split.of(width, self.facets.width)
 
     # -- the left side -----------------------------------------------------------------------------------------------
 
@@ -171,6 +184,16 @@ class Waterfall(LineList):
             parts.append("↻ cycle")
         return " ".join(parts)
 
+    def _extras(self, node: int) -> list[Segment]:
+        """Return the further columns."""
+        if not self.facets.shown:
+            return []
+        if self.model.tree.is_missing(node):
+            return [Segment(" " * self.facets.width)]
+        texts = [(EXTRAS[number], self.facets.text_of(number, node)) for number in self.facets.shown]
+        parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
+        return [Segment("".join(parts), self.paint_style("dim"))]
+
     def _lasted(self, node: int) -> list[Segment]:
         tree, spans = self.model.tree, self._store.spans
         if tree.is_missing(node):
@@ -183,11 +206,8 @@ class Waterfall(LineList):
     # -- the right side ----------------------------------------------------------------------------------------------
 
     def color_of(self, node: int) -> Style:
-        """Return the colour of a node: of its service where the trace has several, of its process else."""
-        row = self.model.tree.rows[node]
-        spans = self._store.spans
-        number = spans.service[row] if self.model.has_services else spans.source[row]
-        return PALETTE[number % len(PALETTE)]
+        """Return the colour of a node."""
+        return color_of(self.facets.color_number(self.model.tree.rows[node]))
 
     def _bar(self, node: int, width: int) -> list[Segment]:
         """Return the waiting, the bar, and the marks behind it, each cell with its style."""
@@ -240,6 +260,27 @@ class Waterfall(LineList):
             is_light = run < len(light) and light[run][0] <= at
             cells[at] = (character, color + _LIGHT if is_light else color)
         return first + len(drawn)
+
+
+def color_of(number: int) -> Style:
+    """Return the colour that a number has."""
+    return PALETTE[number % len(PALETTE)]
+
+
+class Legend(Widget):
+    """The line below the waterfall: what the colours stand for."""
+
+    def __init__(self, facets: Facets, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._facets = facets
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
+        """Paint the line."""
+        segments = [Segment(f" {self._facets.color_by.value}  ")]
+        for number, name in self._facets.legend()[:_MOST_IN_LEGEND]:
+            segments += [Segment("■ ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
+        strip = Strip(segments).adjust_cell_length(self.size.width)
+        return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))
 
 
 def _joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:

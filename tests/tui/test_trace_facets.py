@@ -1,0 +1,112 @@
+"""Further columns of a trace, and what its colours stand for.
+
+root    0 - 100 µs   SERVER     shop    process 1   node n1
+  work 10 -  40 µs   INTERNAL   shop    process 1   node n1
+  pay  50 -  60 µs   CLIENT     bank    process 2   node n2
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import Builder
+from spanview.tui.trace_facets import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, ColorBy, Facets
+from spanview.tui.trace_model import TraceModel
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.waterfall import Legend
+from viewers import Growing, looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+
+
+def _shop() -> list[Document]:
+    build, node = Builder(), {"ray.node_id": "n1"}
+    return [
+        build.span(
+            "root", span=1, start=0, duration=100, kind="SERVER", service="shop", attributes={"ray.node_id": "n1"}
+        ),
+        build.span("work", span=2, parent=1, start=10, duration=30, service="shop", attributes={"ray.node_id": "n1"}),
+    ]
+
+
+def _bank() -> Document:
+    return Builder().span(
+        "pay", span=3, parent=1, start=50, duration=10, kind="CLIENT", service="bank", resource={"host.name": "n2"}
+    )
+
+
+@pytest.fixture(name="data")
+def make_data() -> Growing:
+    """Return the store of the drawing."""
+    data = Growing()
+    data.add(*_shop(), path="spans/1.json")
+    data.add(_bank(), path="spans/2.txt")
+    return data
+
+
+def test_columns(data: Growing) -> None:
+    """Each says of each span what it is called by."""
+    facets = Facets(data.store, TraceModel(data.store, 0))
+    texts = {number: [facets.text_of(number, node) for node in range(3)] for number in range(len(EXTRAS))}
+    assert texts[SELF] == ["60 µs", "30 µs", "10 µs"]
+    assert texts[SHARE] == ["100.0%", "30.0%", "10.0%"]
+    assert texts[AFTER] == ["+0 µs", "+10 µs", "+50 µs"]
+    assert texts[SERVICE] == ["shop", "shop", "bank"]
+    assert texts[PROCESS] == ["1", "1", "2"]
+    assert [facets.toggle(number) for number in (3, 0, 3)] == [True, True, False]
+    assert facets.shown == [0]
+    assert facets.width == EXTRAS[0].width + 1
+
+
+def test_what_has_no_times() -> None:
+    """Nothing is said of what isn't known."""
+    data = Growing(Builder().span("odd", start=5, duration=None), Builder().span("none", span=2, start_time=None))
+    facets = Facets(data.store, TraceModel(data.store, 0))
+    assert [facets.text_of(number, node) for number in (SELF, SHARE) for node in range(2)] == [""] * 4
+
+
+def test_colors(data: Growing) -> None:
+    """A number for each thing, and a legend, the most frequent first."""
+    model = TraceModel(data.store, 0)
+    facets = Facets(data.store, model)
+    assert facets.color_by is ColorBy.SERVICE
+    seen = {}
+    for _ in ColorBy:
+        numbers = [facets.color_number(row) for row in model.tree.rows]
+        names = [name for _, name in facets.legend()]
+        assert [number for number, _ in facets.legend()] == [*dict.fromkeys(numbers)]
+        seen[facets.color_by] = names, len({*numbers})
+        facets.next_color()
+    assert seen == {
+        ColorBy.SERVICE: (["shop", "bank"], 2),
+        ColorBy.PROCESS: (["1", "2"], 2),
+        ColorBy.KIND: (["SERVER", "INTERNAL", "CLIENT"], 3),
+        ColorBy.NODE: (["n1", "n2"], 2),
+    }
+    assert facets.color_by is ColorBy.SERVICE
+
+
+async def test_keys_switch_them(data: Growing) -> None:
+    """Columns come and go, colours change, and the screen says so."""
+    async with looking_at(data=data, size=(120, 40)) as look:
+        await look.press("enter")
+        assert look.is_on(TraceScreen)
+        assert "■ shop" in look.text
+        assert "60 µs" not in look.lines[3]
+        await look.press("1", "2")
+        assert "SELF" in look.lines[2]
+        assert "60 µs  100.0%" in look.lines[3]
+        assert "share shown" in look.footer
+        await look.press("1", "C")
+        assert "SELF" not in look.lines[2]
+        assert "coloured by process" in look.footer
+        assert "■ 2" in look.text
+        await look.press("escape")
+    async with looking_at(data=data, size=(80, 24)) as look:
+        await look.press("enter")
+        assert not look.screen.query_one(Legend).display
+        await look.press("1", "2", "3", "4", "5")
+        assert all(len(line) <= 80 for line in look.lines)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _shop() -> list[Document]:
-    build, node = Builder(), {"ray.node_id": "n1"}
+    build = Builder()
     return [
         build.span(
             "root", span=1, start=0, duration=100, kind="SERVER", service="shop", attributes={"ray.node_id": "n1"}

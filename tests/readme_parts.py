@@ -10,7 +10,13 @@ from spanview.tui.keys import KEYS, On
 README: Final = Path(__file__).parent.parent / "README.md"
 BEGIN: Final = "<!-- keys -->"
 END: Final = "<!-- /keys -->"
-_SCREENS: Final = ((On.TRACES, "Traces"), (On.TRACE, "Trace"), (On.SPAN, "Span"))
+_SCREENS: Final = (
+    (On.TRACES, "Traces"),
+    (On.TRACE, "Trace"),
+    (On.SPAN, "Span"),
+    (On.STATS, "Statistics"),
+    (On.SPANS, "Spans"),
+)
 
 
 def keys_table() -> str:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from spanview.analysis.selftime import self_times
-from spanview.index.bulk import odd_traces, parent_rows
+from spanview.index.bulk import copy_of, odd_traces, parent_rows
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from array import array
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,7 +30,7 @@ _MOST_NS: Final = 2.0**62
 
 def is_for(store: Store) -> bool:
     """Tell whether the sums of a store's times fit into 64 bits."""
-    starts, ends = np.asarray(store.spans.start_ns), np.asarray(store.spans.end_ns)
+    starts, ends = copy_of(store.spans.start_ns), copy_of(store.spans.end_ns)
     have = (starts != NO_TIME) & (ends != NO_TIME)
     lengths = ends.astype(np.float64) - starts
     return bool(np.abs(lengths[have]).sum() < _MOST_NS)
@@ -38,8 +39,8 @@ def is_for(store: Store) -> bool:
 def self_times_of_all(store: Store) -> tuple[Times, Flags]:
     """Return the self time of every row in nanoseconds, and which rows have one, as `self_times` has it."""
     spans, intake = store.spans, store.intake
-    starts, ends, traces = np.asarray(spans.start_ns), np.asarray(spans.end_ns), np.asarray(spans.trace)
     parents = parent_rows(spans, intake.span_slots)
+    starts, ends, traces = (copy_of(each)[: len(parents)] for each in (spans.start_ns, spans.end_ns, spans.trace))
     odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
     have = (starts != NO_TIME) & (ends != NO_TIME)
     durations = np.where(have & (ends > starts), ends - starts, 0)
@@ -74,8 +75,27 @@ def _covered(starts: Times, ends: Times, durations: Times, parents: Places, chil
     return covered
 
 
+def slowest(
+    store: Store, column: array[int], wanted: Iterable[int], traces: Iterable[int] | None, most: int
+) -> list[int]:
+    """Return the rows with some keys that have a duration, slowest first, then by row; so many at the most."""
+    spans = store.spans
+    count = len(spans.next_row)
+    columns = (column, spans.start_ns, spans.end_ns, spans.trace)
+    keys, starts, ends, of_rows = (copy_of(each)[:count] for each in columns)
+    fits = np.isin(keys, [*wanted]) & (starts != NO_TIME) & (ends != NO_TIME)
+    if traces is not None:
+        chosen = np.zeros(len(store.trace_table), np.bool_)
+        chosen[[*traces]] = True
+        fits &= chosen[of_rows]
+    rows = np.flatnonzero(fits)
+    lengths = ends[rows] - starts[rows]
+    found: list[int] = rows[np.argsort(~lengths, kind="stable")[:most]].tolist()
+    return found
+
+
 def grouped(
-    store: Store, column: Sequence[int], traces: Sequence[int] | None
+    store: Store, column: array[int], traces: Sequence[int] | None
 ) -> Iterator[tuple[int, int, int, list[int], int]]:
     """Yield each key of a column, how many spans have it, how many of them failed, their durations, and own times' sum.
 
@@ -86,14 +106,17 @@ def grouped(
     """
     spans = store.spans
     own, have = self_times_of_all(store)
-    keys = np.asarray(column)
-    durations = np.asarray(spans.end_ns) - np.where(have, np.asarray(spans.start_ns), 0)
-    failed = np.asarray(spans.status) == ERROR
+    # As many as there were then, of a store that grows.
+    keys, starts, ends, statuses, of_rows = (
+        copy_of(each)[: len(own)] for each in (column, spans.start_ns, spans.end_ns, spans.status, spans.trace)
+    )
+    durations = ends - np.where(have, starts, 0)
+    failed = statuses == ERROR
     rows = np.arange(len(keys))
     if traces is not None:
         chosen = np.zeros(len(store.trace_table), np.bool_)
         chosen[[*traces]] = True
-        rows = np.flatnonzero(chosen[np.asarray(spans.trace)])
+        rows = np.flatnonzero(chosen[of_rows])
     # Small integers are sorted much quicker.
     small = keys.astype(np.min_scalar_type(keys.max(initial=0)))
     rows = rows[np.argsort(small[rows], kind="stable")]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import asdict, dataclass
-from itertools import compress
+from heapq import nlargest
+from itertools import compress, pairwise
 from operator import sub
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,12 +15,16 @@ from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR, KIND_NAMES
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Iterable, Sequence
 
     from spanview.index.store import Store
 
+POWERS: Final = 16
+"""Powers of ten of nanoseconds that durations are counted by; what is longer has the last."""
 GROUPINGS: Final = ("name", "service", "kind")
 """What spans can be grouped by."""
 
@@ -43,6 +49,8 @@ class Group:
     p95_ns: int | None
     p99_ns: int | None
     max_ns: int | None
+    histogram: list[int]
+    """How many durations have each power of ten, from 1 ns on; `POWERS` of them."""
 
 
 def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = None) -> list[Group]:
@@ -56,15 +64,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
     Raises:
         QueryError: There is no such grouping.
     """
-    texts: Sequence[str]
-    if by == "name":
-        column, texts = store.spans.name, store.names.texts
-    elif by == "service":
-        column, texts = store.spans.service, store.services.texts
-    elif by == "kind":
-        column, texts = store.spans.kind, (*KIND_NAMES, "")
-    else:
-        raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
+    column, texts = _column(store, by)
     numbers = None if traces is None else [*traces]
     groups = (
         _group(texts[key], count, errors, durations, self_ns)
@@ -73,8 +73,51 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
     return sorted(groups, key=lambda group: (-group.total_ns, group.key))
 
 
+def spans_of(store: Store, by: str, key: str, traces: Iterable[int] | None, most: int) -> list[int]:
+    """Return the rows of the spans of a group that have a duration, slowest first.
+
+    Args:
+        store: Where the spans are.
+        by: One of `GROUPINGS`.
+        key: The group's.
+        traces: Numbers of the traces that count; None for all.
+        most: So many at the most.
+    """
+    column, texts = _column(store, by)
+    spans = store.spans
+    wanted = {number for number, text in enumerate(texts) if text == key}
+    if len(spans) >= PAYS_FROM:
+        from spanview.analysis import bulk
+
+        return bulk.slowest(store, column, wanted, traces, most)
+    chosen = None if traces is None else {*traces}
+    rows = [
+        row
+        for row, number in enumerate(column[: len(spans)])
+        if number in wanted
+        and NO_TIME not in (spans.start_ns[row], spans.end_ns[row])
+        and (chosen is None or spans.trace[row] in chosen)
+    ]
+    return nlargest(most, rows, key=lambda row: (spans.end_ns[row] - spans.start_ns[row], -row))
+
+
+def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
+    """Return the column that spans are grouped by, and the texts that its numbers stand for.
+
+    Raises:
+        QueryError: There is no such grouping.
+    """
+    if by == "name":
+        return store.spans.name, store.names.texts
+    if by == "service":
+        return store.spans.service, store.services.texts
+    if by == "kind":
+        return store.spans.kind, (*KIND_NAMES, "")
+    raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
+
+
 def _grouped(
-    store: Store, column: Sequence[int], traces: Sequence[int] | None
+    store: Store, column: array[int], traces: Sequence[int] | None
 ) -> Iterable[tuple[int, int, int, list[int], int]]:
     """Return keys, and for each how many spans have it, how many failed, their durations and self times' sum."""
     if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
@@ -118,4 +161,11 @@ def _group(key: str, count: int, errors: int, durations: list[int], self_ns: int
         p95_ns=nearest_rank(durations, 95),
         p99_ns=nearest_rank(durations, 99),
         max_ns=durations[-1] if durations else None,
+        histogram=_histogram(durations),
     )
+
+
+def _histogram(durations: list[int]) -> list[int]:
+    """Return how many of some sorted durations have each power of ten."""
+    bounds = [0, *(bisect_left(durations, 10**power) for power in range(1, POWERS)), len(durations)]
+    return [after - before for before, after in pairwise(bounds)]

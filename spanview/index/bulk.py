@@ -120,19 +120,23 @@ def parent_rows(spans: SpanTable, slots: Slots) -> Places:
         spans: The span table.
         slots: Where rows are found by number of the trace and span id.
     """
-    traces, ids, parent_ids = (np.asarray(column) for column in (spans.trace, spans.span_id, spans.parent_id))
+    count = len(spans.next_row)
+    traces, ids, parent_ids = (copy_of(each)[:count] for each in (spans.trace, spans.span_id, spans.parent_id))
     parents = np.full(len(ids), ROOT, np.int64)
     waiting = np.flatnonzero(parent_ids)
-    slot = (hashes_of(traces[waiting].astype(np.uint64), parent_ids[waiting]) & np.uint64(slots.mask)).astype(np.int64)
     table = np.asarray(slots.table)
+    mask = len(table) - 1
+    slot = (hashes_of(traces[waiting].astype(np.uint64), parent_ids[waiting]) & np.uint64(mask)).astype(np.int64)
     while len(waiting):
         entries = table[slot]
         parents[waiting[entries == 0]] = MISSING
         there = entries != 0
         waiting, slot, entries = waiting[there], slot[there], entries[there].astype(np.int64) - 1
-        found = (ids[entries] == parent_ids[waiting]) & (traces[entries] == traces[waiting])
+        # Rows that a growing store has had since then are passed over.
+        known = np.minimum(entries, count - 1)
+        found = (entries == known) & (ids[known] == parent_ids[waiting]) & (traces[known] == traces[waiting])
         parents[waiting[found]] = entries[found]
-        waiting, slot = waiting[~found], (slot[~found] + 1) & slots.mask
+        waiting, slot = waiting[~found], (slot[~found] + 1) & mask
     return parents
 
 
@@ -145,10 +149,10 @@ def odd_traces(spans: SpanTable, parents: Places, count: int, unplaced: int) -> 
         count: How many traces there are.
         unplaced: The trace of the spans without a usable trace id, if there is one.
     """
-    traces = np.asarray(spans.trace)
+    traces, ids, warnings = (copy_of(each)[: len(parents)] for each in (spans.trace, spans.span_id, spans.warnings))
     odd = np.zeros(count, np.bool_)
-    odd[traces[np.asarray(spans.warnings) & np.uint16(Warnings.DUPLICATE_ID) != 0]] = True
-    odd[traces[np.asarray(spans.span_id) == 0]] = True
+    odd[traces[warnings & np.uint16(Warnings.DUPLICATE_ID) != 0]] = True
+    odd[traces[ids == 0]] = True
     odd[unplaced : unplaced + 1] = True
     # Each step goes twice as far up; where no root is reached, there is a circle, or a chain longer than any.
     above = np.maximum(parents, ROOT)
@@ -167,7 +171,7 @@ def missing_parents(store: Store) -> int:
     spans, intake = store.spans, store.intake
     parents = parent_rows(spans, intake.span_slots)
     odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
-    traces, parent_ids = np.asarray(spans.trace), np.asarray(spans.parent_id)
+    traces, parent_ids = copy_of(spans.trace), copy_of(spans.parent_id)
     rows = np.flatnonzero((parents == MISSING) & ~odd[traces])
     rows = rows[np.lexsort((parent_ids[rows], traces[rows]))]
     differ = (np.diff(traces[rows]) != 0) | (np.diff(parent_ids[rows]) != 0)

@@ -236,16 +236,23 @@ class SpanviewApp(App[None]):
             return "? parent not seen"
         return sanitise(self._store.names.texts[self._store.spans.name[row]], 80) or "(no name)"
 
-    def open_trace(self, trace: int, *, at_error: bool = False) -> AwaitMount:
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
         """Show one trace; whoever waits for it lets no key come before its screen is there.
 
         Args:
             trace: Its row in the trace table.
             at_error: Whether to begin at its first error.
+            at_row: The span to begin at, by its row in the span table.
         """
         from spanview.tui.trace_screen import TraceScreen
 
-        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error))
+        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
+
+    def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show statistics of some traces, None for all."""
+        from spanview.tui.stats_screen import StatsScreen
+
+        return self.push_screen(StatsScreen(self._store, traces, what))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through that a terminal would act on, wherever it comes from, or that it can't be sent."""

@@ -13,7 +13,9 @@ class On(Flag):
     TRACES = auto()
     TRACE = auto()
     SPAN = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN
+    STATS = auto()
+    SPANS = auto()
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ KEYS: Final = (
     Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
     Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
     Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
-    Key("enter", "open", "⏎", "open what is selected", On.TRACES | On.TRACE, "open"),
+    Key("enter", "open", "⏎", "open what is selected", On.TRACES | On.TRACE | On.STATS | On.SPANS, "open"),
     Key("escape", "back", "Esc", "back; drops the filter first", On.EVERYWHERE, "back"),
     Key("q", "leave", "q", "back; on the first screen: quit", On.EVERYWHERE),
     Key("left,h", "collapse", "← h", "collapse, or to the parent", On.TRACE),
@@ -64,11 +66,12 @@ KEYS: Final = (
     Key("4", "column(3)", "4", "column of services", On.TRACE),
     Key("5", "column(4)", "5", "column of processes", On.TRACE),
     Key("C", "color", "C", "colours by service, process, kind or node", On.TRACE),
-    Key("s", "sort", "s", "sort by the next column", On.TRACES, "sort"),
+    Key("s", "sort", "s", "sort by the next column", On.TRACES | On.STATS, "sort"),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
-    Key("r", "group", "r", "group by root name, and back", On.TRACES, "group"),
+    Key("r", "group", "r", "group by root name, and back; statistics: by what", On.TRACES | On.STATS, "group"),
+    Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),

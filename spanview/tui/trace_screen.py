@@ -38,14 +38,16 @@ class TraceScreen(SearchedTrace):
         store: The store.
         trace: The trace's row in the trace table.
         at_error: Whether to begin at the first error.
+        at_row: The span to begin at, by its row in the span table.
     """
 
     ON: ClassVar[On] = On.TRACE
     BINDINGS = bindings_of(On.TRACE)
 
-    def __init__(self, store: Store, trace: int, *, at_error: bool = False) -> None:
+    def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
         super().__init__(store, TraceModel(store, trace))
         self._at_error = at_error
+        self._at_row = at_row
         self._facets = Facets(store, self._model)
 
     @property
@@ -72,7 +74,8 @@ class TraceScreen(SearchedTrace):
     def on_mount(self) -> None:
         """Begin at the root, or at the first error."""
         self.set_focus(self.rows)
-        self.rows.rows_have_changed(len(self._model.rows), 0)
+        self.rows.rows_have_changed(len(self._model.rows), self._model.row_of_key(self._at_row, 0))
+        self.call_after_refresh(self.rows.reveal)
         self.refresh_frame()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
         if self._at_error:
@@ -154,6 +157,10 @@ class TraceScreen(SearchedTrace):
             await self.app.push_screen(SpanScreen(self._subject(node), self.details.section))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
+
+    async def action_statistics(self) -> None:
+        """Show statistics of this trace's spans."""
+        await self.viewer.open_statistics([self.trace], self.viewer.root_name(self.trace))
 
     def action_next_pane(self) -> None:
         """Show the next section of the details."""

@@ -291,6 +291,12 @@ class TracesScreen(BaseScreen):
         found = count(len(self._model.order), "trace")
         self.viewer.say(f"{' '.join(times)}: {found}; Esc: all" if times else found)
 
+    async def action_statistics(self) -> None:
+        """Show statistics of the spans in the listed traces."""
+        listed = self._model.order
+        is_everything = len(listed) == len(self._store.trace_table)
+        await self.viewer.open_statistics(None if is_everything else [*listed], count(len(listed), "trace"))
+
     def action_sort(self) -> None:
         """Sort by the next column."""
         columns = list(Column)

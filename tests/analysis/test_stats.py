@@ -31,9 +31,11 @@ def test_a_table() -> None:
     documents = [builder.span("a", duration=us, status="ERROR" if us > 97 else "OK") for us in range(1, 101)]
     store = store_of(*documents, builder.span("b", duration=None))
     us = 1000
+    # Nine below 10 µs, ninety below 100 µs, and one of 100 µs.
+    powers = [0, 0, 0, 9, 90, 1, *[0] * 10]
     assert statistics(store) == [
-        Group("a", 100, 3, 5050 * us, 5050 * us, us, 50 * us, 95 * us, 99 * us, 100 * us),
-        Group("b", 1, 0, 0, 0, None, None, None, None, None),
+        Group("a", 100, 3, 5050 * us, 5050 * us, us, 50 * us, 95 * us, 99 * us, 100 * us, powers),
+        Group("b", 1, 0, 0, 0, None, None, None, None, None, [0] * 16),
     ]
 
 
@@ -93,7 +95,8 @@ def test_json() -> None:
     """The object has the keys of the format, in its order."""
     value = to_json(statistics(store_of(Builder().span("a"))), "name")
     assert list(value) == ["by", "groups"]
-    assert " ".join(value["groups"][0]) == "key count errors total_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns"
+    keys = "key count errors total_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns histogram"
+    assert " ".join(value["groups"][0]) == keys
     assert value["groups"][0]["key"] == "a"
 
 
@@ -129,9 +132,14 @@ def _slowly(documents: list[Document]) -> list[dict[str, Any]]:
                 "p95_ns": at[95],
                 "p99_ns": at[99],
                 "max_ns": values[-1] * 1000 if values else None,
+                "histogram": [sum(_power(value * 1000) == power for value in values) for power in range(16)],
             }
         )
     return sorted(groups, key=lambda group: (-group["total_ns"], group["key"]))
+
+
+def _power(ns: int) -> int:
+    return min(15, len(str(ns)) - 1) if ns > 0 else 0
 
 
 def _ended(span: Document) -> bool:

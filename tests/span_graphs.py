@@ -1,4 +1,4 @@
-"""Random spans for property tests: forests without a fault, and graphs with every fault that ids and times can have."""
+"""Random spans for property tests: whole traces, forests, and graphs with every fault that ids and times can have."""
 
 from __future__ import annotations
 
@@ -13,6 +13,38 @@ if TYPE_CHECKING:
 
 _STARTS = st.integers(0, 40)
 _DURATIONS = st.one_of(st.none(), st.integers(-3, 30))
+
+
+@st.composite
+def whole_traces(draw: st.DrawFn, *, most: int = 12, is_nested: bool = False) -> list[Document]:
+    """Draw one trace with a root, whose spans start no earlier than their parents.
+
+    Args:
+        draw: Of the strategy.
+        most: So many spans at most.
+        is_nested: Whether children take some time and end with their parents at the latest, rather than any time.
+    """
+    builder, documents = Builder(), []
+    times: list[tuple[int, int]] = []
+    for number in range(draw(st.integers(1, most))):
+        parent = draw(st.integers(0, number - 1)) if number else None
+        start, end = (0, 60) if parent is None else times[parent]
+        if is_nested:
+            begin = draw(st.integers(start, end - 1))
+            length = draw(st.integers(1, end - begin))
+        else:
+            begin, length = start + draw(st.integers(0, 25)), draw(st.integers(0, 15))
+        times.append((begin, begin + length))
+        documents.append(
+            builder.span(
+                draw(st.sampled_from("abc")),
+                parent=None if parent is None else parent + 1,
+                start=begin,
+                duration=length,
+                kind=draw(st.sampled_from(("PRODUCER", "CONSUMER", "INTERNAL"))),
+            )
+        )
+    return draw(st.permutations(documents))
 
 
 @st.composite

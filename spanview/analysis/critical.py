@@ -1,0 +1,241 @@
+"""The critical path: what a trace's end waited for, told backwards to its start.
+
+driver      ====--------------------------------====
+  submit        ==
+    worker        ~~~~~~~~~~======--------======            = on the path, blamed on the span itself (self)
+      inner                       ========                  ~ on the path, called and not started yet (wait)
+  submit            --                                      - runs, and the path is elsewhere
+    worker              ---------
+
+From the start of the root to the latest end, each moment is blamed on one span. Told backwards from that end:
+
+1. A span that runs goes back to what ended last: the latest, of what it waited for, that had ended by then. The time
+   between is the span's own. Where nothing ended since it started, the path goes back to its parent, at that time.
+2. A span waits for its children, and for what they left running: what outlives its parent is waited for by the nearest
+   span above that ends no earlier. So a Ray driver waits for a CONSUMER whose PRODUCER ended long ago, and a Serve
+   handler for a replica that outlives the span which routed to it. Nobody waits for what outlives him.
+3. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
+   call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
+   path goes back to that one: the attempt that failed before the next.
+
+Of several that end together, the one that started first counts. What spans don't tell, the path can't: what ended in
+time is taken as waited for, and whether a call waited for a worker or for its arguments is open.
+
+Jaeger clips a child to its parent and leaves out one that starts after the parent's end: nearly every task of Ray.
+
+A trace that leaves something open, such as a missing parent or times that can't be, has a path all the same, of what
+`settled` makes of it, and the reason why it isn't sure. Of several trees, it is the one with the latest end.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from spanview.analysis.settled import settled
+from spanview.index.tree import ROOT
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanview.analysis.settled import Settled
+    from spanview.index.store import Store
+    from spanview.index.table import SpanTable
+    from spanview.index.tree import TraceTree
+
+
+class Blame(Enum):
+    """What a stretch of the path is."""
+
+    SELF = "self"
+    """The span itself ran, and waited for nothing that is a span."""
+    WAIT = "wait"
+    """The span had been called, and had not started; nothing else ran for it."""
+
+
+_Stretch: TypeAlias = tuple[int, int, int, Blame]
+_NOBODY: Final[list[int]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the path, longer than nothing."""
+
+    node: int
+    """The node of the tree that is to blame."""
+    start_ns: int
+    end_ns: int
+    kind: Blame
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalPath:
+    """The critical path of a trace."""
+
+    segments: tuple[Segment, ...]
+    """By time. Each starts where the one before ends; none where nothing takes time."""
+    reason: str
+    """Why the path isn't sure, in words; empty where it is."""
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        """The nodes that have a segment."""
+        return frozenset([segment.node for segment in self.segments])
+
+    @property
+    def total_ns(self) -> int:
+        """The length of the path: the sum of its segments."""
+        return self.segments[-1].end_ns - self.segments[0].start_ns if self.segments else 0
+
+    @property
+    def self_ns(self) -> dict[int, int]:
+        """Nanoseconds of the path that are a node's own, for each node that has some."""
+        return self._sums(Blame.SELF)
+
+    @property
+    def wait_ns(self) -> dict[int, int]:
+        """Nanoseconds of the path for which a node waited to start, for each node that did."""
+        return self._sums(Blame.WAIT)
+
+    def _sums(self, kind: Blame) -> dict[int, int]:
+        sums: defaultdict[int, int] = defaultdict(int)
+        for segment in self.segments:
+            if segment.kind is kind:
+                sums[segment.node] += segment.end_ns - segment.start_ns
+        return dict(sums)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the spans of one name take of the critical paths of many traces."""
+
+    name: str
+    traces: int
+    """Traces on whose path the name is."""
+    unsure: int
+    """How many of these paths have a reason not to be sure."""
+    self_ns: int
+    wait_ns: int
+
+
+def critical_path(tree: TraceTree, spans: SpanTable) -> CriticalPath:
+    """Return the critical path of a trace, as the module says what it is.
+
+    It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
+    and everything else that isn't sure is said in `reason`, and raises nothing.
+
+    Args:
+        tree: The trace's tree.
+        spans: The table that the tree was made from.
+    """
+    stretches, reason = _path(tree, spans)
+    return CriticalPath(tuple([Segment(*stretch) for stretch in reversed(stretches)]), reason)
+
+
+def critical_by_name(store: Store, traces: Iterable[int] | None = None) -> list[Share]:
+    """Return what each name takes of the critical paths, the greatest first, then by name.
+
+    Args:
+        store: Where the spans are.
+        traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
+
+    Returns:
+        The names that are on a path. What missing parents take is nobody's, and left out.
+    """
+    spans, table = store.spans, store.trace_table
+    sums: dict[Blame, defaultdict[int, int]] = {kind: defaultdict(int) for kind in Blame}
+    counts: defaultdict[int, int] = defaultdict(int)
+    unsure: defaultdict[int, int] = defaultdict(int)
+    for trace in range(len(table)) if traces is None else traces:
+        if not table.trace_id(trace):
+            continue
+        tree = store.tree(trace)
+        stretches, reason = _path(tree, spans)
+        names = set()
+        for node, start, end, kind in stretches:
+            if not tree.is_missing(node):
+                name = spans.name[tree.rows[node]]
+                sums[kind][name] += end - start
+                names.add(name)
+        for name in names:
+            counts[name] += 1
+            unsure[name] += bool(reason)
+    shares = [
+        Share(store.names.texts[name], count, unsure[name], sums[Blame.SELF][name], sums[Blame.WAIT][name])
+        for name, count in counts.items()
+    ]
+    return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
+
+
+def _path(tree: TraceTree, spans: SpanTable) -> tuple[list[_Stretch], str]:
+    """Return the stretches of a path, the latest first, and why it isn't sure."""
+    trace = settled(tree, spans)
+    if max(trace.ends, default=NO_TIME) == NO_TIME:
+        return [], "no span has a time"
+    return _told(trace), trace.doubts
+
+
+def _told(trace: Settled) -> list[_Stretch]:
+    """Tell the path of a trace that has times, backwards."""
+    parents, starts, ends = trace.parents, trace.starts, trace.ends
+    # Of those that end together, the last is the one that started first.
+    by_end = sorted(range(len(parents) - 1, -1, -1), key=ends.__getitem__)
+    waited = _waited_for(parents, ends, by_end)
+    left = bytearray(len(parents))
+    stretches: list[_Stretch] = []
+    node = came_from = by_end[-1]
+    time = ends[node]
+    while node != ROOT:
+        goes_to, since, end = parents[node], starts[node], ends[node]
+        below = waited.get(node, _NOBODY)
+        while below and ends[below[-1]] > since:
+            other = below.pop()
+            # A span that takes no time is met again at the time at which it was left.
+            if ends[other] <= time and not left[other]:
+                goes_to, since = other, ends[other]
+                break
+        else:
+            left[node] = True
+        if time > end:
+            idle = max(since, end)
+            if time > idle:
+                stretches.append((came_from, idle, time, Blame.WAIT))
+            time = idle
+        if time > since:
+            if stretches and stretches[-1][0] == node and stretches[-1][3] is Blame.SELF:
+                # The path was at a span that takes no time.
+                time = stretches.pop()[2]
+            stretches.append((node, since, time, Blame.SELF))
+        node, came_from, time = goes_to, node, since
+    return stretches
+
+
+def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[int]) -> defaultdict[int, list[int]]:
+    """Return the nodes that each node may go back to, by end: what it waits for, then its children that outlive it.
+
+    Args:
+        parents: The parent of each node, or `ROOT`.
+        ends: Of each node.
+        by_end: All nodes by end.
+    """
+    waited: defaultdict[int, list[int]] = defaultdict(list)
+    above = [*parents]
+    for node in by_end:
+        at, end = parents[node], ends[node]
+        if at == ROOT:
+            continue
+        waited[at].append(node)
+        if ends[at] >= end:
+            continue
+        home = at
+        while home != ROOT and ends[home] < end:
+            home = above[home]
+        # Whoever comes later ends later, and so outlives all that were passed: the way up grows short.
+        while at != home:
+            above[at], at = home, above[at]
+        if home != ROOT:
+            waited[home].append(node)
+    return waited

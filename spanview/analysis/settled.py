@@ -1,0 +1,137 @@
+"""A trace's parents and times without contradictions, for what follows them from span to span.
+
+- A missing parent runs as long as what hangs from it. It, and where a circle of parents was cut, hangs from the only
+  root span that the trace has, because a trace has one. Where there are several, or none, nothing tells what one tree
+  has to do with another, and they stay apart.
+- A span without a start starts with what is below it, at the latest with its own end. One without an end ends with the
+  last of what is below it. One that ends before it starts takes no time, at its end.
+- A child can't start before its parent. Where clocks say so, it starts with it, and takes no time if it ended earlier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import le, sub
+from typing import TYPE_CHECKING, Final
+
+from spanview.index.tree import ROOT
+from spanview.model.problems import Warnings
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.index.table import SpanTable
+    from spanview.index.tree import TraceTree
+
+_LATEST: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is taken as true of each node; nobody ends before it starts, or starts before its parent."""
+
+    parents: Sequence[int]
+    """`ROOT` for a root."""
+    starts: Sequence[int]
+    """Nanoseconds since 1970; `NO_TIME` where a whole tree has no times."""
+    ends: Sequence[int]
+    """Nanoseconds since 1970; `NO_TIME` where a whole tree has no times."""
+    doubts: str
+    """What the trace leaves open, in words; empty where that is nothing."""
+
+
+def settled(tree: TraceTree, spans: SpanTable) -> Settled:
+    """Return the parents and times of a trace's nodes as they are, where they fit together, else as the module says.
+
+    Args:
+        tree: The trace's tree.
+        spans: The table that the tree was made from.
+    """
+    rows, parents = tree.rows, tree.parents
+    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
+    # Nodes come by start: where each comes after its parent, none starts before it.
+    if (
+        tree.complete
+        and starts[-1] != NO_TIME
+        and min(map(sub, ends, starts)) >= 0
+        and True not in map(le, range(len(rows)), parents)
+        and parents.count(ROOT) == 1
+    ):
+        return Settled(parents, starts, ends, "")
+    doubts = _doubts(tree, starts, ends)
+    parents = _under_one_root(tree)
+    order = _downwards(tree, parents)
+    starts += [NO_TIME] * len(tree.missing)
+    ends += [NO_TIME] * len(tree.missing)
+    _complete(parents, starts, ends, order)
+    for node in order:
+        if parents[node] != ROOT:
+            starts[node] = max(starts[node], starts[parents[node]])
+        ends[node] = max(ends[node], starts[node])
+    return Settled(parents, starts, ends, doubts)
+
+
+def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> str:
+    roots = len(_whole_roots(tree))
+    negative = [end < start for start, end in zip(starts, ends, strict=True) if NO_TIME not in (start, end)]
+    early = [Warnings.CLOCK_SKEW in warnings for warnings in tree.warned().values()]
+    said = (
+        "" if roots == 1 else f"there are {roots} roots" if roots else "there is no root",
+        _number(len(tree.missing), "parent is missing", "parents are missing"),
+        _number(len(tree.cut), "circle of parents was cut", "circles of parents were cut"),
+        _number(starts.count(NO_TIME), "span has no start", "spans have no start"),
+        _number(ends.count(NO_TIME), "span has no end", "spans have no end"),
+        _number(sum(negative), "span ends before its start", "spans end before their start"),
+        _number(sum(early), "span starts before its parent", "spans start before their parents"),
+    )
+    return ", ".join(filter(None, said))
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}" if count else ""
+
+
+def _whole_roots(tree: TraceTree) -> list[int]:
+    """Return the roots that are spans without a parent: neither a placeholder nor where a circle was cut."""
+    return [root for root in tree.roots if root not in tree.cut and not tree.is_missing(root)]
+
+
+def _under_one_root(tree: TraceTree) -> list[int]:
+    """Return the parents of all nodes; now what hangs from nothing hangs from the only root, where there is one."""
+    parents, whole = [*tree.parents], _whole_roots(tree)
+    if len(whole) == 1:
+        for root in tree.roots:
+            parents[root] = whole[0]
+        parents[whole[0]] = ROOT
+    return parents
+
+
+def _downwards(tree: TraceTree, parents: Sequence[int]) -> list[int]:
+    """Return all nodes, parents before their children."""
+    ahead: list[int] = []
+    behind: list[int] = []
+    nodes = ahead
+    for node, depth in tree.walk():
+        if not depth:
+            nodes = ahead if parents[node] == ROOT else behind
+        nodes.append(node)
+    return ahead + behind
+
+
+def _complete(parents: Sequence[int], starts: list[int], ends: list[int], order: Sequence[int]) -> None:
+    """Now what had no start or no end has one, and nothing ends before it starts."""
+    firsts, lasts = [_LATEST] * len(parents), [NO_TIME] * len(parents)
+    for node in reversed(order):
+        start, end = starts[node], ends[node]
+        if start == NO_TIME:
+            start = firsts[node]
+        # NO_TIME is the least of all integers.
+        if end == NO_TIME:
+            end = max(lasts[node], NO_TIME if start == _LATEST else start)
+        start = min(start, end)
+        starts[node], ends[node] = start, end
+        if parents[node] != ROOT and end != NO_TIME:
+            above = parents[node]
+            firsts[above] = min(firsts[above], start)
+            lasts[above] = max(lasts[above], lasts[node], end)

@@ -1,0 +1,118 @@
+"""The critical path as its module describes it, one microsecond after the other, by searching: slow and independent.
+
+Moments are what lies between the microseconds. At a moment the path goes from span to span until none of the rules
+applies; then one microsecond is blamed on where it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from spanview.index.table import SpanTable
+    from spanview.index.tree import TraceTree
+
+Ticks: TypeAlias = list[tuple[int, int, str]]
+"""A microsecond's start, the node to blame and what for: `self` or `wait`."""
+
+
+class SlowPath:
+    """One trace, whose times are whole microseconds."""
+
+    def __init__(self, tree: TraceTree, spans: SpanTable) -> None:
+        self._tree = tree
+        self._spans = spans
+        nodes = range(len(tree))
+        self._parents = [*map(self._parent_of, nodes)]
+        self._given = [(self._given_start(node), self._given_end(node)) for node in nodes]
+        starts, ends = [*map(self._start_of, nodes)], [*map(self._end_of, nodes)]
+        self._has_times = any(end is not None for end in ends)
+        # In a tree without any times nothing is ever looked at.
+        self._starts = [NO_TIME if start is None else start for start in starts]
+        self._ends = [NO_TIME if end is None else end for end in ends]
+        self._left: set[int] = set()
+
+    def ticks(self) -> Ticks:
+        """Return the microseconds of the path, the earliest first; none where no span has a time."""
+        ticks: Ticks = []
+        if not self._has_times:
+            return ticks
+        moment = max(self._ends)
+        at = before = self._ends.index(moment)
+        while True:
+            while (step := self._step(at, moment)) is not None:
+                before, at = at, step
+            if moment == self._starts[at]:
+                return ticks[::-1]
+            moment -= 1
+            is_running = moment < self._ends[at]
+            ticks.append((moment, at, "self") if is_running else (moment, before, "wait"))
+
+    def _step(self, at: int, moment: int) -> int | None:
+        """Return where the path goes at a moment, None where it stays."""
+        if moment == self._starts[at]:
+            self._left.add(at)
+            return self._parents[at]
+        ended = [node for node in self._below(at) if self._ends[node] == moment and self._may_go(at, node)]
+        return min((node for node in ended if node not in self._left), default=None)
+
+    def _may_go(self, at: int, node: int) -> bool:
+        between = self._above(node)
+        between = between[: between.index(at)]
+        if self._ends[node] > self._ends[at]:
+            return not between
+        return all(self._ends[other] < self._ends[node] for other in between)
+
+    def _parent_of(self, node: int) -> int | None:
+        """Return what a node hangs from."""
+        tree = self._tree
+        if node not in tree.roots:
+            return tree.parents[node]
+        spans = [root for root in tree.roots if root < len(tree.rows) and root not in tree.cut]
+        return spans[0] if len(spans) == 1 and spans != [node] else None
+
+    def _above(self, node: int) -> list[int]:
+        above = self._parents[node]
+        return [] if above is None else [above, *self._above(above)]
+
+    def _below(self, node: int) -> list[int]:
+        return [other for other in range(len(self._tree)) if node in self._above(other)]
+
+    def _read(self, node: int) -> tuple[int | None, int | None]:
+        """Return the times in the file, in microseconds."""
+        if self._tree.is_missing(node):
+            return None, None
+        row = self._tree.rows[node]
+        start, end = self._spans.start_ns[row], self._spans.end_ns[row]
+        return None if start == NO_TIME else start // 1000, None if end == NO_TIME else end // 1000
+
+    def _given_start(self, node: int) -> int | None:
+        """Return when a node starts, whatever its parent does."""
+        start, end = self._read(node)
+        if start is not None:
+            return start if end is None else min(start, end)
+        children = [other for other in range(len(self._tree)) if self._parents[other] == node]
+        return _least(end, *map(self._given_start, children))
+
+    def _given_end(self, node: int) -> int | None:
+        """Return when a node ends, whatever its parent does."""
+        end = self._read(node)[1]
+        if end is not None:
+            return end
+        return _greatest(self._given_start(node), *map(self._given_end, self._below(node)))
+
+    def _start_of(self, node: int) -> int | None:
+        return _greatest(*(self._given[other][0] for other in (node, *self._above(node))))
+
+    def _end_of(self, node: int) -> int | None:
+        return _greatest(self._given[node][1], self._start_of(node))
+
+
+def _least(*times: int | None) -> int | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+def _greatest(*times: int | None) -> int | None:
+    return max((time for time in times if time is not None), default=None)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times
-from spanview.display.units import duration
+from spanview.display.units import count, duration
 from spanview.model.span import KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from spanview.analysis.critical import CriticalPath, Segment
     from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
     from spanview.tui.trace_model import TraceModel
 
 _STEM: Final = re.compile(r"\.(?:txt|json)$")
@@ -56,6 +58,29 @@ class ColorBy(Enum):
     NODE = "node"
 
 
+class LitPath:
+    """A critical path, ready to be drawn.
+
+    Args:
+        tree: The tree that it is of.
+        path: The path.
+    """
+
+    def __init__(self, tree: TraceTree, path: CriticalPath) -> None:
+        self.tree = tree
+        self._of: defaultdict[int, list[Segment]] = defaultdict(list)
+        for segment in path.segments:
+            self._of[segment.node].append(segment)
+        own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
+        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {count(len(self._of), 'span')}"
+        if path.reason:
+            self.text += f"; not sure: {path.reason}"
+
+    def of(self, node: int) -> list[Segment]:
+        """Return the stretches of a node, by time; none where it isn't on the path."""
+        return self._of.get(node, [])
+
+
 class Facets:
     """What is shown of a trace's spans besides their names and times.
 
@@ -70,6 +95,8 @@ class Facets:
         self.shown: list[int] = []
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""
         self._chosen: ColorBy | None = None
+        self.lit: LitPath | None = None
+        """The critical path, where it is lit."""
         self._own: tuple[object, list[int | None]] | None = None
         self._nodes: dict[int, str] = {}
         """By source."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual.worker import get_current_worker
+
 from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
@@ -13,7 +15,7 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_facets import EXTRAS, Facets
+from spanview.tui.trace_facets import EXTRAS, Facets, LitPath
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.trace_search import SearchedTrace
 from spanview.tui.waterfall import Legend, RulerLine, Waterfall
@@ -116,6 +118,9 @@ class TraceScreen(SearchedTrace):
             node = self.rows.node
             key = None if node is None else self._model.key(node)
             self._model.refresh()
+            was_lit, self._facets.lit = self._facets.lit is not None, None
+            if was_lit:
+                self.action_critical()
             self.rows.refresh_rows(key)
             self._refresh_time()
             self.query_one(Legend).refresh()
@@ -194,6 +199,31 @@ class TraceScreen(SearchedTrace):
         legend = self.query_one(Legend)
         legend.display = self.details.display
         legend.refresh()
+
+    def action_critical(self) -> None:
+        """Light the critical path up, or let it be."""
+        if self._facets.lit is not None:
+            self._facets.lit = None
+            self.viewer.say("critical path no longer lit")
+            self.rows.refresh()
+        else:
+            self.run_worker(self._find_path, thread=True, group="critical", exclusive=True)
+
+    def _find_path(self) -> None:
+        """Called in a thread: a trace can have a hundred thousand spans."""
+        from spanview.analysis.critical import critical_path
+
+        worker, tree = get_current_worker(), self._model.tree
+        lit = LitPath(tree, critical_path(tree, self._store.spans))
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._light, lit)
+
+    def _light(self, lit: LitPath) -> None:
+        if self.is_left or lit.tree is not self._model.tree:
+            return
+        self._facets.lit = lit
+        self.viewer.say(lit.text)
+        self.rows.refresh()
 
     # -- folding -----------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from spanview.tui.paint import PALETTE, data_text, fixed, right
 from spanview.tui.trace_facets import EXTRAS
 
 if TYPE_CHECKING:
+    from spanview.analysis.critical import Segment as Stretch
     from spanview.index.store import Store
     from spanview.tui.trace_facets import Facets
     from spanview.tui.trace_model import TraceModel
@@ -33,6 +34,8 @@ _ARROW: Final = 2
 _MOST_IN_LEGEND: Final = 40
 _LONGEST_IN_LEGEND: Final = 30
 _LIGHT: Final = Style(dim=True)
+_BOLD: Final = Style(bold=True)
+_ON_PATH: Final = "•"
 _WAIT, _UNSEEN = "┈", "╌"
 
 
@@ -158,12 +161,19 @@ class Waterfall(LineList):
         else:
             store, at = self._store, tree.rows[node]
             text = store.names.texts[store.spans.name[at]] or "(no name)"
-            style = self.paint_style("accent") if model.key(node) in self.matched else None
+            style = self.paint_style("accent") if model.key(node) in self.matched else self._lit_style(node)
             name = Segment(data_text(text, room), style)
         segments = [Segment(indent + arrow, dim), name]
         if marks:
             segments.append(Segment(" " + marks, error if "✖" in marks else dim))
         return segments
+
+    def _lit_style(self, node: int) -> Style | None:
+        """Return how a name is written: where the critical path is lit, what isn't on it steps back."""
+        lit = self.facets.lit
+        if lit is None:
+            return None
+        return _BOLD if lit.of(node) else self.paint_style("dim")
 
     @staticmethod
     def _indent(depth: int, width: int) -> str:
@@ -174,6 +184,8 @@ class Waterfall(LineList):
     def _marks(self, node: int) -> str:
         model, tree = self.model, self.model.tree
         parts = []
+        if self.facets.lit is not None and self.facets.lit.of(node):
+            parts.append(_ON_PATH)
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
             parts.append("✖")
         if model.is_collapsed(node):
@@ -259,7 +271,22 @@ class Waterfall(LineList):
                 run += 1
             is_light = run < len(light) and light[run][0] <= at
             cells[at] = (character, color + _LIGHT if is_light else color)
+        if self.facets.lit is not None:
+            self._light_up(self.facets.lit.of(node), first, first + len(drawn), cells, window)
         return first + len(drawn)
+
+    def _light_up(
+        self, stretches: list[Stretch], first: int, end: int, cells: list[tuple[str, Style | None]], window: Window
+    ) -> None:
+        """Let what is on the critical path stand out of a bar, and of the waiting before it."""
+        width, dim = len(cells), self.paint_style("dim")
+        for at in range(first, min(end, width)):
+            cells[at] = cells[at][0], dim
+        for stretch in stretches:
+            left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
+            for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):
+                if cells[at][0] != " ":
+                    cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
 
 
 def color_of(number: int) -> Style:

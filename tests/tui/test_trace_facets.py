@@ -110,3 +110,33 @@ async def test_keys_switch_them(data: Growing) -> None:
         assert not look.screen.query_one(Legend).display
         await look.press("1", "2", "3", "4", "5")
         assert all(len(line) <= 80 for line in look.lines)
+
+
+async def test_the_critical_path_is_lit() -> None:
+    """What is on it has a mark, the footer says what it takes, and it follows the trace as it grows."""
+    build = Builder()
+    documents = [
+        build.span("root", span=1, start=0, duration=100),
+        build.span("early", span=2, parent=1, start=10, duration=10),
+        build.span("beside", span=3, parent=1, start=30, duration=20),
+        build.span("long", span=4, parent=1, start=25, duration=60),
+    ]
+    async with looking_at(*documents, size=(140, 40)) as look:
+        await look.press("enter", "c")
+        await look.until_shown("critical path: 100 µs running, 0 µs waiting, 3 spans")
+        marked = [line.split()[-1] for line in look.lines[3:7] if "•" in line.split("µs")[0]]
+        assert len(marked) == 3
+        assert "•" not in look.lines[look.line_of("beside")]
+        await look.grow(build.span("last", span=5, parent=1, start=90, duration=5))
+        await look.until_shown("4 spans")
+        assert "•" in look.lines[look.line_of("last")]
+        await look.press("c")
+        assert "•" not in look.text
+        assert "no longer lit" in look.footer
+
+
+async def test_a_path_that_is_not_sure() -> None:
+    """The footer says why."""
+    async with looking_at(Builder().span("orphan", parent=9), size=(140, 40)) as look:
+        await look.press("enter", "c")
+        await look.until_shown("not sure: ")

@@ -165,10 +165,11 @@ def _chunks(merged: Diff, sides: list[Side]) -> Iterator[bytes]:
     """Yield the JSON a path at a time: there may be as many as spans."""
     a, b = asdict(merged.a), asdict(merged.b)
     given = [{"type": side.type, "value": side.value} for side in sides]
-    head = dumps_strict({"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)})
+    value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)}
+    head = dumps_strict(value, has_odd_numbers=False)
     before = head.removesuffix(b"}") + b',"paths":['
     for path in merged.by_change():
-        yield before + dumps_strict(to_json(merged, path))
+        yield before + dumps_strict(to_json(merged, path), has_odd_numbers=False)
         before = b","
     yield b"]}\n"
 

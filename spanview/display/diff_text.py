@@ -28,7 +28,7 @@ _PATH_SHARE: Final = 0.4
 """What the columns leave to the path: where there is less, the last of them go."""
 _LEAST_PATH: Final = 20
 """Cells that a path has however narrow it is."""
-_MOST_PATH: Final = 4096
+_MOST_PATH: Final = 1000
 _ALWAYS: Final = 5
 """So many columns stay however narrow it is."""
 _LARGE: Final = 10.0
@@ -153,22 +153,30 @@ class _Labels:
     def __init__(self, merged: Diff) -> None:
         self._merged = merged
         self._alike = Counter((path.parent, path.name) for path in merged.paths)
+        self._known: dict[int, tuple[str, int]] = {}
 
     def path(self, path: PathDiff, room: int) -> str:
         """Return a path in so many cells: what has no room at its beginning is left out."""
         line = self._merged.line(path)
-        names = [self._name(path)]
-        cells = cell_len(names[0])
+        name, cells = self._name(path)
+        names = [name]
         for above in line[-2::-1]:
-            name = self._name(above)
-            cells += len(_BETWEEN) + cell_len(name)
+            name, more = self._name(above)
+            cells += len(_BETWEEN) + more
             if cells + (0 if above.parent == ROOT else len(_LEAD)) > room:
                 break
             names.append(name)
         text = ("" if line[-len(names)].parent == ROOT else _LEAD) + _BETWEEN.join(reversed(names))
         return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
 
-    def _name(self, path: PathDiff) -> str:
+    def _name(self, path: PathDiff) -> tuple[str, int]:
+        """Return a name and its cells; every path below has it, too."""
+        if path.number not in self._known:
+            name = self._text(path)
+            self._known[path.number] = name, cell_len(name)
+        return self._known[path.number]
+
+    def _text(self, path: PathDiff) -> str:
         if path.name is None:
             return "? parent not seen"
         name = sanitise(path.name) or "(no name)"

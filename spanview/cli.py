@@ -20,8 +20,9 @@ BUILT: Final = {
     "export": "trace trees and other formats",
     "stats": "counts, errors, percentiles and self time",
     "check": "is the evidence whole?",
+    "diff": "two traces, queries or folders, call path by call path",
 }
-NOT_BUILT: Final = ("diff", "push", "receive", "collect")
+NOT_BUILT: Final = ("push", "receive", "collect")
 FORMATS: Final = ("trace-tree", "jsonl")
 _FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
 _TAKES_VALUE: Final = frozenset(
@@ -154,8 +155,6 @@ def _joined(words: list[str]) -> list[str]:
     """Join queries to their options: `-q -status=OK` is no option `-s`, though argparse would take it for one."""
     joined: list[str] = []
     for at, word in enumerate(words):
-        if word == "--":
-            return joined + words[at:]
         option = words[at - 1] if at else ""
         if joined and joined[-1] == option and option in _TAKES_QUERY:
             *before, last = _TAKES_QUERY[option]
@@ -169,14 +168,21 @@ def _options(command: str, words: list[str]) -> Options:
     from spanview.commands.options import Options, parse_size
 
     parser = _parser(command)
-    given = parser.parse_intermixed_args(_joined(words))
+    # What stands behind -- is no option, which argparse forgets where PATHs and options are mixed.
+    end = words.index("--") if "--" in words else len(words)
+    given = parser.parse_intermixed_args(_joined(words[:end]))
+    given.paths += words[end + 1 :]
+    compared = 2 if command == "diff" else 0
     try:
         cap = parse_size(given.max_span_size)
     except ValueError:
         parser.error(f"--max-span-size {given.max_span_size}: expected a size such as 16MiB or 500000")
+    sides, paths = given.paths[:compared], given.paths[compared:]
+    if len(sides) < compared:
+        parser.error("diff needs two to compare: traces, queries, or PATHs")
     return Options(
         command=command,
-        paths=tuple(given.paths),
+        paths=tuple(paths),
         follow=getattr(given, "follow", False),
         query=getattr(given, "query", "") or "",
         since=getattr(given, "since", None),
@@ -189,6 +195,7 @@ def _options(command: str, words: list[str]) -> Options:
         by=getattr(given, "by", "name"),
         json=getattr(given, "json", False),
         fail_on=getattr(given, "fail_on", None),
+        sides=tuple(sides),
         environment=dict(os.environ),
     )
 
@@ -202,7 +209,12 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
     parser = Parser(prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False)
     add = parser.add_argument
-    add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
+    if command == "diff":
+        parser.usage = "spanview diff A B [PATH]... [OPTION]..."
+        add("paths", metavar="A B", nargs="*", help="each the first digits of a trace's id, a query, or a PATH")
+        parser.epilog = _EPILOG_OF_DIFF
+    else:
+        add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands.split():
             add(*flags, **how)
@@ -241,10 +253,16 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, whole or not at all"}),
     ("export", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
     ("stats", ("--by",), {"default": "name", "metavar": "KEY", "help": "group by name, service or kind"}),
-    ("stats check", ("--json",), {"action": "store_true", "help": "as JSON"}),
+    ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
 )
 """Which commands take which options, besides those that all take."""
+_EPILOG_OF_DIFF: Final = (
+    "Without PATH, where files or folders of both names are there, these are compared. Else A and B are looked for in "
+    "PATH or in the default places: hex digits that one trace's id begins with are that trace, everything else is a "
+    "query. A query that could be taken for a file or a trace is written name~cafe, a trace that could be taken for a "
+    "file, trace=cafe. Queries that begin with - stand behind --, as in: spanview diff -- -beta beta"
+)
 
 
 if __name__ == "__main__":

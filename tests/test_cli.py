@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
-COMMANDS: Final = ("view", "tree", "spans", "export", "stats", "check")
-NOT_BUILT: Final = ("diff", "push", "receive", "collect")
+READING: Final = ("view", "tree", "spans", "export", "stats", "check")
+"""Commands that take PATHs only; `diff` takes two sides."""
+COMMANDS: Final = (*READING, "diff")
+NOT_BUILT: Final = ("push", "receive", "collect")
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
     "-c",
@@ -65,6 +67,11 @@ def strictly(text: str | bytes) -> Any:
     return json.loads(text.decode() if isinstance(text, bytes) else text, parse_constant=refuse_constant)
 
 
+def call(command: str, *paths: str | Path) -> list[str]:
+    """Return the words with which a command reads PATHs; `diff` holds each against itself."""
+    return [command, *(str(path) for path in paths for _ in range(2 if command == "diff" else 1))]
+
+
 def is_one_line(outcome: Outcome) -> bool:
     """Tell whether standard error is one line from spanview."""
     return len(outcome.lines) == 1 and outcome.lines[0].startswith("spanview: ")
@@ -95,7 +102,6 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["export", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     (["tree", "-f", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     (["stats", "--by", "weather", "1.json"], ["'weather'", "name, service, kind"]),
-    (["diff", "a", "b"], ["diff isn't built yet", "--help"]),
     (["push"], ["push isn't built yet"]),
     (["receive", "--help"], ["receive isn't built yet"]),
     (["--follow", "collect"], ["collect isn't built yet"]),
@@ -199,7 +205,7 @@ def test_folder_without_spans_is_no_error(tmp_path: Path) -> None:
         folder.mkdir()
         if data is not None:
             (folder / "file").write_bytes(data)
-        for command in COMMANDS:
+        for command in READING:
             done = spanview(command, folder)
             assert done.status == 0, (name, command)
             assert is_one_line(done), (name, command, done.notices)
@@ -230,7 +236,7 @@ def unreadable(folder: Path) -> str:
     return "/proc/self/mem"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", READING)
 def test_unreadable_file_stops_nothing(folder: Path, command: str) -> None:
     """A file that can't be read is told in one line, and the others are read; for `check` it is a problem."""
     path = unreadable(folder)
@@ -414,6 +420,7 @@ def test_help_of_a_command(command: str) -> None:
         "export": {"--query", "--since", "--trace", "--output"},
         "stats": {"--query", "--since", "--json"},
         "check": {"--json"},
+        "diff": {"--json"},
     }
     assert taken == expected[command]
     assert "--no-cache" in done.text
@@ -438,7 +445,17 @@ def test_export_overwrites_only_when_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("tree",), ("spans",), ("export",), ("export", "--format", "jsonl"), ("stats", "--json"), ("check",)]
+    "words",
+    [
+        ("tree",),
+        ("spans",),
+        ("export",),
+        ("export", "--format", "jsonl"),
+        ("stats", "--json"),
+        ("check",),
+        ("diff", "fixtures/serve"),
+        ("diff", "--json", "fixtures/serve"),
+    ],
 )
 def test_same_input_gives_the_same_bytes(words: Sequence[str]) -> None:
     """Two runs print the same, however the interpreter shuffles its sets."""
@@ -461,6 +478,7 @@ def test_output_is_strict_json(folder: Path) -> None:
         *map(strictly, spanview("export", "--format", "jsonl", *paths).output.splitlines()),
         strictly(spanview("stats", "--json", *paths).output),
         strictly(spanview("check", "--json", *paths).output),
+        strictly(spanview("diff", "--json", *paths).output),
     ]
     found = [document["attributes"] for document in documents if document.get("name") == "odd"]
     expected = {"nan": "NaN", "endless": ["Infinity", "-Infinity"], "big": 2**70, "lone": "\ufffd", "nul": "\0"}
@@ -468,7 +486,7 @@ def test_output_is_strict_json(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
-@pytest.mark.parametrize("words", [("--help",), *((command, "1.json") for command in COMMANDS)])
+@pytest.mark.parametrize("words", [["--help"], *(call(command, "1.json") for command in COMMANDS)])
 def test_full_disk_is_told(folder: Path, words: Sequence[str]) -> None:
     """Output that can't be written is told in one line, with status 2."""
     program = ("sh", "-c", f'exec "{sys.executable}" -m spanview "$@" > /dev/full', "sh")
@@ -478,7 +496,7 @@ def test_full_disk_is_told(folder: Path, words: Sequence[str]) -> None:
     assert "standard output" in done.notices
 
 
-@pytest.mark.parametrize("words", [("--help",), ("tree", "--help"), *((command, "1.json") for command in COMMANDS)])
+@pytest.mark.parametrize("words", [["--help"], ["tree", "--help"], *(call(command, "1.json") for command in COMMANDS)])
 def test_reader_that_is_gone_is_no_error(folder: Path, words: Sequence[str]) -> None:
     """Output that nobody reads ends the program with status 0 and without a word."""
     # `exec` lets the shell wait for spanview itself; the reader ends at once.
@@ -499,7 +517,7 @@ def test_closed_streams_are_told(folder: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_narrow_terminals_get_stand_ins(folder: Path, command: str) -> None:
     """Where the terminal's encoding lacks a character, a question mark stands for it."""
-    done = spanview(command, "1.json", folder=folder, environment={"PYTHONIOENCODING": "ascii"})
+    done = spanview(*call(command, "1.json"), folder=folder, environment={"PYTHONIOENCODING": "ascii"})
     assert done.status == 0
     assert done.output.isascii()
 
@@ -552,11 +570,11 @@ def raw(text: str) -> set[str]:
     return {each for each in text if each != "\n" and unicodedata.category(each) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
 
 
-@pytest.mark.parametrize("command", ["tree", "stats", "check", "view"])
+@pytest.mark.parametrize("command", ["tree", "stats", "check", "view", "diff"])
 def test_hostile_strings_are_shown_not_obeyed(tmp_path: Path, command: str) -> None:
     """No control, bidi or invisible character of a span or file name is printed, and one line stays one line."""
-    done = spanview(command, hostile_files(tmp_path / "hostile", HOSTILE))
-    harmless = spanview(command, hostile_files(tmp_path / "harmless", "text"))
+    done = spanview(*call(command, hostile_files(tmp_path / "hostile", HOSTILE)))
+    harmless = spanview(*call(command, hostile_files(tmp_path / "harmless", "text")))
     assert raw(done.text) == raw(done.notices) == set()
     assert done.text.count("\n") == harmless.text.count("\n")
     assert done.notices.count("\n") == harmless.notices.count("\n") > 0 or command == "check"
@@ -567,16 +585,27 @@ def test_hostile_strings_are_shown_not_obeyed(tmp_path: Path, command: str) -> N
 
 @pytest.mark.parametrize(
     "words",
-    [("tree",), ("stats",), ("check",), ("spans",), ("export",), ("stats", "--json"), ("check", "--json")],
+    [
+        ("tree",),
+        ("stats",),
+        ("check",),
+        ("spans",),
+        ("export",),
+        ("diff",),
+        ("stats", "--json"),
+        ("check", "--json"),
+        ("diff", "--json"),
+    ],
     ids=" ".join,
 )
 def test_hostile_strings_reach_no_terminal(tmp_path: Path, words: Sequence[str]) -> None:
     """At a real terminal, JSON too escapes what a terminal acts on, and stays the same JSON."""
     folder = hostile_files(tmp_path / "hostile", HOSTILE)
-    shown = at_terminal([*SPANVIEW, *words, str(folder)])
+    given = [*call(words[0], folder), *words[1:]]
+    shown = at_terminal([*SPANVIEW, *given])
     assert raw(shown) == set()
     if words[0] in {"spans", "export"} or "--json" in words:
-        piped = spanview(*words, folder).text
+        piped = spanview(*given).text
         documents = [text.strip().split("\n") if words == ("spans",) else [text] for text in (shown, piped)]
         assert list(map(strictly, documents[0])) == list(map(strictly, documents[1]))
 

@@ -95,7 +95,7 @@ def slowest(
 
 
 def grouped(
-    store: Store, column: array[int], traces: Sequence[int] | None
+    store: Store, column: Sequence[int], traces: Sequence[int] | None
 ) -> Iterator[tuple[int, int, int, list[int], int]]:
     """Yield each key of a column, how many spans have it, how many of them failed, their durations, and own times' sum.
 

@@ -68,7 +68,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
     numbers = None if traces is None else [*traces]
     groups = (
         _group(texts[key], count, errors, durations, self_ns)
-        for key, count, errors, durations, self_ns in _grouped(store, column, numbers)
+        for key, count, errors, durations, self_ns in grouped(store, column, numbers)
     )
     return sorted(groups, key=lambda group: (-group.total_ns, group.key))
 
@@ -116,15 +116,29 @@ def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
     raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
 
 
-def _grouped(
-    store: Store, column: array[int], traces: Sequence[int] | None
+def pays_at_once(store: Store) -> bool:
+    """Tell whether it pays, and is possible, to count all spans of a store at once with numpy."""
+    if not IS_KNOWN_HASH or len(store.spans) < PAYS_FROM:
+        return False
+    from spanview.analysis import bulk
+
+    return bulk.is_for(store)
+
+
+def grouped(
+    store: Store, column: Sequence[int], traces: Sequence[int] | None
 ) -> Iterable[tuple[int, int, int, list[int], int]]:
-    """Return keys, and for each how many spans have it, how many failed, their durations and self times' sum."""
-    if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
+    """Return keys, and for each how many spans have it, how many failed, their sorted durations, and own times' sum.
+
+    Args:
+        store: Where the spans are.
+        column: The key of each row.
+        traces: Numbers of the traces that count; None for all.
+    """
+    if pays_at_once(store):
         from spanview.analysis import bulk
 
-        if bulk.is_for(store):
-            return bulk.grouped(store, column, traces)
+        return bulk.grouped(store, column, traces)
     rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else traces)
     keys = [*map(column.__getitem__, rows)]
     lengths = map(sub, map(store.spans.end_ns.__getitem__, rows), map(store.spans.start_ns.__getitem__, rows))

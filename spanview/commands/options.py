@@ -33,6 +33,8 @@ class Options:
     by: str = "name"
     json: bool = False
     fail_on: str | None = None
+    sides: tuple[str, ...] = ()
+    """What `diff` compares, two as given; empty for the other commands."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -119,6 +119,12 @@ def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
 
 def notice(store: Store, paths: Iterable[str] = ()) -> None:
     """Say on standard error what could not be read, and where there was nothing."""
+    if not notice_problems(store) and not len(store.spans):
+        say(nothing_in(store, paths))
+
+
+def notice_problems(store: Store) -> bool:
+    """Say on standard error what could not be read, and tell whether a file or the watcher had such a problem."""
     problems = store.problems()
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
@@ -128,16 +134,15 @@ def notice(store: Store, paths: Iterable[str] = ()) -> None:
         say(f"and {len(noticed) - MOST_NOTICES:,} more such notices; spanview check lists them all")
     if too_large:
         say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
-    if not len(store.spans):
-        if not noticed:
-            say(_nothing(store, problems, list(paths)))
-    elif store.tallies.torn:
+    if len(store.spans) and store.tallies.torn:
         say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
+    return bool(noticed)
 
 
-def _nothing(store: Store, problems: list[Problem], paths: list[str]) -> str:
+def nothing_in(store: Store, paths: Iterable[str]) -> str:
+    """Return what there is in the place of spans."""
     where = ", ".join(paths)
-    foreign = sum(1 for problem in problems if problem.kind is ProblemKind.NO_SPANS)
+    foreign = sum(1 for problem in store.problems() if problem.kind is ProblemKind.NO_SPANS)
     if foreign:
         return f"{where}: no spans; {count(foreign, 'file')} with something else, listed by spanview check"
     empty = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"

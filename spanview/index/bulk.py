@@ -42,7 +42,7 @@ _PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 287017745
 _LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
 
 
-def copy_of(column: array[Any]) -> NDArray[Any]:
+def copy_of(column: Sequence[Any]) -> NDArray[Any]:
     """Return what a column of a table has now; one that numpy itself looks at can't grow."""
     return np.asarray(column[:])
 

@@ -128,5 +128,9 @@ class TraceNotFoundError(SpanviewError):
     """A trace id that fits no trace, or several."""
 
 
+class DiffError(SpanviewError):
+    """What is to be compared can't be told, or is empty."""
+
+
 class ExportError(SpanviewError):
     """The export's target can't be written."""

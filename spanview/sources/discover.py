@@ -81,6 +81,11 @@ def discover(paths: list[str]) -> Listing:
     return listing
 
 
+def is_there(path: str) -> bool:
+    """Tell whether a PATH stands for something: standard input, a file, a folder, or a glob that matches."""
+    return path == STANDARD_INPUT or any(map(os.path.lexists, _expand(path)))
+
+
 def _expand(path: str) -> list[str]:
     if glob.has_magic(path) and not os.path.lexists(path):
         return sorted(glob.glob(path, recursive=True)) or [path]

@@ -1,0 +1,209 @@
+"""Two sides merged by call path, and what differs: what takes longest now and didn't before comes first.
+
+path      A self    B self    change
+----      ------    ------    ------
+a › c      10 ms     60 ms    +50 ms
+a › d      40 ms         –    -40 ms    only in A
+a           5 ms      5 ms         –
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from spanview.analysis.stats import nearest_rank
+from spanview.index.tree import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.analysis.flame import CallPath, Flame
+
+FIGURES: Final = ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns")
+"""What is compared of each path."""
+PERCENTILES: Final = frozenset(("p50_ns", "p95_ns"))
+"""Those of them that a side without the path hasn't got."""
+MOST_NAMES: Final = 64
+"""Of a path that is printed."""
+_MOST_CHARACTERS: Final = 4096
+_Key: TypeAlias = tuple[int, str | None, str]
+
+
+class Only(StrEnum):
+    """The one side that has a path."""
+
+    A = "a"
+    B = "b"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """All of one side."""
+
+    traces: int
+    spans: int
+    errors: int
+    """Spans with status ERROR."""
+    missing_parents: int
+    total_ns: int
+    """Sum of the traces' durations, each from its first start to its last end."""
+    self_ns: int
+    """Sum of the spans' self times."""
+    p50_ns: int | None
+    """Of the traces' durations; None, as below, where no trace has one."""
+    p95_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PathDiff:
+    """One call path on both sides."""
+
+    number: int
+    """Counted from 0; greater than that of the path above."""
+    parent: int
+    """Number of the path above, or `ROOT`."""
+    depth: int
+    """0 for a root."""
+    name: str | None
+    """None for the parents that no file holds."""
+    service: str
+    a: CallPath | None
+    b: CallPath | None
+
+    @property
+    def only_in(self) -> Only | None:
+        """The side that has it, where only one has."""
+        return Only.A if self.b is None else Only.B if self.a is None else None
+
+    def change(self, figure: str) -> int | None:
+        """Return B's figure less A's; a side without the path has sums of 0, and no percentiles.
+
+        Args:
+            figure: One of `FIGURES`.
+        """
+        return _change(*self._both(figure))
+
+    def ratio(self, figure: str) -> float | None:
+        """Return B's figure by A's; None where A's is 0, or a side has none."""
+        return _ratio(*self._both(figure))
+
+    def _both(self, figure: str) -> tuple[int | None, int | None]:
+        absent = None if figure in PERCENTILES else 0
+        return (
+            absent if self.a is None else getattr(self.a, figure),
+            absent if self.b is None else getattr(self.b, figure),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Two sides, path by path."""
+
+    a: Totals
+    b: Totals
+    paths: Sequence[PathDiff]
+    """By their numbers."""
+
+    def by_change(self) -> list[PathDiff]:
+        """Return the paths by how much their self time has changed, the most first; of like changes the slower first.
+
+        Then by the change of the total and of the count, then by number.
+        """
+
+        def rank(path: PathDiff) -> tuple[int, bool, int, int, int]:
+            own, total, count = (path.change(figure) or 0 for figure in ("self_ns", "total_ns", "count"))
+            return -abs(own), own < 0, -abs(total), -abs(count), path.number
+
+        return sorted(self.paths, key=rank)
+
+    def line(self, path: PathDiff) -> list[PathDiff]:
+        """Return a path and what is above it, from the root on, but at most the last `MOST_NAMES`."""
+        line = [path]
+        while len(line) < MOST_NAMES and line[-1].parent != ROOT:
+            line.append(self.paths[line[-1].parent])
+        return line[::-1]
+
+
+def diff(a: Flame, b: Flame) -> Diff:
+    """Match the call paths of two sides by their names and services; the sides may be of different stores."""
+    numbers: dict[_Key, int] = {}
+    sides: tuple[dict[int, CallPath], ...] = ({}, {})
+    for side, merged in zip(sides, (a, b), strict=True):
+        own: list[int] = []
+        for path in merged.paths:
+            # Parents come before their children, on each side and so in both together.
+            key = (ROOT if path.parent == ROOT else own[path.parent], path.name, path.service)
+            number = numbers.setdefault(key, len(numbers))
+            own.append(number)
+            side[number] = path
+    paths: list[PathDiff] = []
+    for number, (parent, name, service) in enumerate(numbers):
+        depth = 0 if parent == ROOT else paths[parent].depth + 1
+        paths.append(PathDiff(number, parent, depth, name, service, *(side.get(number) for side in sides)))
+    return Diff(_totals(a), _totals(b), paths)
+
+
+def _totals(side: Flame) -> Totals:
+    spans = [path for path in side.paths if path.name is not None]
+    return Totals(
+        traces=side.traces,
+        spans=sum(path.count for path in spans),
+        errors=sum(path.errors for path in spans),
+        missing_parents=sum(path.count for path in side.paths if path.name is None),
+        total_ns=sum(side.durations),
+        self_ns=sum(path.self_ns for path in spans),
+        p50_ns=nearest_rank(side.durations, 50),
+        p95_ns=nearest_rank(side.durations, 95),
+    )
+
+
+def _change(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else b - a
+
+
+def _ratio(a: int | None, b: int | None) -> float | None:
+    return None if not a or b is None else b / a
+
+
+def totals_to_json(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes and the ratios of two objects of figures, as `spanview diff --json` prints them."""
+    return {
+        "delta": {figure: _change(a[figure], b[figure]) for figure in a},
+        "ratio": {figure: _ratio(a[figure], b[figure]) for figure in a},
+    }
+
+
+def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
+    """Return one path as `spanview diff --json` prints it."""
+    return {
+        "number": path.number,
+        "parent": None if path.parent == ROOT else path.parent,
+        "depth": path.depth,
+        "name": path.name,
+        "service": path.service,
+        "missing": path.name is None,
+        "path": _names(merged.line(path)),
+        "only_in": path.only_in,
+        "a": _figures(path.a),
+        "b": _figures(path.b),
+        "delta": {figure: path.change(figure) for figure in FIGURES},
+        "ratio": {figure: path.ratio(figure) for figure in FIGURES},
+    }
+
+
+def _figures(path: CallPath | None) -> dict[str, Any] | None:
+    return None if path is None else {figure: getattr(path, figure) for figure in FIGURES}
+
+
+def _names(line: Sequence[PathDiff]) -> list[str | None]:
+    """Return the last names that are short enough together: each path repeats those of all that are above it."""
+    names: list[str | None] = []
+    characters = 0
+    for path in reversed(line):
+        characters += len(path.name or "")
+        if characters > _MOST_CHARACTERS:
+            break
+        names.append(path.name)
+    return names[::-1]

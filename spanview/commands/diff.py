@@ -1,0 +1,191 @@
+"""`spanview diff`: two traces, two queries, or two folders, call path by call path."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.diff import diff, to_json, totals_to_json
+from spanview.analysis.flame import flame
+from spanview.analysis.query import parse_query
+from spanview.analysis.select import find_trace, selected_traces, traces_beginning
+from spanview.commands.output import write_to_standard_output
+from spanview.commands.reading import nothing_in, notice_problems, places, read_all
+from spanview.display.diff_text import path_lines, side_lines
+from spanview.display.sanitise import sanitise
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.ids import format_trace_id
+from spanview.model.problems import DiffError, NoSuchPathError, QueryError, TraceNotFoundError
+from spanview.sources.discover import STANDARD_INPUT, is_there
+from spanview.sources.places import default_places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.analysis.diff import Diff
+    from spanview.analysis.flame import Flame
+    from spanview.analysis.query import Query
+    from spanview.commands.options import Options
+    from spanview.index.store import Store
+
+_MOST_PATHS: Final = 40
+"""So many paths a terminal gets."""
+_USUAL_WIDTH: Final = 80
+_LONGEST_SHOWN: Final = 200
+"""Characters of A or B in a message."""
+
+
+class SideType(StrEnum):
+    """What can be compared."""
+
+    TRACE = "trace"
+    QUERY = "query"
+    PATH = "path"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that are compared."""
+
+    type: SideType
+    value: str
+    """The whole id of a trace; a query or a PATH as given."""
+    flame: Flame
+
+
+def run(options: Options) -> int:
+    """Print what differs between two traces, two queries or two folders."""
+    sides = _sides(options)
+    merged = diff(*(side.flame for side in sides))
+    if options.json:
+        write_to_standard_output(_chunks(merged, sides))
+    else:
+        _print(merged, sides)
+    return 0
+
+
+def _sides(options: Options) -> list[Side]:
+    """Tell what A and B are, and read them.
+
+    Raises:
+        SpanviewError: It can't be told, or one of them is empty.
+    """
+    given = dict(zip("AB", options.sides, strict=True))
+    for letter, text in given.items():
+        if not text.strip():
+            raise DiffError(f"{letter} is empty: give a PATH, the first digits of a trace's id, or a query")
+    there = [text for text in given.values() if is_there(text)]
+    if len(there) < len(given):
+        if there and not options.paths:
+            absent = next(text for text in given.values() if text not in there)
+            raise DiffError(
+                f"{_shown(there[0])} is a file or folder and {_shown(absent)} is none: give two PATHs, "
+                "or two traces or queries and behind them the PATH to look in"
+            )
+        return _chosen(options, given)
+    if options.paths:
+        raise DiffError(
+            f"{_shown(there[0])} and {_shown(there[-1])} are files or folders: to compare them leave out "
+            f"{_shown(options.paths[0])}; to search names for them, write name~{_shown(there[0])}"
+        )
+    if there == [STANDARD_INPUT] * len(there):
+        raise DiffError("-: standard input can be read only once: give a file as A or B")
+    return [_path(options, letter, path) for letter, path in given.items()]
+
+
+def _path(options: Options, letter: str, path: str) -> Side:
+    store = _read(replace(options, paths=(path,)), f"{letter}, ")
+    return Side(SideType.PATH, path, flame(store))
+
+
+def _read(options: Options, whose: str = "") -> Store:
+    store, session = read_all(options)
+    session.close()
+    notice_problems(store)
+    if not len(store.spans):
+        raise DiffError(f"{whose}{sanitise(nothing_in(store, places(options)))}: there is nothing to compare")
+    return store
+
+
+def _chosen(options: Options, given: dict[str, str]) -> list[Side]:
+    queries = {letter: _query(letter, text) for letter, text in given.items()}
+    try:
+        places(options)
+    except NoSuchPathError:
+        looked_at = sanitise(", ".join(default_places(options.environment)))
+        raise NoSuchPathError(
+            f"{' and '.join(map(_shown, given.values()))} are no files or folders, and to look for traces "
+            f"there is nothing in {looked_at}: give the PATH where the spans are behind them"
+        ) from None
+    store = _read(options)
+    return [_side(options, store, letter, query) for letter, query in queries.items()]
+
+
+def _query(letter: str, text: str) -> Query:
+    try:
+        return parse_query(text)
+    except QueryError as error:
+        raise QueryError(f"{letter}: {error}") from None
+
+
+def _side(options: Options, store: Store, letter: str, query: Query) -> Side:
+    is_id, traces = True, []
+    try:
+        traces = traces_beginning(store, query.text)
+    except TraceNotFoundError:
+        is_id = False
+    if len(traces) > 1:
+        try:
+            find_trace(store, query.text)
+        except TraceNotFoundError as error:
+            raise TraceNotFoundError(f"{letter}: {error}; to search names for it, write name~{query.text}") from None
+    if traces:
+        return Side(SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])), flame(store, traces))
+    traces = selected_traces(store, query=query)
+    if traces:
+        return Side(SideType.QUERY, query.text, flame(store, traces))
+    no_id = "no trace's id begins so, and " if is_id else ""
+    no_file = "" if options.paths else "; there is no file or folder of that name either"
+    where = sanitise(", ".join(places(options)))
+    raise DiffError(
+        f"{letter}, {_shown(query.text)}: {no_id}no span in {where} matches{no_file}; "
+        "spanview stats lists the names there are"
+    )
+
+
+def _shown(text: str) -> str:
+    """Return what was given as a part of a line."""
+    return sanitise(text, _LONGEST_SHOWN)
+
+
+def _chunks(merged: Diff, sides: list[Side]) -> Iterator[bytes]:
+    """Yield the JSON a path at a time: there may be as many as spans."""
+    a, b = asdict(merged.a), asdict(merged.b)
+    given = [{"type": side.type, "value": side.value} for side in sides]
+    value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)}
+    head = dumps_strict(value, has_odd_numbers=False)
+    before = head.removesuffix(b"}") + b',"paths":['
+    for path in merged.by_change():
+        yield before + dumps_strict(to_json(merged, path), has_odd_numbers=False)
+        before = b","
+    yield b"]}\n"
+
+
+def _print(merged: Diff, sides: list[Side]) -> None:
+    width = _width() if sys.stdout.isatty() else None
+    labels = [f"{side.type} {sanitise(side.value)}" for side in sides]
+    sys.stdout.write("\n".join(side_lines(merged, labels)) + "\n\n")
+    for line in path_lines(merged, width=width, most=None if width is None else _MOST_PATHS):
+        sys.stdout.write(line + "\n")
+
+
+def _width() -> int:
+    try:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    # A terminal that nobody has told its size says 0.
+    return columns or _USUAL_WIDTH

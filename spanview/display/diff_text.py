@@ -1,0 +1,184 @@
+"""Two sides merged by call path as lines of text: a table of both, and a line a path, the greatest change first.
+
+SELF A   CHANGE          SELF B  COUNT  PATH
+ 10 ms   +50 ms  +500 %   60 ms      2  a › c
+ 40 ms   -40 ms  only A       –  1 → –  a › d
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len, set_cell_size
+
+from spanview.analysis.diff import PERCENTILES, Only
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
+from spanview.index.tree import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from spanview.analysis.diff import Diff, PathDiff
+
+_BETWEEN: Final = " › "
+_LEAD: Final = f"…{_BETWEEN}"
+_PATH_SHARE: Final = 0.4
+"""What the columns leave to the path: where there is less, the last of them go."""
+_LEAST_PATH: Final = 20
+"""Cells that a path has however narrow it is."""
+_MOST_PATH: Final = 1000
+_ALWAYS: Final = 5
+"""So many columns stay however narrow it is."""
+_LARGE: Final = 10.0
+"""From here on a ratio is written as such, not in per cent."""
+
+
+def side_lines(merged: Diff, labels: Sequence[str]) -> Iterator[str]:
+    """Yield the table of what the sides are: a line for each, and one for the change.
+
+    Args:
+        merged: The two sides.
+        labels: What each of them is, in words.
+    """
+    a, b = merged.a, merged.b
+    has_many = max(a.traces, b.traces) > 1
+    header = ("", "TRACES", "SPANS", "ERRORS", "SELF", *(("P50", "P95") if has_many else ("DURATION",)), "")
+    rows = [header]
+    for letter, side, label in zip("AB", (a, b), labels, strict=True):
+        lengths = (side.p50_ns, side.p95_ns) if has_many else (side.p50_ns,)
+        numbers = (side.traces, side.spans, side.errors)
+        rows.append((letter, *(f"{number:,}" for number in numbers), *map(duration, (side.self_ns, *lengths)), label))
+    counts = (b.traces - a.traces, b.spans - a.spans, b.errors - a.errors)
+    pairs = ((a.self_ns, b.self_ns), (a.p50_ns, b.p50_ns), (a.p95_ns, b.p95_ns))[: 3 if has_many else 2]
+    changes = (None if None in pair else (pair[1] or 0) - (pair[0] or 0) for pair in pairs)
+    rows.append(("", *(f"{number:+,}" if number else "" for number in counts), *map(_signed, changes), "change"))
+    yield from _aligned(rows)
+
+
+def path_lines(merged: Diff, *, width: int | None = None, most: int | None = None) -> Iterator[str]:
+    """Yield the table of the paths, those whose self times have changed most first.
+
+    Args:
+        merged: The two sides.
+        width: Cells that a line may have; None for any number.
+        most: So many paths at the most; None for all.
+    """
+    ordered = merged.by_change()
+    shown = ordered[:most]
+    table = _table(shown)
+    columns = len(table[0])
+    while width is not None and columns > _ALWAYS and _width(table, columns) > width * (1 - _PATH_SHARE):
+        columns -= 1
+    table = [row[:columns] for row in table]
+    room = _MOST_PATH if width is None else max(_LEAST_PATH, width - _width(table, columns))
+    labels = _Labels(merged)
+    paths = ["PATH", *(labels.path(path, room) for path in shown)]
+    yield from _aligned([(*row, path) for row, path in zip(table, paths, strict=True)])
+    if len(ordered) > len(shown):
+        yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
+
+
+def _table(paths: Sequence[PathDiff]) -> list[tuple[str, ...]]:
+    """Return the figures, the most important to the left."""
+    header: tuple[str, ...] = ("SELF A", "CHANGE", "", "SELF B", "COUNT", "ERRORS", "TOTAL", "P50", "P95")
+    columns = len(header) - (0 if any(map(_has_many, paths)) else len(PERCENTILES))
+    rows = ((*_own(path), _counts(path), _errors(path), *_times(path)) for path in paths)
+    return [row[:columns] for row in (header, *rows)]
+
+
+def _own(path: PathDiff) -> tuple[str, ...]:
+    a, b = ("–" if side is None else duration(side.self_ns) for side in (path.a, path.b))
+    return a, _signed(path.change("self_ns")), _relative(path), b
+
+
+def _relative(path: PathDiff) -> str:
+    if path.only_in is not None:
+        return "only A" if path.only_in is Only.A else "only B"
+    ratio = path.ratio("self_ns")
+    if ratio is None or ratio == 1:
+        return ""
+    if ratio >= _LARGE:
+        return f"×{ratio:,.0f}"
+    percent = 100 * (ratio - 1)
+    return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1g} %"
+
+
+def _signed(ns: int | None) -> str:
+    return "" if not ns else f"{'+' if ns > 0 else ''}{duration(ns)}"
+
+
+def _counts(path: PathDiff) -> str:
+    return _pair(*("–" if side is None else f"{side.count:,}" for side in (path.a, path.b)))
+
+
+def _errors(path: PathDiff) -> str:
+    a, b = (0 if side is None else side.errors for side in (path.a, path.b))
+    return _pair(f"{a:,}", f"{b:,}") if a or b else ""
+
+
+def _times(path: PathDiff) -> Iterator[str]:
+    for figure in ("total_ns", "p50_ns", "p95_ns"):
+        if figure in PERCENTILES and not _has_many(path):
+            yield ""
+        else:
+            yield _pair(*("–" if side is None else duration(getattr(side, figure)) for side in (path.a, path.b)))
+
+
+def _has_many(path: PathDiff) -> bool:
+    return any(side.count > 1 for side in (path.a, path.b) if side)
+
+
+def _pair(a: str, b: str) -> str:
+    return a if a == b else f"{a} → {b}"
+
+
+def _width(table: Sequence[Sequence[str]], columns: int) -> int:
+    """Return the cells before the path."""
+    return sum(max(len(row[at]) for row in table) + 2 for at in range(columns))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield lines with all columns but the last to the right."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    for row in rows:
+        figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
+        yield f"{figures}  {row[-1]}".rstrip()
+
+
+class _Labels:
+    """What paths are called: by names, and by services too where names alone would say the same of two paths."""
+
+    def __init__(self, merged: Diff) -> None:
+        self._merged = merged
+        self._alike = Counter((path.parent, path.name) for path in merged.paths)
+        self._known: dict[int, tuple[str, int]] = {}
+
+    def path(self, path: PathDiff, room: int) -> str:
+        """Return a path in so many cells: what has no room at its beginning is left out."""
+        line = self._merged.line(path)
+        name, cells = self._name(path)
+        names = [name]
+        for above in line[-2::-1]:
+            name, more = self._name(above)
+            cells += len(_BETWEEN) + more
+            if cells + (0 if above.parent == ROOT else len(_LEAD)) > room:
+                break
+            names.append(name)
+        text = ("" if line[-len(names)].parent == ROOT else _LEAD) + _BETWEEN.join(reversed(names))
+        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
+
+    def _name(self, path: PathDiff) -> tuple[str, int]:
+        """Return a name and its cells; every path below has it, too."""
+        if path.number not in self._known:
+            name = self._text(path)
+            self._known[path.number] = name, cell_len(name)
+        return self._known[path.number]
+
+    def _text(self, path: PathDiff) -> str:
+        if path.name is None:
+            return "? parent not seen"
+        name = sanitise(path.name) or "(no name)"
+        is_alone = self._alike[path.parent, path.name] == 1
+        return name if is_alone else f"{name} ({sanitise(path.service) or 'no service'})"

@@ -1,0 +1,179 @@
+"""Two sides matched by call path, against drawings and against dictionaries of whole paths.
+
+A            B            path  self of A  self of B
+a 0-10       a 0-30       a ›b          4         20
+  b 2-6        b 2-22     a             6         10
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+
+from builders import Builder, store_of
+from slow_paths import changes_of, paths_of
+from span_graphs import forests
+from spanview.analysis.diff import FIGURES, MOST_NAMES, Diff, Totals, diff, to_json, totals_to_json
+from spanview.analysis.flame import flame
+from spanview.formats.jsontext import dumps_strict
+
+if TYPE_CHECKING:
+    from builders import Document
+
+
+def diff_of(a: list[Document], b: list[Document]) -> Diff:
+    """Return what differs between two sets of spans, each in a store of its own."""
+    return diff(flame(store_of(*a)), flame(store_of(*b)))
+
+
+def drawn(a: str, b: str) -> Diff:
+    """Return what differs between two drawings."""
+    return diff_of(Builder().draw(a), Builder().draw(b))
+
+
+def test_a_drawing() -> None:
+    """Paths are matched by their names, whatever their stores have as numbers."""
+    merged = drawn("a 0-10\n  b 2-6", "z 0-1\na 0-30\n  b 2-22")
+    assert [
+        (path.name, path.change("self_ns"), path.ratio("self_ns"), path.only_in) for path in merged.by_change()
+    ] == [
+        ("b", 16_000, 5.0, None),
+        ("a", 4_000, 10 / 6, None),
+        ("z", 1_000, None, "b"),
+    ]
+    assert merged.a == Totals(1, 2, 0, 0, 10_000, 10_000, 10_000, 10_000)
+    assert merged.b == Totals(1, 3, 0, 0, 30_000, 31_000, 30_000, 30_000)
+
+
+def test_the_greatest_change_comes_first() -> None:
+    """What became slower comes before what became as much quicker, and what hasn't changed comes last."""
+    merged = drawn("same 0-5\nquicker 0-9\nslower 0-1\nmore 0-3", "same 0-5\nquicker 0-1\nslower 0-9\nmore 0-23")
+    assert [path.name for path in merged.by_change()] == ["more", "slower", "quicker", "same"]
+
+
+def test_of_like_self_times_the_totals_and_counts_decide() -> None:
+    """Where self times haven't changed, the change of the total comes first, then that of the count."""
+    build = Builder()
+    a = [build.span("counted"), build.span("total", span=90, start=0, duration=5), build.span("same", duration=0)]
+    b = [
+        build.span("counted"),
+        *[build.span("counted", duration=None) for _ in range(3)],
+        build.span("total", span=90, start=0, duration=8),
+        build.span("below", parent=90, start=0, duration=3),
+        build.span("same", duration=0),
+    ]
+    assert [path.name for path in diff_of(a, b).by_change()] == ["below", "total", "counted", "same"]
+
+
+def test_only_one_side() -> None:
+    """A path that one side hasn't got counts there as nothing, and has no percentiles to compare."""
+    merged = drawn("a 0-10", "b 0-10")
+    a, b = merged.paths
+    assert (a.only_in, a.b, b.only_in, b.a) == ("a", None, "b", None)
+    assert {figure: a.change(figure) for figure in FIGURES} == {
+        "count": -1,
+        "errors": 0,
+        "total_ns": -10_000,
+        "self_ns": -10_000,
+        "p50_ns": None,
+        "p95_ns": None,
+    }
+    assert (a.ratio("self_ns"), b.ratio("self_ns"), b.ratio("p50_ns")) == (0.0, None, None)
+
+
+def test_names_in_other_places_and_services_are_other_paths() -> None:
+    """Only what has the same names and services above it is the same."""
+    merged = diff_of(
+        Builder().draw("a 0-9\n  b 0-9", service="cart"), [*Builder().draw("b 0-9"), *Builder().draw("a 0-9", trace=2)]
+    )
+    assert sorted((path.name or "", path.service, path.only_in or "") for path in merged.paths) == [
+        ("a", "", "b"),
+        ("a", "cart", "a"),
+        ("b", "", "b"),
+        ("b", "cart", "a"),
+    ]
+
+
+def test_missing_parents_meet_each_other() -> None:
+    """Parents that no file holds are one path on both sides, and no spans."""
+    merged = diff_of([Builder().span("a", parent=70)], [Builder().span("a", parent=71)])
+    assert [(path.name, path.only_in) for path in merged.paths] == [(None, None), ("a", None)]
+    assert (merged.a.spans, merged.a.missing_parents) == (1, 1)
+
+
+def test_nothing() -> None:
+    """Two empty sides have no paths."""
+    merged = diff_of([], [])
+    assert merged.by_change() == []
+    assert merged.a == merged.b == Totals(0, 0, 0, 0, 0, 0, None, None)
+
+
+def test_json_of_a_path() -> None:
+    """The object has the keys of the format, in its order."""
+    merged = drawn("a 0-10\n  b 2-6", "a 0-30")
+    value = to_json(merged, merged.paths[1])
+    assert " ".join(value) == "number parent depth name service missing path only_in a b delta ratio"
+    assert value == {
+        "number": 1,
+        "parent": 0,
+        "depth": 1,
+        "name": "b",
+        "service": "",
+        "missing": False,
+        "path": ["a", "b"],
+        "only_in": "a",
+        "a": {"count": 1, "errors": 0, "total_ns": 4_000, "self_ns": 4_000, "p50_ns": 4_000, "p95_ns": 4_000},
+        "b": None,
+        "delta": {"count": -1, "errors": 0, "total_ns": -4_000, "self_ns": -4_000, "p50_ns": None, "p95_ns": None},
+        "ratio": {"count": 0.0, "errors": None, "total_ns": 0.0, "self_ns": 0.0, "p50_ns": None, "p95_ns": None},
+    }
+
+
+def test_json_of_totals() -> None:
+    """What can't be compared is null."""
+    assert totals_to_json({"traces": 0, "p50_ns": None, "spans": 4}, {"traces": 2, "p50_ns": 5, "spans": 2}) == {
+        "delta": {"traces": 2, "p50_ns": None, "spans": -2},
+        "ratio": {"traces": None, "p50_ns": None, "spans": 0.5},
+    }
+
+
+def test_json_grows_no_faster_than_the_paths() -> None:
+    """Of what is very deep or has very long names, each path has the last names only, and says how deep it is."""
+    build = Builder()
+    chain = [build.span("f", span=number, parent=number - 1 or None) for number in range(1, 3_001)]
+    merged = diff_of(chain, chain)
+    deepest = to_json(merged, merged.paths[-1])
+    assert (deepest["depth"], deepest["path"]) == (2_999, ["f"] * MOST_NAMES)
+    long = [build.span("x" * 4_000, span=1), build.span("y" * 97, parent=1, span=2), build.span("z" * 5_000, parent=2)]
+    merged = diff_of(long, long)
+    assert [[name and name[0] for name in to_json(merged, path)["path"]] for path in merged.paths] == [["x"], ["y"], []]
+    assert [path.name and path.name[0] for path in merged.paths] == ["x", "y", "z"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(forests(), forests())
+def test_is_what_comparing_slowly_comes_to(a: list[Document], b: list[Document]) -> None:
+    """Every figure of every path is that of dictionaries of whole paths, and numbers lead upwards."""
+    merged = diff_of(a, b)
+    values = [to_json(merged, path) for path in merged.paths]
+    by_path: dict[Any, dict[str, Any]] = {}
+    keys: list[Any] = []
+    for number, value in enumerate(values):
+        assert value.pop("number") == number
+        parent = value.pop("parent")
+        keys.append((*(() if parent is None else keys[parent]), (value["name"], value["service"])))
+        by_path[keys[-1]] = value
+    assert by_path == changes_of(paths_of(a), paths_of(b))
+    order = [abs(path.change("self_ns") or 0) for path in merged.by_change()]
+    assert order == sorted(order, reverse=True)
+    assert b"NaN" not in dumps_strict(values)
+
+
+@settings(max_examples=50, deadline=None)
+@given(forests())
+def test_a_side_against_itself_has_no_change(documents: list[Document]) -> None:
+    """Every change is nothing, and no path is on one side only."""
+    merged = diff_of(documents, documents[::-1])
+    assert merged.a == merged.b
+    assert all(not path.change(figure) and path.only_in is None for path in merged.paths for figure in FIGURES)

@@ -1,0 +1,280 @@
+"""`spanview diff` from outside: what A and B are taken for, what is printed, and what can't be told.
+
+A and B                                   are
+-------                                   ---
+old new                                   two files or folders, where both are there and nothing follows
+a1 a2 PATH                                two traces, where one id begins so
+beta trace.errors>0 PATH                  two queries, in all other cases
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import Builder, file_of
+from programs import spanview
+from slow_paths import changes_of, paths_of
+from spanview.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from builders import Document
+
+FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
+CAFE: Final = 0xCAFE << 112
+"""A trace whose id begins like a word."""
+SIDE: Final = "type value traces spans errors missing_parents total_ns self_ns p50_ns p95_ns"
+
+
+def documents() -> dict[str, list[Document]]:
+    """Return the spans of two files: `old` has two traces, `new` one like the first of them, but slower."""
+    build = Builder()
+    return {
+        "old": [
+            *build.draw("alpha 0-10\n  beta 2-5", trace=0xA1 << 120),
+            *build.draw("gamma 0-7", trace=CAFE, status="ERROR"),
+        ],
+        "new": build.draw("alpha 0-40\n  beta 2-35\n  delta 36-37", trace=0xA2 << 120),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test in a folder with both files, in folders of their own and together."""
+    for name, spans in documents().items():
+        for folder in (name, "both"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / f"{name}.json").write_bytes(file_of(spans))
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(name="compared")
+def make_compared(capfd: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    """Return what runs `spanview diff --json` in this process and returns what it printed."""
+
+    def compared(*words: str) -> dict[str, Any]:
+        assert main(["diff", "--json", *words]) == 0
+        output, notices = capfd.readouterr()
+        assert notices == ""
+        value: dict[str, Any] = json.loads(output)
+        return value
+
+    return compared
+
+
+def expected(a: list[Document], b: list[Document]) -> list[dict[str, Any]]:
+    """Return the paths that are to be printed, in any order."""
+    return [*changes_of(paths_of(a), paths_of(b)).values()]
+
+
+def in_any_order(paths: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return paths without what the order of reading decides, sorted."""
+    plain = [{key: value for key, value in path.items() if key not in {"number", "parent"}} for path in paths]
+    return sorted(plain, key=lambda path: json.dumps(path["path"]))
+
+
+def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
+    """Each side is read by itself, and every figure is that of the slow way; the keys are those of the format."""
+    spans = documents()
+    value = compared("old", "new")
+    assert list(value) == ["a", "b", "delta", "ratio", "paths"]
+    assert " ".join(value["a"]) == " ".join(value["b"]) == SIDE
+    assert " ".join(value["delta"]) == " ".join(value["ratio"]) == SIDE.removeprefix("type value ")
+    assert value["a"] == {
+        "type": "path",
+        "value": "old",
+        "traces": 2,
+        "spans": 3,
+        "errors": 1,
+        "missing_parents": 0,
+        "total_ns": 17_000,
+        "self_ns": 17_000,
+        "p50_ns": 7_000,
+        "p95_ns": 10_000,
+    }
+    assert (value["b"]["value"], value["delta"]["spans"], value["ratio"]["spans"]) == ("new", 0, 1.0)
+    assert in_any_order(value["paths"]) == in_any_order(expected(spans["old"], spans["new"]))
+    assert [path["name"] for path in value["paths"]] == ["beta", "gamma", "delta", "alpha"]
+    assert compared("old/old.json", "n*/*.json")["paths"] == value["paths"]
+
+
+def test_folders_are_not_mixed(compared: Callable[..., dict[str, Any]]) -> None:
+    """The same trace in two folders is in each of them once."""
+    value = compared("old", "both")
+    assert (value["a"]["spans"], value["b"]["spans"]) == (3, 6)
+    assert compared("old", "old")["delta"]["self_ns"] == 0
+
+
+@pytest.mark.parametrize("words", [("a1", "a2"), ("A1", "0xa2"), (f"{0xA1 << 120:032x}", f"{0xA2 << 120:032x}")])
+def test_two_traces(compared: Callable[..., dict[str, Any]], words: Sequence[str]) -> None:
+    """The first digits of ids are traces, in all PATHs together."""
+    value = compared(*words, "old", "new")
+    assert [(value[side]["type"], value[side]["value"]) for side in "ab"] == [
+        ("trace", f"{0xA1 << 120:032x}"),
+        ("trace", f"{0xA2 << 120:032x}"),
+    ]
+    spans = documents()
+    assert in_any_order(value["paths"]) == in_any_order(expected(spans["old"][:2], spans["new"]))
+
+
+def test_two_queries(compared: Callable[..., dict[str, Any]]) -> None:
+    """A side is all traces in which a span matches."""
+    value = compared("beta", "trace.errors>0", "both")
+    assert [(value[side]["type"], value[side]["value"], value[side]["traces"]) for side in "ab"] == [
+        ("query", "beta", 2),
+        ("query", "trace.errors>0", 1),
+    ]
+    assert {path["only_in"] for path in value["paths"]} == {"a", "b"}
+
+
+def test_a_trace_against_a_query(compared: Callable[..., dict[str, Any]]) -> None:
+    """One trace can be held against many."""
+    value = compared("a2", "alpha", "both")
+    assert [(value[side]["type"], value[side]["traces"]) for side in "ab"] == [("trace", 1), ("query", 2)]
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"), [("cafe", "trace"), ("CAFE", "trace"), ("trace=cafe", "query"), ("name~gamma", "query")]
+)
+def test_words_that_could_be_ids(compared: Callable[..., dict[str, Any]], word: str, kind: str) -> None:
+    """What a trace's id begins with is that trace; as a term of a query it is a query."""
+    value = compared(word, "a1", "both")
+    assert (value["a"]["type"], value["a"]["spans"]) == (kind, 1)
+
+
+def test_words_that_could_be_ids_and_are_none(compared: Callable[..., dict[str, Any]]) -> None:
+    """Hex digits that no id begins with are searched in names."""
+    assert compared("be", "a1", "both")["a"] | {"traces": 2} == compared("beta", "a1", "both")["a"] | {"value": "be"}
+
+
+def test_queries_that_begin_with_a_minus(compared: Callable[..., dict[str, Any]]) -> None:
+    """Behind `--` a term that is excluded is no option."""
+    value = compared("--", "-beta", "beta", "both")
+    assert (value["a"]["value"], value["a"]["spans"], value["b"]["spans"]) == ("-beta", 6, 5)
+
+
+def test_names_of_files_are_queries_where_one_is_none(compared: Callable[..., dict[str, Any]]) -> None:
+    """With a PATH behind them, one of two may be called like a file."""
+    Path("beta").touch()
+    value = compared("beta", "gamma", "both")
+    assert (value["a"]["type"], value["a"]["traces"]) == ("query", 2)
+
+
+def test_standard_input() -> None:
+    """One side, or what both are looked for in, may be piped in."""
+    data = b"".join(path.read_bytes() for path in Path("both").iterdir())
+    for words, given in (
+        (("old", "-"), Path("new/new.json").read_bytes()),
+        (("a1", "a2", "-"), data),
+    ):
+        done = spanview("diff", "--json", *words, given=given)
+        assert (done.status, done.notices) == (0, "")
+        assert json.loads(done.output)["b"]["spans"] == 3
+
+
+REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
+    # the call, what its one line says
+    ([], ["two to compare", "spanview diff --help"]),
+    (["old"], ["two to compare", "spanview diff --help"]),
+    (["old", "nowhere"], ["old is a file or folder and nowhere is none", "give two PATHs"]),
+    (["nowhere", "old"], ["old is a file or folder and nowhere is none", "give two PATHs"]),
+    (["old", "new", "both"], ["old and new are files or folders", "leave out both", "name~old"]),
+    (["old", "empty"], ["B, empty: no spans; no files", "nothing to compare"]),
+    (["empty", "old"], ["A, empty: no spans; no files", "nothing to compare"]),
+    (["alpha", "beta", "empty"], ["empty: no spans; no files", "nothing to compare"]),
+    (["alpha", "beta", "nowhere"], ["nowhere: no such file or folder"]),
+    (["alpha", "zeta", "both"], ["B, zeta: no span in both matches", "spanview stats"]),
+    (["fff", "alpha", "both"], ["A, fff: no trace's id begins so, and no span in both matches"]),
+    (["a", "alpha", "both"], ["A: 2 traces' ids begin with a", f"{0xA1 << 120:032x}, ", "name~a"]),
+    (["alpha", "name=", "both"], ["B: query, character 6"]),
+    (["", "alpha", "both"], ["A is empty"]),
+    (["alpha", " ", "both"], ["B is empty"]),
+    (["-", "-"], ["standard input", "once"]),
+    (["-q", "alpha", "old", "new"], ["-q", "spanview diff --help"]),
+    (["--since", "1h", "old", "new"], ["--since", "spanview diff --help"]),
+    (["--trace", "a1", "old", "new"], ["--trace", "spanview diff --help"]),
+    (["-f", "old", "new"], ["-f", "spanview diff --help"]),
+    (["two\nlines\x1b[31m", "alpha", "both"], ["two␊lines␛[31m: no span in both matches"]),
+)
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+def test_mistakes_are_answered_in_one_line(
+    capfd: pytest.CaptureFixture[str], words: Sequence[str], said: Sequence[str]
+) -> None:
+    """What can't be compared ends with status 2, prints nothing, and says in one line what is wrong."""
+    assert main(["diff", *words]) == 2
+    output, notices = capfd.readouterr()
+    assert output == ""
+    assert notices.count("\n") == 1
+    assert [text for text in said if text not in notices] == []
+
+
+def test_nowhere_to_look(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without PATHs and without anything in the default places, it says that A and B are no files either."""
+    monkeypatch.setattr("spanview.sources.places.RAY_SPANS", str(tmp_path / "nothing"))
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    assert main(["diff", "odl", "nwe"]) == 2
+    notices = capfd.readouterr().err
+    assert notices.count("\n") == 1
+    assert "odl and nwe are no files or folders" in notices
+    assert f"{tmp_path}/nothing" in notices
+
+
+def test_default_places(
+    compared: Callable[..., dict[str, Any]],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Without PATHs, traces and queries are looked for where Ray writes; a query without a trace says so."""
+    monkeypatch.setattr("spanview.sources.places.RAY_SPANS", str(tmp_path / "both"))
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    assert compared("a1", "gamma")["b"]["spans"] == 1
+    assert main(["diff", "alpha", "nwe"]) == 2
+    assert "no file or folder of that name either" in capfd.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """What is torn is one line, and no reason to stop."""
+    with Path("new/new.json").open("ab") as file:
+        file.write(b'{"name": "torn", "context": {')
+    assert main(["diff", "old", "new"]) == 0
+    assert capfd.readouterr().err == "spanview: 1 torn record passed over; spanview check says where\n"
+
+
+def test_the_table(capfd: pytest.CaptureFixture[str]) -> None:
+    """Both sides, and below them the paths, the greatest change first."""
+    assert main(["diff", "old", "new"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "   TRACES  SPANS  ERRORS    SELF     P50     P95",
+        "A       2      3       1   17 µs    7 µs   10 µs  path old",
+        "B       1      3       0   40 µs   40 µs   40 µs  path new",
+        "       -1             -1  +23 µs  +33 µs  +30 µs  change",
+        "",
+        "SELF A  CHANGE          SELF B  COUNT  ERRORS          TOTAL  PATH",
+        "  3 µs  +30 µs     ×11   33 µs      1           3 µs → 33 µs  alpha › beta",
+        "  7 µs   -7 µs  only A       –  1 → –   1 → 0       7 µs → –  gamma",
+        "     –   +1 µs  only B    1 µs  – → 1               – → 1 µs  alpha › delta",
+        "  7 µs   -1 µs   -14 %    6 µs      1          10 µs → 40 µs  alpha",
+    ]
+
+
+def test_recorded_runs() -> None:
+    """Two recordings of one program, by a process of its own: the same calls, with other times."""
+    folders = [FIXTURES / "ray-tasks-bundled-hook", FIXTURES / "ray-tasks-docs-hook"]
+    done = spanview("diff", *folders, "--json")
+    assert (done.status, done.notices) == (0, "")
+    value = json.loads(done.output)
+    assert (value["a"]["spans"], value["a"]["traces"]) == (value["b"]["spans"], value["b"]["traces"]) == (104, 31)
+    assert {path["only_in"] for path in value["paths"]} == {None}
+    table = spanview("diff", *folders)
+    assert (table.status, table.notices) == (0, "")
+    assert len(table.text.splitlines()) == len(value["paths"]) + 6
+    assert "__main__.fan ray.remote › __main__.fan ray.remote_worker › __main__.leaf ray.remote\n" in table.text

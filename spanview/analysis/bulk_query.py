@@ -105,9 +105,34 @@ def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterat
         yield {*np.flatnonzero(asked & _traces_that_hold(store, query)).tolist()}, 0
         return
     of_rows = copy_of(store.spans.trace)
-    rows = np.flatnonzero(asked[np.minimum(of_rows, len(asked) - 1)] & (of_rows < len(asked)))
+    are_asked = asked[np.minimum(of_rows, len(asked) - 1)] & (of_rows < len(asked))
+    yield from _traces_of(store, query, np.flatnonzero(are_asked))
+
+
+def matching_traces_from(store: Store, query: Query, first: int, end: int) -> Iterator[tuple[set[int], int]]:
+    """Yield the traces of which some rows match, as `matching_traces` does; of a query that asks only for spans.
+
+    Args:
+        store: Where the spans are.
+        query: What to look for.
+        first: The first of the rows.
+        end: The one behind the last.
+    """
+    if first >= end:
+        yield set(), 0
+        return
+    yield from _traces_of(store, query, np.arange(first, end))
+
+
+def _traces_of(store: Store, query: Query, rows: Places) -> Iterator[tuple[set[int], int]]:
+    of_rows = copy_of(store.spans.trace)
+    is_told = False
     for some, waiting in matching_rows(store, query, rows):
+        is_told = not waiting
         yield {*np.unique(of_rows[some]).tolist()}, waiting
+    if not is_told:
+        # Where nothing is left to be looked at, the end is told all the same.
+        yield set(), 0
 
 
 def _that_pass(store: Store, terms: Sequence[Term], rows: Places) -> Places:

@@ -15,7 +15,7 @@ import os
 import signal
 import struct
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice
 from mmap import mmap
@@ -160,11 +160,13 @@ def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> It
 def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
     numbers = _numbers(len(job[0]))
     workers: list[_Worker] = []
-    for _ in range(processes):
-        workers.append(_Worker(start, job, numbers, [worker.pipe for worker in workers]))
-    os.close(numbers)
-    busy = {*range(processes)}
     try:
+        # Where memory, descriptors or processes are scarce, fewer have to do; what nobody scans is left to this one.
+        with suppress(OSError):
+            for _ in range(processes):
+                workers.append(_Worker(start, job, numbers, [worker.pipe for worker in workers]))
+        os.close(numbers)
+        busy = {*range(len(workers))}
         while busy:
             ready = wait([workers[number].pipe for number in busy])
             for number in [number for number in busy if workers[number].pipe in ready]:
@@ -215,14 +217,15 @@ class _Worker:
     """
 
     def __init__(self, start: Start, job: Job, numbers: int, pipes: list[Connection]) -> None:
-        memory = os.memfd_create("spanview")
-        os.ftruncate(memory, _BLOCKS * CAPACITY * ROW_BYTES)
-        shared = _Shared(numbers, memory)
-        self._blocks = shared.blocks()
-        self.pipe, its_end = Pipe()
-        self._process = start(job, its_end, shared, [*pipes, self.pipe])
-        its_end.close()
-        os.close(memory)
+        with ExitStack() as given:
+            memory = os.memfd_create("spanview")
+            given.callback(os.close, memory)
+            os.ftruncate(memory, _BLOCKS * CAPACITY * ROW_BYTES)
+            shared = _Shared(numbers, memory)
+            self._blocks = shared.blocks()
+            self.pipe, its_end = Pipe()
+            given.callback(its_end.close)
+            self._process = start(job, its_end, shared, [*pipes, self.pipe])
         if isinstance(self._process, Popen):
             with suppress(OSError):
                 self.pipe.send(job)

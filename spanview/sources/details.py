@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections import OrderedDict
@@ -9,6 +10,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Final
 
+from spanview.sources.held import share_of_descriptors
 from spanview.sources.spool import Spool
 
 OPEN_FLAGS: Final = (
@@ -20,6 +22,8 @@ OPEN_FLAGS: Final = (
 )
 """A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
 _OPEN_FILES: Final = 32
+_NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
+"""What is said where no file can be opened, because too many are."""
 
 
 class Details:
@@ -32,6 +36,7 @@ class Details:
         self.spool = Spool()
         self._files: dict[int, tuple[str, int, int]] = {}
         self._open: OrderedDict[int, int] = OrderedDict()
+        self._most = share_of_descriptors(_OPEN_FILES)
         self._lock = Lock()
 
     def register(self, source: int, path: str, device: int, inode: int) -> None:
@@ -65,9 +70,16 @@ class Details:
             return descriptor
         if source not in self._files:
             return None
-        descriptor = open_file(*self._files[source])
+        try:
+            descriptor = open_file(*self._files[source])
+        except OSError as error:
+            if error.errno not in _NONE_LEFT or not self._open:
+                raise
+            for each in [*self._open]:
+                self._close(each)
+            descriptor = open_file(*self._files[source])
         self._open[source] = descriptor
-        if len(self._open) > _OPEN_FILES:
+        if len(self._open) > self._most:
             self._close(next(iter(self._open)))
         return descriptor
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from spanview.sources.tail import FileTail
 
-_FEWEST: Final = 16
+_FEWEST: Final = 4
 _MOST: Final = 512
 _SHARE: Final = 4
 """One of so many descriptors that this process may have is for files that are followed."""
@@ -23,7 +23,7 @@ class HeldOpen:
 
     def __init__(self) -> None:
         self._tails: OrderedDict[int, FileTail] = OrderedDict()
-        self._most = _most()
+        self._most = share_of_descriptors(_MOST)
 
     def note(self, tail: FileTail) -> None:
         """Take note that a file was read just now; the one that was read longest ago may be closed for it."""
@@ -38,10 +38,11 @@ class HeldOpen:
         self._tails.pop(tail.source, None)
 
 
-def _most() -> int:
+def share_of_descriptors(most: int) -> int:
+    """Return how many files may be held open at once: so many, or fewer where this process may have few."""
     if sys.platform == "win32":
-        return _FEWEST
+        return min(most, _FEWEST)
     import resource
 
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST if allowed == resource.RLIM_INFINITY else max(_FEWEST, min(_MOST, allowed // _SHARE))
+    return most if allowed == resource.RLIM_INFINITY else min(most, max(_FEWEST, allowed // _SHARE))

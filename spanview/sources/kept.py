@@ -10,8 +10,10 @@ end. Whatever else is odd, the folder is read instead: an index is a help, and n
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import struct
 import sys
 import tempfile
@@ -25,7 +27,7 @@ from spanview import __version__
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.state import columns_of, state_of, take_state
 from spanview.model.problems import ProblemKind
-from spanview.sources.details import open_file, read_at
+from spanview.sources.details import OPEN_FLAGS, open_file, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +87,7 @@ class KeptIndex:
             reading: Takes note of the files.
         """
         try:
-            with open(self._path, "rb") as file:
+            with _opened(self._path) as file:
                 header = _header(file)
                 if not self._is_current(header):
                     return False
@@ -171,6 +173,19 @@ def _is_as_found(found: FoundFile) -> bool:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp
 
 
+def _opened(path: str) -> BufferedReader:
+    """Open an index; what is no regular file, and would let us wait, is none.
+
+    Raises:
+        OSError: It can't be opened, or is no regular file.
+    """
+    descriptor = os.open(path, OPEN_FLAGS)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "no regular file", path)
+    return open(descriptor, "rb")
+
+
 def _header(file: BufferedReader) -> dict[str, Any]:
     """Return the header of an index.
 
@@ -210,6 +225,9 @@ def _size(column: array[int]) -> int:
 def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> None:
     """Write an index, so that its path has either what it had before or all of it."""
     folder = os.path.dirname(path)
+    if not os.path.isdir(os.path.dirname(os.path.dirname(folder))):
+        # Nobody's home.
+        return
     os.makedirs(folder, mode=0o700, exist_ok=True)
     text = json.dumps(header).encode()
     # Only this user may read the file.

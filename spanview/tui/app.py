@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 _SAID_S = 4.0
 _LONGEST_PATH = 40
 _ENDS_S = 1.0
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SIGNALLED = 128
+"""The exit status of what a signal has ended is this and its number."""
 _MOST_PASTED = 4096
 _FOR_TEXTUAL = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
@@ -118,8 +124,15 @@ class SpanviewApp(App[None]):
 
     async def on_mount(self) -> None:
         """Show the traces and begin to read."""
+        # Whoever ends the program finds the terminal as it was.
+        for number in _ENDING:
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
         self._feed.start()
+
+    def _end_by(self, number: int) -> None:
+        self.exit(return_code=_SIGNALLED + number)
 
     def on_unmount(self) -> None:
         """End the reading."""

@@ -34,42 +34,63 @@ class TraceMatcher:
         self.query = query
         self._tell = tell
         self._cancelled = threading.Event()
-        self._waiting: SimpleQueue[list[int]] = SimpleQueue()
+        self._waiting: SimpleQueue[Iterable[int]] = SimpleQueue()
+        self._matched: set[int] = set()
+        self._seen = 0
+        """Rows that were looked at, where rows are looked at one by one."""
         threading.Thread(target=self._run, name="spanview-filter", daemon=True).start()
 
     def look_at(self, traces: Iterable[int]) -> None:
         """Look at these traces too."""
-        self._waiting.put(list(traces))
+        self._waiting.put(traces)
 
     def cancel(self) -> None:
         """Stop looking; nothing is told any more."""
         self._cancelled.set()
-        self._waiting.put([])
+        self._waiting.put(())
 
     def _run(self) -> None:
         while not self._cancelled.is_set():
             found: set[int] = set()
             told_at = time.monotonic()
-            for some, waiting in self._found(self._waiting.get()):
+            for some, waiting in self._found(self._next()):
                 if self._cancelled.is_set():
                     return
                 found |= some
                 # Each time the list is put in order anew, and this thread waits for it.
                 if not waiting or time.monotonic() - told_at >= _EVERY_S:
+                    self._matched |= found
                     self._tell(self, found, waiting)
                     found, told_at = set(), time.monotonic()
 
-    def _found(self, traces: list[int]) -> Iterator[tuple[set[int], float]]:
-        """Yield those of some traces that match, piece by piece, and what share still waits."""
-        store, most = self._store, 1
-        if len(traces) > _CHUNK and len(store.spans) >= PAYS_FROM:
-            from spanview.analysis.bulk_query import matching_traces
+    def _next(self) -> set[int]:
+        """Return all traces that wait to be looked at, once there are any."""
+        traces = {*self._waiting.get()}
+        while not self._waiting.empty():
+            traces.update(self._waiting.get())
+        return traces
 
-            for found, waiting in matching_traces(store, self.query, traces):
-                most = max(most, waiting)
-                yield found, waiting / most
+    def _found(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
+        """Yield those of some traces that match, piece by piece, and what share still waits."""
+        store = self._store
+        if len(store.spans) >= PAYS_FROM and (not self.query.needs_tree or len(traces) > _CHUNK):
+            yield from self._found_in_many(traces)
             return
-        matches = self.query.matches_trace
-        for start in range(0, max(len(traces), 1), _CHUNK):
-            found = {trace for trace in traces[start : start + _CHUNK] if matches(store, trace)}
-            yield found, max(0, len(traces) - start - _CHUNK) / max(1, len(traces))
+        matches, order = self.query.matches_trace, sorted(traces - self._matched)
+        for start in range(0, max(len(order), 1), _CHUNK):
+            found = {trace for trace in order[start : start + _CHUNK] if matches(store, trace)}
+            yield found, max(0, len(order) - start - _CHUNK) / max(1, len(order))
+
+    def _found_in_many(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
+        from spanview.analysis.bulk_query import matching_traces, matching_traces_from
+
+        if self.query.needs_tree:
+            pieces = matching_traces(self._store, self.query, sorted(traces - self._matched))
+        else:
+            # A span says the same whatever its trace grows to: each is looked at once.
+            first, self._seen = self._seen, len(self._store.spans.next_row)
+            pieces = matching_traces_from(self._store, self.query, first, self._seen)
+        most = 1
+        for found, waiting in pieces:
+            most = max(most, waiting)
+            yield found, waiting / most

@@ -147,6 +147,8 @@ class TracesScreen(BaseScreen):
             state = self.viewer.feed_state
             if state.loading:
                 lines = ["reading …"]
+            elif self._matcher is not None and self._still_looking:
+                lines = ["looking …"]
             elif len(self._store.spans):
                 lines = ["no trace matches"]
             else:
@@ -212,10 +214,13 @@ class TracesScreen(BaseScreen):
                 self._show()
             else:
                 self._count_matches()
+                self._say_if_nothing()
 
     def _count_matches(self) -> None:
         if self._matcher is not None:
             looking = f", {1 - self._still_looking:.0%} looked at" if self._still_looking else ""
+            if self.viewer.feed_state.loading:
+                looking = " so far"
             self.query_one(Prompt).say(
                 f"{len(self._model.order):,} of {len(self._store.trace_table):,} traces{looking}"
             )

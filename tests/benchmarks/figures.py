@@ -92,12 +92,14 @@ def cpu_seconds_of(*words: str) -> float:
 
 def table(figures: Sequence[Figure]) -> str:
     """Return the figures as lines of text."""
-    rows = [("GOAL", "VALUE", "AGAINST", "RATIO", "LIMIT", "")]
+    rows = [("GOAL", "VALUE", "AGAINST", "RATIO", "LIMIT", "", "")]
     for figure in figures:
         base = "" if figure.base is None else f"{figure.base:,.4g} {figure.unit}"
         ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
         limit = "" if figure.limit is None else f"{figure.limit:g}"
-        rows.append((figure.goal, f"{figure.value:,.4g} {figure.unit}", base, ratio, limit, figure.what))
-    widths = [max(len(row[at]) for row in rows) for at in range(5)]
+        measured = figure.value if figure.ratio is None else figure.ratio
+        over = "over" if figure.limit is not None and measured > figure.limit else ""
+        rows.append((figure.goal, f"{figure.value:,.4g} {figure.unit}", base, ratio, limit, over, figure.what))
+    widths = [max(len(row[at]) for row in rows) for at in range(6)]
     lines = ["  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
     return "\n".join(f"{line}  {row[-1]}".rstrip() for line, row in zip(lines, rows, strict=True))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from builders import Builder, file_of
+from programs import SPANVIEW
 from spanview import load
 from spanview.sources import details as module
 from spanview.sources.details import Details
@@ -102,3 +105,18 @@ def test_forgotten_stores_hold_nothing_open(tmp_path: Path) -> None:
         (trace,) = load(tmp_path).traces
         assert [node.span.name for node, _ in trace.walk() if node.span is not None] == ["a"]
     assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of descriptors")
+@pytest.mark.parametrize("limit", [24, 30, 40])
+def test_few_descriptors(limit: int, tmp_path: Path) -> None:
+    """With few of them nothing is taken for lost: files are closed for one another."""
+    build = Builder()
+    for number in range(80):
+        (tmp_path / f"{number}.json").write_bytes(file_of([build.span(attributes={"k": "v"}) for _ in range(3)]))
+    words = [*SPANVIEW, "spans", "--no-cache", "-q", "k=v", str(tmp_path)]
+    run = subprocess.run(
+        ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *words], capture_output=True, text=True, check=True
+    )
+    assert len(run.stdout.splitlines()) == 240
+    assert not run.stderr

@@ -289,3 +289,26 @@ def test_load(tmp_path: Path, cache: Path) -> None:
         spanview.load(folder, use_cache=True)
         with patch.object(Session, "_load_files", side_effect=AssertionError("read")):
             assert contents(spanview.load(folder, use_cache=True)) == contents(first)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")
+def test_an_index_that_is_no_file(tmp_path: Path, cache: Path) -> None:
+    """Nobody waits for a FIFO, and no link is followed; the folder is read."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    (path,) = cache.iterdir()
+    data = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)
+    assert _load(folder)[1]
+    path.unlink()
+    (tmp_path / "elsewhere").write_bytes(data)
+    path.symlink_to(tmp_path / "elsewhere")
+    assert _load(folder)[1]
+
+
+def test_no_home_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no home, none is made for an index."""
+    monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "nowhere" / "cache" / "spanview"))
+    _load(_spans(tmp_path))
+    assert not (tmp_path / "nowhere").exists()

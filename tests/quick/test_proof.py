@@ -1,0 +1,38 @@
+"""What is decoded behind a scan: damage is marked, odd values aren't."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import Builder, file_of
+from spanview.model.problems import Warnings
+from spanview.quick.proof import prove
+
+from .test_same import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ODD = [b"NaN", b"-Infinity", b'"functi\xc3"', b"1e999", b'"\\ud8001"', b"123456789012345678901234567890"]
+DAMAGED = [b'"value', b"", b'"value 3" 7', b"nul", b"[1", b'"val\nue"']
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize("value", [*ODD, *DAMAGED])
+def test_values(value: bytes, indent: int | None, tmp_path: Path) -> None:
+    """Only those are marked that no decoder makes anything of; they are problems, and keep their columns."""
+    build = Builder()
+    records = [file_of([build.span(attributes={"key": "value 3"})], indent=indent) for _ in range(20)]
+    records[9] = records[9].replace(b'"value 3"', value)
+    (tmp_path / "1.json").write_bytes(b"".join(records))
+    store = load(tmp_path, quick_from=0)
+    assert len(store.spans) == 20
+    left = [*prove(store)]
+    assert left[-1] == 0
+    marked = [row for row, bits in enumerate(store.spans.warnings) if bits & Warnings.DETAIL_LOST]
+    assert len(marked) == store.tallies.torn == len(store.problems()) == (value in DAMAGED)
+    for row in marked:
+        assert store.span(row).name == "span"
+        assert store.spans.offset[row] == sum(map(len, records[:9]))

@@ -252,7 +252,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     ),
     ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, whole or not at all"}),
     ("export", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
-    ("stats", ("--by",), {"default": "name", "metavar": "KEY", "help": "group by name, service or kind"}),
+    ("stats", ("--by",), {"default": "name", "metavar": "KEY", "help": "by name, service, kind or any attribute"}),
     ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
 )

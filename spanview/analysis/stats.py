@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -10,15 +11,15 @@ from itertools import compress, pairwise
 from operator import sub
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.query_values import text_of
 from spanview.analysis.selftime import self_times_of
 from spanview.index.slots import IS_KNOWN_HASH
-from spanview.index.table import PAYS_FROM
+from spanview.index.table import PAYS_FROM, Interned
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR, KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Iterable, Sequence
 
     from spanview.index.store import Store
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 POWERS: Final = 16
 """Powers of ten of nanoseconds that durations are counted by; what is longer has the last."""
 GROUPINGS: Final = ("name", "service", "kind")
-"""What spans can be grouped by."""
+"""What spans can be grouped by, besides the keys of attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,11 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
 
     Args:
         store: Where the spans are.
-        by: One of `GROUPINGS`.
+        by: One of `GROUPINGS`, or the key of an attribute; spans without it have an empty key.
         traces: Numbers of the traces that count; None for all.
 
     Raises:
-        QueryError: There is no such grouping.
+        QueryError: No span has such an attribute.
     """
     column, texts = _column(store, by)
     numbers = None if traces is None else [*traces]
@@ -78,7 +79,7 @@ def spans_of(store: Store, by: str, key: str, traces: Iterable[int] | None, most
 
     Args:
         store: Where the spans are.
-        by: One of `GROUPINGS`.
+        by: As for `statistics`.
         key: The group's.
         traces: Numbers of the traces that count; None for all.
         most: So many at the most.
@@ -105,7 +106,7 @@ def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
     """Return the column that spans are grouped by, and the texts that its numbers stand for.
 
     Raises:
-        QueryError: There is no such grouping.
+        QueryError: No span has such an attribute.
     """
     if by == "name":
         return store.spans.name, store.names.texts
@@ -113,7 +114,25 @@ def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
         return store.spans.service, store.services.texts
     if by == "kind":
         return store.spans.kind, (*KIND_NAMES, "")
-    raise QueryError(f"can't group by {by!r}: expected one of {', '.join(GROUPINGS)}")
+    return _attribute_column(store, by)
+
+
+def _attribute_column(store: Store, key: str) -> tuple[array[int], Sequence[str]]:
+    """Return a column of the values of an attribute, as texts; every record is read again for it."""
+    numbers = Interned()
+    column = array("I", [numbers[""]]) * len(store.spans)
+    has_any = False
+    for row in range(len(column)):
+        span = store.span(row)
+        for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
+            if key in attributes:
+                column[row], has_any = numbers[text_of(attributes[key])], True
+                break
+    if not has_any:
+        raise QueryError(
+            f"can't group by {key!r}: no span has such an attribute; there are also {', '.join(GROUPINGS)}"
+        )
+    return column, numbers.texts
 
 
 def pays_at_once(store: Store) -> bool:

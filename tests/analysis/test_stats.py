@@ -87,7 +87,7 @@ def test_by_service_and_kind() -> None:
 
 def test_no_such_grouping() -> None:
     """What spans can't be grouped by is answered with what they can be."""
-    with pytest.raises(QueryError, match="'colour': expected one of name, service, kind"):
+    with pytest.raises(QueryError, match="'colour': no span has such an attribute; there are also name, service, kind"):
         statistics(store_of(), "colour")
 
 
@@ -162,3 +162,29 @@ def _is_child(span: Document, parent: Document) -> bool:
         parent["context"]["trace_id"],
         parent["context"]["span_id"],
     )
+
+
+def test_by_an_attribute() -> None:
+    """Of the span, else of its events, else of its resource; any value is a text."""
+    build = Builder()
+    event = {"name": "e", "timestamp": None, "attributes": {"k": True}}
+    store = store_of(
+        build.span(attributes={"k": "a"}, duration=5, resource={"k": "not this"}),
+        build.span(attributes={"k": "a"}, duration=7),
+        build.span(attributes={"k": 1.5}, duration=3),
+        build.span(attributes={"k": ["x", 2]}, duration=2),
+        build.span(events=[event], resource={"k": "r"}, duration=1),
+        build.span(resource={"k": "r"}, duration=1),
+        build.span(duration=9),
+    )
+    groups = {group.key: (group.count, group.total_ns) for group in statistics(store, "k")}
+    assert groups == {
+        "a": (2, 12_000),
+        "1.5": (1, 3_000),
+        '["x",2]': (1, 2_000),
+        "true": (1, 1_000),
+        "r": (1, 1_000),
+        "": (1, 9_000),
+    }
+    with pytest.raises(QueryError, match="no span has such an attribute"):
+        statistics(store, "nothing")

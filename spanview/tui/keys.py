@@ -52,6 +52,7 @@ KEYS: Final = (
     Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "find"),
     Key("n", "match(1)", "n", "next match", On.TRACE),
     Key("N", "match(-1)", "N", "previous match", On.TRACE),
+    Key("m", "only_matches", "m", "only what matches, and what stands above it; and back", On.TRACE),
     Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE, "error"),
     Key("E", "error(-1)", "E", "previous error", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),

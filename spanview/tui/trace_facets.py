@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _STEM: Final = re.compile(r"\.(?:txt|json)$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
+_LARGEST_WITH_EVENTS: Final = 64 * 1024
+_MOST_EVENTS, _KEPT_EVENTS = 256, 4096
 _NODE_CELLS: Final = 12
 """Of a node's name; Ray's are long, and differ in any part of them."""
 
@@ -98,6 +100,7 @@ class Facets:
         self.lit: LitPath | None = None
         """The critical path, where it is lit."""
         self._own: tuple[object, list[int | None]] | None = None
+        self._events: dict[int, list[int]] = {}
         self._nodes: dict[int, str] = {}
         """By source."""
 
@@ -134,6 +137,18 @@ class Facets:
         if self._own is None or self._own[0] is not tree:
             self._own = tree, self_times(tree, self._store.spans)
         return self._own[1]
+
+    def events_of(self, row: int) -> list[int]:
+        """Return the times of a span's events; of records that are no larger than most."""
+        if self._store.spans.length[row] > _LARGEST_WITH_EVENTS:
+            return []
+        if row not in self._events:
+            if len(self._events) > _KEPT_EVENTS:
+                self._events.clear()
+            self._events[row] = [
+                event.timestamp_ns for event in self._store.span(row).events if event.timestamp_ns != NO_TIME
+            ][:_MOST_EVENTS]
+        return self._events[row]
 
     # -- colours -----------------------------------------------------------------------------------------------------
 

@@ -29,6 +29,8 @@ class TraceModel:
         self.trace = trace
         self.collapsed: set[int] = set()
         """Keys of the nodes whose children are hidden."""
+        self.only: set[int] | None = None
+        """Keys of the nodes that are shown, and those above them; None for all."""
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
         self._came: dict[int, int] = {}
@@ -56,7 +58,7 @@ class TraceModel:
         self._covered: dict[int, list[tuple[int, int]]] = {}
         self.rows = walked
         """Node and depth of each row, from the top."""
-        if self.collapsed:
+        if self.collapsed or self.only is not None:
             self._lay_out()
 
     def _count_below(self, walked: list[tuple[int, int]]) -> None:
@@ -78,7 +80,24 @@ class TraceModel:
     def _lay_out(self) -> None:
         self.rows = []
         for root in self.tree.roots:
-            self.rows.extend(self._subtree(root, 0))
+            if self._is_shown(root):
+                self.rows.extend(self._subtree(root, 0))
+
+    def show_only(self, keys: set[int] | None) -> None:
+        """Show these nodes and those above them, and no others; None for all."""
+        if keys is not None:
+            wanted = [node for node in range(len(self.tree)) if self.key(node) in keys]
+            parents, kept = self.tree.parents, set[int]()
+            for node in wanted:
+                while node != ROOT and node not in kept:
+                    kept.add(node)
+                    node = parents[node]  # noqa: PLW2901 - the way up
+            keys = {self.key(node) for node in kept}
+        self.only = keys
+        self._lay_out()
+
+    def _is_shown(self, node: int) -> bool:
+        return self.only is None or self.key(node) in self.only
 
     def _subtree(self, node: int, depth: int) -> list[tuple[int, int]]:
         """Return a node and what is in sight below it."""
@@ -89,7 +108,8 @@ class TraceModel:
             rows.append((node, depth))
             children = tree.children(node)
             if children and (not collapsed or self.key(node) not in collapsed):
-                pending.extend([(child, depth + 1) for child in reversed(children)])
+                shown = children if self.only is None else [child for child in children if self._is_shown(child)]
+                pending.extend([(child, depth + 1) for child in reversed(shown)])
         return rows
 
     def key(self, node: int) -> int:
@@ -146,7 +166,9 @@ class TraceModel:
 
     def reveal(self, node: int) -> int:
         """Expand what hides a node and return its row."""
-        parent, was_hidden = self.tree.parents[node], False
+        parent, was_hidden = self.tree.parents[node], not self._is_shown(node)
+        if was_hidden:
+            self.only = None
         while parent != ROOT:
             if self.is_collapsed(parent):
                 self.collapsed.discard(self.key(parent))

@@ -103,6 +103,22 @@ class SearchedTrace(BaseScreen):
         if go:
             self.action_match(1, stay=True)
 
+    def action_only_matches(self) -> None:
+        """Hide what a search has not found, but for what stands above it, or show everything again."""
+        node = self.rows.node
+        key = None if node is None else self._model.key(node)
+        if self._model.only is not None:
+            self._model.show_only(None)
+            self.viewer.say("everything is shown")
+        elif self.rows.matched:
+            self._model.show_only({*self.rows.matched})
+            self.viewer.say(f"only {count(len(self.rows.matched), 'match')} and what stands above")
+        else:
+            self.viewer.say("nothing was searched for: / searches")
+            return
+        self.rows.rows_have_changed(len(self._model.rows), self._model.row_of_key(key, 0))
+        self.rows.reveal()
+
     def action_match(self, by: int, *, stay: bool = False) -> None:
         """Go to the next match, or to the one before."""
         self._go_to(lambda row: row in self.rows.matched, by, "match", stay=stay)
@@ -139,6 +155,8 @@ class SearchedTrace(BaseScreen):
             self._searched = ""
             prompt.clear()
             self.rows.matched = set()
+            if self._model.only is not None:
+                self.action_only_matches()
             self.rows.refresh()
             self.set_focus(self.rows)
         else:

@@ -35,7 +35,7 @@ _MOST_IN_LEGEND: Final = 40
 _LONGEST_IN_LEGEND: Final = 30
 _LIGHT: Final = Style(dim=True)
 _BOLD: Final = Style(bold=True)
-_ON_PATH: Final = "•"
+_ON_PATH, _EVENT = "•", "◆"
 _WAIT, _UNSEEN = "┈", "╌"
 
 
@@ -241,6 +241,10 @@ class Waterfall(LineList):
             return _joined(cells)
         self._draw_wait(node, left, cells, window)
         end = self._draw_span(node, left, right_, cells, window)
+        for moment_ns in self.facets.events_of(tree.rows[node]):
+            place = window.place(moment_ns, width)
+            if 0 <= place < width:
+                cells[int(place)] = (_EVENT, cells[int(place)][1])
         if self._store.spans.status[tree.rows[node]] == ERROR:
             cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
         return _joined(cells)

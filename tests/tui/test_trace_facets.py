@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders import Builder
+from builders import Builder, time_text
 from spanview.tui.trace_facets import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, ColorBy, Facets
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.trace_screen import TraceScreen
@@ -140,3 +140,41 @@ async def test_a_path_that_is_not_sure() -> None:
     async with looking_at(Builder().span("orphan", parent=9), size=(140, 40)) as look:
         await look.press("enter", "c")
         await look.until_shown("not sure: ")
+
+
+async def test_events_have_marks() -> None:
+    """Each event is a mark on the bar, at its time; those outside of what is shown have none."""
+    events: list[Document] = [{"name": "e", "timestamp": time_text(us), "attributes": {}} for us in (25, 75, 5_000)]
+    async with looking_at(Builder().span("root", start=0, duration=100, events=events), size=(120, 40)) as look:
+        await look.press("enter")
+        bar = look.lines[3][look.lines[3].index("100 µs") + 8 :].rstrip()
+        assert [at for at, glyph in enumerate(bar) if glyph == "◆"] == [len(bar) // 4, len(bar) * 3 // 4]
+
+
+async def test_only_what_matches_is_shown() -> None:
+    """With what stands above it; an error elsewhere brings everything back, and so does the same key."""
+    build = Builder()
+    documents = [
+        build.span("root", span=1, start=0, duration=100),
+        build.span("left", span=2, parent=1, start=10),
+        build.span("wanted", span=3, parent=2, start=11),
+        build.span("right", span=4, parent=1, start=50),
+        build.span("failed", span=5, parent=4, start=51, status="ERROR"),
+    ]
+    async with looking_at(*documents, size=(100, 40)) as look:
+        await look.press("enter", "m")
+        assert "nothing was searched for" in look.footer
+        await look.press("slash")
+        await look.type("wanted")
+        await look.press("enter")
+        await look.until_shown("1 match")
+        await look.press("m")
+        assert [line.split()[-3] for line in look.lines[4:8] if "µs" in line]
+        names = ("root", "left", "wanted", "right", "failed")
+        assert [name for name in names if name in "\n".join(look.lines[4:12])] == ["root", "left", "wanted"]
+        await look.press("m")
+        assert "right" in look.text
+        await look.press("m", "e")
+        assert "failed" in "\n".join(look.lines[4:12])
+        await look.press("m", "escape")
+        assert "right" in look.text

@@ -94,6 +94,15 @@ def slowest(
     return found
 
 
+def rank_among(store: Store, column: array[int], row: int) -> tuple[int, int]:
+    """Return how many spans with a span's key are quicker than it, and how many have a duration."""
+    spans = store.spans
+    count = len(spans.next_row)
+    keys, starts, ends = (copy_of(each)[:count] for each in (column, spans.start_ns, spans.end_ns))
+    rows = np.flatnonzero((keys == keys[row]) & (starts != NO_TIME) & (ends != NO_TIME))
+    return int((ends[rows] - starts[rows] < ends[row] - starts[row]).sum()), len(rows)
+
+
 def grouped(
     store: Store, column: Sequence[int], traces: Sequence[int] | None
 ) -> Iterator[tuple[int, int, int, list[int], int]]:

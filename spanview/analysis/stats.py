@@ -102,6 +102,32 @@ def spans_of(store: Store, by: str, key: str, traces: Iterable[int] | None, most
     return nlargest(most, rows, key=lambda row: (spans.end_ns[row] - spans.start_ns[row], -row))
 
 
+def rank_among_name(store: Store, row: int) -> tuple[int, int] | None:
+    """Return how many spans of a span's name are quicker than it, and how many there are; itself among them.
+
+    Args:
+        store: Where the spans are.
+        row: The span's row.
+
+    Returns:
+        None where it has no duration.
+    """
+    spans = store.spans
+    start, end = spans.start_ns[row], spans.end_ns[row]
+    if NO_TIME in (start, end):
+        return None
+    if len(spans) >= PAYS_FROM:
+        from spanview.analysis import bulk
+
+        return bulk.rank_among(store, spans.name, row)
+    lengths = [
+        spans.end_ns[other] - spans.start_ns[other]
+        for other, name in enumerate(spans.name[: len(spans)])
+        if name == spans.name[row] and NO_TIME not in (spans.start_ns[other], spans.end_ns[other])
+    ]
+    return sum(length < end - start for length in lengths), len(lengths)
+
+
 def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
     """Return the column that spans are grouped by, and the texts that its numbers stand for.
 

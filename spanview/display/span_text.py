@@ -152,6 +152,7 @@ def _of_timing(subject: SpanInTree) -> Iterator[tuple[str, str, str]]:
     origin = subject.store.trace_table.start_ns[subject.trace]
     if NO_TIME not in (origin, span.start_ns):
         yield "in the trace", f"+{duration(span.start_ns - origin)} after its start", str(span.start_ns - origin)
+    yield from _of_rank(subject)
     parent = tree.parents[subject.node]
     if parent != ROOT:
         yield from _of_parent(subject, parent)
@@ -162,6 +163,16 @@ def _of_timing(subject: SpanInTree) -> Iterator[tuple[str, str, str]]:
     for flag, text in _WARNING_TEXTS.items():
         if flag in span.warnings | tree.warnings(subject.node):
             yield "warning", text, text
+
+
+def _of_rank(subject: SpanInTree) -> Iterator[tuple[str, str, str]]:
+    """Say how quick the span is among all of its name."""
+    from spanview.analysis.stats import rank_among_name
+
+    found = rank_among_name(subject.store, subject.tree.rows[subject.node])
+    if found is not None and found[1] > 1:
+        share = f"{found[0] / (found[1] - 1):.0%}"
+        yield "in its name", f"slower than {share} of the other {found[1] - 1:,} spans with this name", share
 
 
 def _of_parent(subject: SpanInTree, parent: int) -> Iterator[tuple[str, str, str]]:

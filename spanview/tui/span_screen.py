@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import re
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from spanview.analysis.select import traces_beginning
 from spanview.display.sanitise import sanitise
 from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.details import Details
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
     from spanview.display.span_text import SpanInTree
     from spanview.tui.linelist import LineList
+
+
+_LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
+"""The value of a link's line: trace id and span id."""
 
 
 class SpanScreen(BaseScreen):
@@ -61,6 +67,22 @@ class SpanScreen(BaseScreen):
         span = self._subject.span
         root = self.viewer.root_name(self._subject.trace)
         return f"‹ {root} › {sanitise(span.name, 80)}   {span.span_id}"
+
+    async def action_open(self) -> None:
+        """Follow the link under the cursor."""
+        details = self.query_one(Details)
+        line = details.lines.lines[details.lines.cursor] if details.lines.lines else None
+        match = _LINK.fullmatch(line.value) if line is not None and details.section == "Links" else None
+        if match is None:
+            self.viewer.say("Enter follows a link, under Links")
+            return
+        store = self._subject.store
+        for trace in traces_beginning(store, match[1]):
+            for row in store.rows_of_trace(trace):
+                if store.spans.span_id[row] == int(match[2], 16):
+                    await self.viewer.open_trace(trace, at_row=row)
+                    return
+        self.viewer.say("the span that this link leads to was not seen")
 
     def action_next_pane(self) -> None:
         """Show the next section."""

@@ -8,6 +8,7 @@ from textual.worker import get_current_worker
 
 from spanview.display.units import count
 from spanview.index.table import PAYS_FROM
+from spanview.index.tree import ROOT
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR
 from spanview.tui.base_screen import BaseScreen
@@ -122,6 +123,27 @@ class SearchedTrace(BaseScreen):
     def action_match(self, by: int, *, stay: bool = False) -> None:
         """Go to the next match, or to the one before."""
         self._go_to(lambda row: row in self.rows.matched, by, "match", stay=stay)
+
+    def action_same_name(self, by: int) -> None:
+        """Go to the next span with the name of the selected one, or to the one before."""
+        names, node = self._store.spans.name, self.rows.node
+        if node is None or self._model.tree.is_missing(node):
+            self.viewer.say("this parent was not seen: its name isn't known")
+            return
+        name = names[self._model.tree.rows[node]]
+        self._go_to(lambda row: names[row] == name, by, "span of this name")
+
+    def action_parent(self) -> None:
+        """Go to the parent."""
+        node = self.rows.node
+        parent = ROOT if node is None else self._model.tree.parents[node]
+        if parent == ROOT:
+            self.viewer.say("this is a root")
+            return
+        row = self._model.reveal(parent)
+        self.rows.rows_have_changed(len(self._model.rows))
+        self.rows.move_to(row)
+        self.rows.reveal()
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""

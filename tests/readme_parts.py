@@ -16,6 +16,7 @@ _SCREENS: Final = (
     (On.SPAN, "Span"),
     (On.STATS, "Statistics"),
     (On.SPANS, "Spans"),
+    (On.FLAME, "Blocks"),
 )
 
 

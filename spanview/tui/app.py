@@ -261,6 +261,12 @@ class SpanviewApp(App[None]):
 
         return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
 
+    def open_flame(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show where the time of some traces goes, None for all."""
+        from spanview.tui.flame_screen import FlameScreen
+
+        return self.push_screen(FlameScreen(self._store, traces, what))
+
     def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
         """Show statistics of some traces, None for all."""
         from spanview.tui.stats_screen import StatsScreen

@@ -15,7 +15,8 @@ class On(Flag):
     SPAN = auto()
     STATS = auto()
     SPANS = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS
+    FLAME = auto()
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,21 @@ KEYS: Final = (
     Key("5", "column(4)", "5", "column of processes", On.TRACE),
     Key("c", "critical", "c", "critical path, lit and not", On.TRACE, "path"),
     Key("C", "color", "C", "colours by service, process, kind or node", On.TRACE),
-    Key("s", "sort", "s", "sort by the next column", On.TRACES | On.STATS, "sort"),
+    Key(
+        "s",
+        "sort",
+        "s",
+        "sort by the next column; blocks: by total or self time",
+        On.TRACES | On.STATS | On.FLAME,
+        "sort",
+    ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("r", "group", "r", "group by root name, and back; statistics: by what", On.TRACES | On.STATS, "group"),
+    Key("F", "flame", "F", "where the time goes, as blocks: of these traces, or of this one", On.TRACES | On.TRACE),
+    Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME),
+    Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),

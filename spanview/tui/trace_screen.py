@@ -163,6 +163,10 @@ class TraceScreen(SearchedTrace):
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
+    async def action_flame(self) -> None:
+        """Show where this trace's time goes."""
+        await self.viewer.open_flame([self.trace], self.viewer.root_name(self.trace))
+
     async def action_statistics(self) -> None:
         """Show statistics of this trace's spans."""
         await self.viewer.open_statistics([self.trace], self.viewer.root_name(self.trace))

@@ -288,19 +288,28 @@ class TracesScreen(BaseScreen):
     def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
         self._model.picked = start_ns, end_ns
         self._show(anew=True)
-        times = [
-            f"{word} {moment(ns, with_date=self._model.spans_days, digits=3)}"
-            for word, ns in (("from", start_ns), ("to", end_ns))
-            if ns is not None
-        ]
+        bounds = [(word, ns) for word, ns in (("from", start_ns), ("to", end_ns)) if ns is not None]
+        times = [f"{word} {moment(ns, with_date=self._model.spans_days, digits=3)}" for word, ns in bounds]
         found = count(len(self._model.order), "trace")
         self.viewer.say(f"{' '.join(times)}: {found}; Esc: all" if times else found)
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""
+        await self.viewer.open_statistics(*self._listed())
+
+    async def action_flame(self) -> None:
+        """Show where the time goes in the listed traces, or in those of the selected group."""
+        group = self.query_one(GroupList).selected
+        if self.grouped and group is not None:
+            named = [trace for trace in self._model.order if self._model.root_name(trace) == group.name]
+            await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {sanitise(group.name or '?', 60)}")
+        else:
+            await self.viewer.open_flame(*self._listed())
+
+    def _listed(self) -> tuple[list[int] | None, str]:
+        """Return the listed traces, None where that is all, and what they are in words."""
         listed = self._model.order
-        is_everything = len(listed) == len(self._store.trace_table)
-        await self.viewer.open_statistics(None if is_everything else [*listed], count(len(listed), "trace"))
+        return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
 
     def action_sort(self) -> None:
         """Sort by the next column."""
@@ -327,11 +336,12 @@ class TracesScreen(BaseScreen):
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, at the error."""
         table = self._store.trace_table
-        failed = [*compress(self._model.order, map(table.error_count.__getitem__, self._model.order))]
-        if failed:
-            await self.viewer.open_trace(max(failed, key=table.start_ns.__getitem__), at_error=True)
-        else:
+        failed = compress(self._model.order, map(table.error_count.__getitem__, self._model.order))
+        newest = max(failed, key=table.start_ns.__getitem__, default=None)
+        if newest is None:
             self.viewer.say("no trace with an error")
+        else:
+            await self.viewer.open_trace(newest, at_error=True)
 
     def action_copy(self) -> None:
         """Copy the trace id."""

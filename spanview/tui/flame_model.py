@@ -1,0 +1,109 @@
+"""Call paths as blocks: each below the one that it is called by, as wide as the time it takes.
+
+|a                             |
+|b             |c      |
+|d     |
+
+By total time, children that run side by side share their parent's width; by self time, a block is as wide as all that
+runs in it and below it, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from spanview.index.tree import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.analysis.flame import Flame
+
+_NARROWEST: Final = 0.5
+"""Cells: what is narrower isn't drawn, nor what is below it."""
+
+
+class By(Enum):
+    """What makes a block wide."""
+
+    TOTAL = "total time"
+    SELF = "self time"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A path in one row of the drawing."""
+
+    path: int
+    left: int
+    """Its first cell."""
+    right: int
+    """The cell behind its last."""
+
+
+class FlameModel:
+    """Call paths, and how wide each is.
+
+    Args:
+        flame: The paths.
+    """
+
+    def __init__(self, flame: Flame) -> None:
+        self.flame = flame
+        self.by = By.TOTAL
+        self.children: defaultdict[int, list[int]] = defaultdict(list)
+        """Numbers of the paths below each, and below `ROOT`."""
+        for number, path in enumerate(flame.paths):
+            self.children[path.parent].append(number)
+        self._values = {by: self._summed(by) for by in By}
+
+    def _summed(self, by: By) -> list[int]:
+        paths = self.flame.paths
+        below = [0] * len(paths)
+        values = [0] * len(paths)
+        # What is below comes after.
+        for number in range(len(paths) - 1, -1, -1):
+            path = paths[number]
+            if by is By.SELF:
+                values[number] = path.self_ns + below[number]
+            else:
+                values[number] = path.total_ns if path.name is not None else below[number]
+            if path.parent != ROOT:
+                below[path.parent] += values[number]
+        return values
+
+    def value(self, path: int) -> int:
+        """Return the nanoseconds that make a path wide; of `ROOT` those of all roots."""
+        values = self._values[self.by]
+        return sum(values[child] for child in self.children[ROOT]) if path == ROOT else values[path]
+
+    def rows(self, top: int, width: int, most: int) -> list[list[Block]]:
+        """Return the blocks of each row, from the left.
+
+        Args:
+            top: The path that takes the whole width; `ROOT` for all roots side by side.
+            width: Cells.
+            most: Rows.
+        """
+        values = self._values[self.by]
+        level = [(top, 0.0, float(width))] if top != ROOT else self._shared(ROOT, 0.0, float(width), values)
+        rows: list[list[Block]] = []
+        while level and len(rows) < most:
+            rows.append([Block(path, round(left), round(right)) for path, left, right in level])
+            level = [each for path, left, right in level for each in self._shared(path, left, right, values)]
+        return rows
+
+    def _shared(self, path: int, left: float, right: float, values: Sequence[int]) -> list[tuple[int, float, float]]:
+        """Return what is below a path and wide enough, and its place."""
+        below = self.children[path]
+        whole = max(sum(values[child] for child in below), 0 if path == ROOT else values[path])
+        found, scale = [], (right - left) / whole if whole else 0.0
+        for child in below:
+            end = min(right, left + values[child] * scale)
+            if end - left >= _NARROWEST and round(end) > round(left):
+                found.append((child, left, end))
+            left = end
+        return found

@@ -1,0 +1,278 @@
+"""Where the time of some traces goes, as blocks: a row a level of calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.worker import get_current_worker
+
+from spanview.analysis.flame import flame
+from spanview.display.units import count, duration
+from spanview.index.table import NO_ROW
+from spanview.index.tree import ROOT
+from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.flame_model import By, FlameModel
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+from spanview.tui.paint import data_text
+from spanview.tui.waterfall import color_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from spanview.index.store import Store
+    from spanview.tui.flame_model import Block
+
+_UNSEEN: Final = "? parent not seen"
+
+
+class Blocks(Widget, can_focus=True, inherit_bindings=False):
+    """The blocks, one of them selected."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"blocks--selected"}
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.model: FlameModel | None = None
+        self._tops: list[int] = []
+        self.selected = ROOT
+        self._drawn: tuple[tuple[object, ...], list[list[Block]]] | None = None
+
+    @property
+    def top(self) -> int:
+        """The path that takes the whole width; `ROOT` for all roots side by side."""
+        return self._tops[-1] if self._tops else ROOT
+
+    def come_closer(self, path: int) -> None:
+        """Let a path take the whole width."""
+        self._tops.append(path)
+        self.refresh()
+
+    def step_back(self) -> bool:
+        """Show what was shown before; return False where that was everything."""
+        if not self._tops:
+            return False
+        self._tops.pop()
+        self.refresh()
+        return True
+
+    def show(self, model: FlameModel) -> None:
+        """Show call paths."""
+        self.model = model
+        self.selected = model.children[ROOT][0] if model.children[ROOT] else ROOT
+        self.refresh()
+
+    def rows(self) -> list[list[Block]]:
+        """Return the blocks that are drawn; made anew when something of them changes."""
+        if self.model is None:
+            return []
+        key = (self.model, self.model.by, self.top, self.size)
+        if self._drawn is None or self._drawn[0] != key:
+            self._drawn = key, self.model.rows(self.top, self.size.width, self.size.height)
+        return self._drawn[1]
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one level."""
+        rows, width = self.rows(), self.size.width
+        if self.model is None or y >= len(rows):
+            return Strip.blank(width, self.rich_style)
+        segments: list[Segment] = []
+        at = 0
+        chosen = self.get_component_rich_style("blocks--selected")
+        for block in rows[y]:
+            segments.append(Segment(" " * (block.left - at)))
+            path = self.model.flame.paths[block.path]
+            cells = block.right - block.left
+            mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
+            text = "▏" + mark + (path.name if path.name is not None else _UNSEEN)
+            color = color_of(_number_of(path.name or ""))
+            style = Style(bgcolor=color.color, color="black")
+            if block.path == self.selected:
+                style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True, reverse=False)
+            segments.append(Segment(data_text(text, cells), style))
+            at = block.right
+        return Strip(segments).adjust_cell_length(width, Style(bgcolor=self.rich_style.bgcolor))
+
+    def select(self, path: int) -> None:
+        """Select another path."""
+        if path != self.selected:
+            self.selected = path
+            self.refresh()
+            if isinstance(self.screen, FlameScreen):
+                self.screen.refresh_frame()
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the block that was clicked; at the second click it takes the whole width."""
+        rows = self.rows()
+        if event.y >= len(rows):
+            return
+        block = next((block for block in rows[event.y] if block.left <= event.x < block.right), None)
+        if block is None:
+            return
+        self.select(block.path)
+        if event.chain > 1:
+            self.come_closer(block.path)
+
+
+def _number_of(name: str) -> int:
+    """Return the number of a name's colour, the same in every run."""
+    return sum(name.encode("utf-8", "replace"))
+
+
+class FlameScreen(BaseScreen):
+    """The flame view.
+
+    Args:
+        store: The store.
+        traces: Those that count; None for all.
+        what: What these are, in words.
+    """
+
+    ON: ClassVar[On] = On.FLAME
+    BINDINGS = bindings_of(On.FLAME)
+
+    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+        super().__init__()
+        self._store = store
+        self._traces = traces
+        self._what = what
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield TwoSided(classes="chosen")
+        yield Blocks()
+        yield self.footer()
+
+    @property
+    def blocks(self) -> Blocks:
+        """The blocks."""
+        return self.query_one(Blocks)
+
+    def on_mount(self) -> None:
+        """Merge the traces, in a thread."""
+        self.set_focus(self.blocks)
+        self.refresh_frame()
+        self.run_worker(self._find_out, thread=True, exclusive=True)
+
+    def _find_out(self) -> None:
+        worker = get_current_worker()
+        model = FlameModel(flame(self._store, self._traces))
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._take, model)
+
+    def _take(self, model: FlameModel) -> None:
+        if not self.is_left:
+            self.blocks.show(model)
+            self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return what is merged."""
+        model = self.blocks.model
+        if model is None:
+            return f"‹ where the time goes in {self._what}   merging …"
+        paths = count(len(model.flame.paths), "call path")
+        return f"‹ where the time goes in {self._what}   {paths}   by {model.by.value}"
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Say what is selected, too."""
+        super().refresh_frame()
+        model, selected = self.blocks.model, self.blocks.selected
+        if model is None or selected == ROOT:
+            self.query_one(".chosen", TwoSided).say("", "")
+            return
+        path = model.flame.paths[selected]
+        whole = model.value(ROOT)
+        share = f"{model.value(selected) / whole:.1%}" if whole else ""
+        errors = f"   ✖ {path.errors:,}" if path.errors else ""
+        figures = {"total": path.total_ns, "self": path.self_ns, "p50": path.p50_ns, "p95": path.p95_ns}
+        times = "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items())
+        name = data_text(path.name if path.name is not None else _UNSEEN, 40).rstrip()
+        self.query_one(".chosen", TwoSided).say(f"{name}   ×{path.count:,}{errors}   {times}", share)
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """Go down to the widest path below, or up to the one above."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        if by < 0:
+            parent = blocks.model.flame.paths[blocks.selected].parent
+            if parent != ROOT and blocks.selected != blocks.top:
+                blocks.select(parent)
+        elif below := blocks.model.children[blocks.selected]:
+            blocks.select(max(below, key=blocks.model.value))
+
+    def action_page(self, by: int) -> None:
+        """Go on by a level, as a page is one screen already."""
+        self.action_move(by)
+
+    def action_edge(self, last: int) -> None:
+        """Go to what takes the whole width, or down the widest paths as far as they go."""
+        blocks = self.blocks
+        while last and blocks.model is not None and blocks.model.children[blocks.selected]:
+            self.action_move(1)
+        while not last and blocks.model is not None and self._above() not in {ROOT, blocks.selected}:
+            blocks.select(self._above())
+
+    def _above(self) -> int:
+        model, selected = self.blocks.model, self.blocks.selected
+        if model is None or selected in {ROOT, self.blocks.top}:
+            return ROOT
+        return model.flame.paths[selected].parent
+
+    def action_sibling(self, by: int) -> None:
+        """Go to the next path beside, or to the one before."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected in {ROOT, blocks.top}:
+            return
+        siblings = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
+        at = siblings.index(blocks.selected) + by
+        if 0 <= at < len(siblings):
+            blocks.select(siblings[at])
+
+    async def action_open(self) -> None:
+        """Let the selected path take the whole width; where it does, open the trace of its first span."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        if blocks.top != blocks.selected:
+            blocks.come_closer(blocks.selected)
+            self.viewer.say("Enter again: its first span; Esc: wider")
+            return
+        row = blocks.model.flame.paths[blocks.selected].first_row
+        if row != NO_ROW:
+            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+
+    def action_sort(self) -> None:
+        """Let the other time make blocks wide."""
+        model = self.blocks.model
+        if model is not None:
+            model.by = By.SELF if model.by is By.TOTAL else By.TOTAL
+            self.viewer.say(f"as wide as their {model.by.value}")
+            self.blocks.refresh()
+            self.refresh_frame()
+
+    def action_back(self) -> None:
+        """Show what is above again, then go back."""
+        if not self.blocks.step_back():
+            self.app.pop_screen()
+
+    def action_copy(self) -> None:
+        """Copy the selected path."""
+        model, at = self.blocks.model, self.blocks.selected
+        names: list[str] = []
+        while model is not None and at != ROOT:
+            path = model.flame.paths[at]
+            names.append(_UNSEEN if path.name is None else path.name)
+            at = path.parent
+        if names:
+            self.viewer.copy(" › ".join(reversed(names)), "call path")

@@ -1,0 +1,136 @@
+"""The flame view.
+
+trace 1                       trace 2
+root  0 - 100 µs              root  200 - 300 µs
+  a  10 -  40 µs                a   210 - 230 µs
+    b 20 - 30 µs                c   250 - 260 µs   ERROR
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import Builder, store_of
+from span_graphs import forests
+from spanview.analysis.flame import flame
+from spanview.index.tree import ROOT
+from spanview.tui.flame_model import By, FlameModel
+from spanview.tui.flame_screen import Blocks, FlameScreen
+from spanview.tui.trace_screen import TraceScreen
+from viewers import Look, looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+
+
+def _documents() -> list[Document]:
+    build = Builder()
+    return [
+        build.span("root", trace=1, span=1, start=0, duration=100),
+        build.span("a", trace=1, span=2, parent=1, start=10, duration=30),
+        build.span("b", trace=1, span=3, parent=2, start=20, duration=10),
+        build.span("root", trace=2, span=4, start=200, duration=100),
+        build.span("a", trace=2, span=5, parent=4, start=210, duration=20),
+        build.span("c", trace=2, span=6, parent=4, start=250, duration=10, status="ERROR"),
+    ]
+
+
+def _drawn(model: FlameModel, top: int, width: int) -> list[list[tuple[str | None, int, int]]]:
+    paths = model.flame.paths
+    return [[(paths[block.path].name, block.left, block.right) for block in row] for row in model.rows(top, width, 9)]
+
+
+def test_blocks() -> None:
+    """As wide as their share of what is above them, by total and by self time."""
+    model = FlameModel(flame(store_of(*_documents())))
+    assert _drawn(model, ROOT, 100) == [[("root", 0, 100)], [("a", 0, 25), ("c", 25, 30)], [("b", 0, 5)]]
+    model.by = By.SELF
+    # What runs: root 140, a 40, b 10, c 10.
+    assert _drawn(model, ROOT, 100) == [[("root", 0, 100)], [("a", 0, 25), ("c", 25, 30)], [("b", 0, 5)]]
+    below = model.children[model.children[ROOT][0]][0]
+    assert _drawn(model, below, 100) == [[("a", 0, 100)], [("b", 0, 20)]]
+
+
+def test_side_by_side_and_missing() -> None:
+    """Children that take more than their parent share its width; a missing parent is as wide as its children."""
+    build = Builder()
+    documents = [
+        build.span("root", span=1, start=0, duration=10),
+        *[build.span(name, parent=1, start=0, duration=10) for name in "abcd"],
+        build.span("orphan", parent=99, start=0, duration=10),
+    ]
+    model = FlameModel(flame(store_of(*documents)))
+    rows = _drawn(model, ROOT, 80)
+    assert rows[0] == [("root", 0, 40), (None, 40, 80)]
+    assert [(left, right) for _, left, right in rows[1]] == [(0, 10), (10, 20), (20, 30), (30, 40), (40, 80)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(forests(traces=3, most=20), st.integers(1, 200), st.sampled_from(By))
+def test_blocks_nest(documents: list[Document], width: int, by: By) -> None:
+    """No two of a row overlap, and each lies below the one that it is called by."""
+    model = FlameModel(flame(store_of(*documents)))
+    model.by = by
+    above = {ROOT: (0, width)}
+    for row in model.rows(ROOT, width, 99):
+        assert all(one.right <= other.left for one, other in pairwise(row))
+        for block in row:
+            left, right = above[model.flame.paths[block.path].parent]
+            assert left <= block.left < block.right <= right
+        above = {block.path: (block.left, block.right) for block in row}
+
+
+def _selected(look: Look) -> str | None:
+    blocks = look.screen.query_one(Blocks)
+    assert blocks.model is not None
+    return blocks.model.flame.paths[blocks.selected].name
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_by_keys(size: tuple[int, int]) -> None:
+    """Down to the widest, aside, up, closer, to a span, and back."""
+    async with looking_at(*_documents(), size=size) as look:
+        await look.press("F")
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        assert "where the time goes in 2 traces   4 call paths   by total time" in look.header
+        assert "root   ×2   total 200 µs   self 140 µs" in look.lines[1]
+        await look.press("down")
+        assert _selected(look) == "a"
+        await look.press("right")
+        assert (_selected(look), "✖ 1" in look.lines[1]) == ("c", True)
+        await look.press("left", "j")
+        assert _selected(look) == "b"
+        await look.press("up", "enter")
+        assert "Enter again" in look.footer
+        assert look.lines[2].startswith("▏a")
+        await look.press("y", "s")
+        assert "as wide as their self time" in look.footer
+        await look.press("enter")
+        assert look.is_on(TraceScreen)
+        await look.press("q", "escape")
+        assert look.lines[2].startswith("▏root")
+        await look.press("G")
+        assert _selected(look) == "b"
+        await look.press("g")
+        assert _selected(look) == "root"
+        await look.press("escape")
+        assert not look.is_on(FlameScreen)
+        await look.press("r", "F")
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        assert "2 traces of root" in look.header
+
+
+async def test_by_mouse() -> None:
+    """A click selects, a second one takes a block closer."""
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        await look.press("enter", "F")
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        await look.pilot.click(offset=(2, 3))
+        await look.until(lambda: _selected(look) == "a")
+        await look.pilot.click(offset=(2, 3), times=2)
+        await look.until(lambda: look.lines[2].startswith("▏a"))

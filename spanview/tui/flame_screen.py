@@ -18,8 +18,8 @@ from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.flame_model import By, FlameModel
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
+from spanview.tui.legend import color_of
 from spanview.tui.paint import data_text
-from spanview.tui.waterfall import color_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

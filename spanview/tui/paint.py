@@ -45,7 +45,7 @@ HARMLESS: Final = _Harmless()
 _PLAIN: Final = {
     ord(shape): plain
     for shapes, plain in (
-        ("█▉▊▋▌▐▇▆▅▄▃▂▁", "#"),
+        ("█▉▊▋▌▐▇▆▅▄▃▂▁▓▒░■", "#"),
         ("▍▎▏▕│", "|"),
         ("─━┈╌–", "-"),
         ("▾", "v"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
 
 from spanview.index.tree import ROOT
 from spanview.model.span import ERROR
@@ -11,6 +12,10 @@ from spanview.tui.window import Window
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
+
+
+_FEWEST_IN_RUN: Final = 5
+"""So many like siblings are worth folding."""
 
 
 class TraceModel:
@@ -31,6 +36,11 @@ class TraceModel:
         """Keys of the nodes whose children are hidden."""
         self.only: set[int] | None = None
         """Keys of the nodes that are shown, and those above them; None for all."""
+        self.folds = False
+        """Whether runs of like siblings are one row each."""
+        self._unfolded: set[int] = set()
+        """Keys of the first members of runs that are shown one by one all the same."""
+        self._runs: dict[int, list[int]] = {}
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
         self._came: dict[int, int] = {}
@@ -58,7 +68,8 @@ class TraceModel:
         self._covered: dict[int, list[tuple[int, int]]] = {}
         self.rows = walked
         """Node and depth of each row, from the top."""
-        if self.collapsed or self.only is not None:
+        self._runs = {}
+        if self.collapsed or self.only is not None or self.folds:
             self._lay_out()
 
     def _count_below(self, walked: list[tuple[int, int]]) -> None:
@@ -78,10 +89,36 @@ class TraceModel:
                 self.errors_below[parents[node]] += self.errors_below[node] + is_error
 
     def _lay_out(self) -> None:
-        self.rows = []
-        for root in self.tree.roots:
-            if self._is_shown(root):
-                self.rows.extend(self._subtree(root, 0))
+        self.rows, self._runs = [], {}
+        for root in self._folded([root for root in self.tree.roots if self._is_shown(root)]):
+            self.rows.extend(self._subtree(root, 0))
+
+    def _folded(self, siblings: list[int]) -> list[int]:
+        """Return siblings, of runs that are folded the first one only."""
+        if not self.folds or len(siblings) < _FEWEST_IN_RUN:
+            return siblings
+        names, kept = self._store.spans.name, list[int]()
+        for name, run in groupby(
+            siblings, lambda node: None if self.tree.is_missing(node) else names[self.tree.rows[node]]
+        ):
+            members = [*run]
+            if name is None or len(members) < _FEWEST_IN_RUN or self.key(members[0]) in self._unfolded:
+                kept += members
+            else:
+                self._runs[members[0]] = members
+                kept.append(members[0])
+        return kept
+
+    def run(self, node: int) -> list[int]:
+        """Return the like siblings that a row stands for; none where it stands for itself."""
+        return self._runs.get(node, [])
+
+    def toggle_folds(self) -> bool:
+        """Fold runs of like siblings, or show each; return which."""
+        self.folds = not self.folds
+        self._unfolded.clear()
+        self._lay_out()
+        return self.folds
 
     def show_only(self, keys: set[int] | None) -> None:
         """Show these nodes and those above them, and no others; None for all."""
@@ -106,10 +143,10 @@ class TraceModel:
         while pending:
             node, depth = pending.pop()
             rows.append((node, depth))
-            children = tree.children(node)
+            children = [] if node in self._runs else tree.children(node)
             if children and (not collapsed or self.key(node) not in collapsed):
                 shown = children if self.only is None else [child for child in children if self._is_shown(child)]
-                pending.extend([(child, depth + 1) for child in reversed(shown)])
+                pending.extend([(child, depth + 1) for child in reversed(self._folded(shown))])
         return rows
 
     def key(self, node: int) -> int:
@@ -123,8 +160,8 @@ class TraceModel:
         return next((at for at, (node, _) in enumerate(self.rows) if self.key(node) == key), otherwise)
 
     def is_collapsed(self, node: int) -> bool:
-        """Whether a node's children are hidden."""
-        return self.key(node) in self.collapsed
+        """Whether a node's children, or its like siblings, are hidden."""
+        return node in self._runs or self.key(node) in self.collapsed
 
     # -- folding -----------------------------------------------------------------------------------------------------
 
@@ -143,6 +180,10 @@ class TraceModel:
     def expand(self, row: int) -> bool:
         """Show what is below a row; return False where nothing was hidden."""
         node, depth = self.rows[row]
+        if node in self._runs:
+            self._unfolded.add(self.key(node))
+            self._lay_out()
+            return True
         if not self.is_collapsed(node):
             return False
         self.collapsed.discard(self.key(node))
@@ -176,6 +217,8 @@ class TraceModel:
             parent = self.tree.parents[parent]
         if was_hidden:
             self._lay_out()
+        if self.folds and all(other != node for other, _ in self.rows):
+            self.toggle_folds()
         return next(at for at, (other, _) in enumerate(self.rows) if other == node)
 
     # -- time --------------------------------------------------------------------------------------------------------

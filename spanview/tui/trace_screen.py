@@ -13,12 +13,13 @@ from spanview.tui.base_screen import bindings_of
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
+from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_facets import EXTRAS, Facets, LitPath
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.trace_search import SearchedTrace
-from spanview.tui.waterfall import Legend, RulerLine, Waterfall
+from spanview.tui.waterfall import RulerLine, Waterfall
 
 if TYPE_CHECKING:
     from textual import events
@@ -245,6 +246,13 @@ class TraceScreen(SearchedTrace):
         if model.rows and not model.expand(rows.cursor) and rows.node is not None and model.tree.children(rows.node):
             rows.move_to(rows.cursor + 1)
         rows.refresh_rows()
+
+    def action_runs(self) -> None:
+        """Fold runs of like siblings into a row each, or show each sibling."""
+        node = self.rows.node
+        folds = self._model.toggle_folds()
+        self._refold(node)
+        self.viewer.say("like siblings are one row each; → shows them" if folds else "each sibling has its row")
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
-from textual.strip import Strip
 from textual.widget import Widget
 
+from spanview.analysis.stats import nearest_rank
 from spanview.analysis.waits import wait_of
 from spanview.display.bars import span_cells
-from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.legend import color_of
 from spanview.tui.linelist import LineList
-from spanview.tui.paint import PALETTE, data_text, fixed, right
+from spanview.tui.minimap import profile
+from spanview.tui.paint import data_text, fixed, right
 from spanview.tui.trace_facets import EXTRAS
 
 if TYPE_CHECKING:
@@ -31,12 +32,11 @@ if TYPE_CHECKING:
 
 _DURATION: Final = 10
 _ARROW: Final = 2
-_MOST_IN_LEGEND: Final = 40
-_LONGEST_IN_LEGEND: Final = 30
 _LIGHT: Final = Style(dim=True)
 _BOLD: Final = Style(bold=True)
 _ON_PATH, _EVENT = "•", "◆"
 _WAIT, _UNSEEN = "┈", "╌"
+_SHADES: Final = "░▒▓█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,9 @@ class Waterfall(LineList):
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
         indent = self._indent(depth, width)
-        arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if tree.children(node) else "  "
-        marks = self._marks(node)
+        run = model.run(node)
+        arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if run or tree.children(node) else "  "
+        marks = self._run_marks(run) if run else self._marks(node)
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         if tree.is_missing(node):
             name = Segment(fixed(f"? parent not seen {format_span_id(tree.span_id(node))[:8]}", room), dim)
@@ -180,6 +181,20 @@ class Waterfall(LineList):
         """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
         indent, most = "│ " * depth, max(2, width // 2 - 4)
         return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
+
+    def _run_marks(self, run: list[int]) -> str:
+        """Return what is said of like siblings that are one row."""
+        lengths, status, rows = self._lengths(run), self._store.spans.status, self.model.tree.rows
+        errors = sum(status[rows[node]] == ERROR for node in run)
+        figures = [("min", lengths[0]), ("max", lengths[-1])] if lengths else []
+        parts = [f"×{len(run):,}", *(f"{name} {duration(ns)}" for name, ns in figures)]
+        return " ".join([*parts, *([f"✖{errors:,}"] if errors else [])])
+
+    def _lengths(self, run: list[int]) -> list[int]:
+        """Return the durations of some spans, sorted."""
+        spans, rows = self._store.spans, self.model.tree.rows
+        times = [(spans.start_ns[rows[node]], spans.end_ns[rows[node]]) for node in run]
+        return sorted(end - start for start, end in times if NO_TIME not in (start, end))
 
     def _marks(self, node: int) -> str:
         model, tree = self.model, self.model.tree
@@ -210,6 +225,8 @@ class Waterfall(LineList):
         tree, spans = self.model.tree, self._store.spans
         if tree.is_missing(node):
             return [Segment(" " * (_DURATION + 2))]
+        if run := self.model.run(node):
+            return [Segment(right("p50 " + duration(nearest_rank(self._lengths(run), 50)), _DURATION + 2))]
         row = tree.rows[node]
         start, end = spans.start_ns[row], spans.end_ns[row]
         text = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
@@ -226,6 +243,9 @@ class Waterfall(LineList):
         model, tree = self.model, self.model.tree
         window, dim = model.shown, self.paint_style("dim")
         cells: list[tuple[str, Style | None]] = [(" ", None)] * width
+        if run := model.run(node):
+            self._draw_run(run, cells, window)
+            return _joined(cells)
         interval = model.interval(node)
         if interval is None:
             self._draw_unended(node, cells, window)
@@ -248,6 +268,20 @@ class Waterfall(LineList):
         if self._store.spans.status[tree.rows[node]] == ERROR:
             cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
         return _joined(cells)
+
+    def _draw_run(self, run: list[int], cells: list[tuple[str, Style | None]], window: Window) -> None:
+        """Draw like siblings as how many of them run at each time."""
+        inside = [
+            (max(interval[0], window.start_ns), min(interval[1], window.end_ns))
+            for interval in map(self.model.interval, run)
+            if interval is not None and interval[1] >= window.start_ns and interval[0] <= window.end_ns
+        ]
+        counts = profile(inside, window, len(cells))
+        most = max(counts, default=0)
+        color = self.color_of(run[0])
+        for at, number in enumerate(counts):
+            if number:
+                cells[at] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
 
     def _draw_unended(self, node: int, cells: list[tuple[str, Style | None]], window: Window) -> None:
         start = self.model.tree.start_ns(node)
@@ -291,27 +325,6 @@ class Waterfall(LineList):
             for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):
                 if cells[at][0] != " ":
                     cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
-
-
-def color_of(number: int) -> Style:
-    """Return the colour that a number has."""
-    return PALETTE[number % len(PALETTE)]
-
-
-class Legend(Widget):
-    """The line below the waterfall: what the colours stand for."""
-
-    def __init__(self, facets: Facets, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._facets = facets
-
-    def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
-        """Paint the line."""
-        segments = [Segment(f" {self._facets.color_by.value}  ")]
-        for number, name in self._facets.legend()[:_MOST_IN_LEGEND]:
-            segments += [Segment("■ ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
-        strip = Strip(segments).adjust_cell_length(self.size.width)
-        return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))
 
 
 def _joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:

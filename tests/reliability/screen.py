@@ -67,7 +67,10 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"r\r", b"\r", "Esc: all groups", (f"only {name}",))
     failure = shown(f"sd{text}".split("\n")[0])
     head = (f"‹ {name}", f"{name}   ✖ ERROR {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
-    yield _Step(b"\r", b"rr\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
+    yield _Step(b"t", b"t", "statistics of", (name,))
+    yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
+    yield _Step(b"F", ESCAPE * 2 + b"F", "where the time goes", (f"✖ {name}", name))
+    yield _Step(b"\r", ESCAPE + b"rr\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
     span, texts = b"\rg\r", [*head, f"{name} › {name}", f"ak{shown(text)}", *shown_lines(f"av{text}")]
     if text.isascii():
         texts += [shown(in_json(f"{tag}{text}")) for tag in ("al", "mk", "mv")]

@@ -37,6 +37,7 @@ _BOLD: Final = Style(bold=True)
 _ON_PATH, _EVENT = "•", "◆"
 _WAIT, _UNSEEN = "┈", "╌"
 _SHADES: Final = "░▒▓█"
+_ROOM_FOR_FIGURES: Final = 44
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class Waterfall(LineList):
         indent = self._indent(depth, width)
         run = model.run(node)
         arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if run or tree.children(node) else "  "
-        marks = self._run_marks(run) if run else self._marks(node)
+        marks = self._run_marks(run, width) if run else self._marks(node)
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         if tree.is_missing(node):
             name = Segment(fixed(f"? parent not seen {format_span_id(tree.span_id(node))[:8]}", room), dim)
@@ -182,11 +183,11 @@ class Waterfall(LineList):
         indent, most = "│ " * depth, max(2, width // 2 - 4)
         return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
 
-    def _run_marks(self, run: list[int]) -> str:
-        """Return what is said of like siblings that are one row."""
+    def _run_marks(self, run: list[int], width: int) -> str:
+        """Return what is said of like siblings that are one row, as far as their name has room beside it."""
         lengths, status, rows = self._lengths(run), self._store.spans.status, self.model.tree.rows
         errors = sum(status[rows[node]] == ERROR for node in run)
-        figures = [("min", lengths[0]), ("max", lengths[-1])] if lengths else []
+        figures = [("min", lengths[0]), ("max", lengths[-1])] if lengths and width >= _ROOM_FOR_FIGURES else []
         parts = [f"×{len(run):,}", *(f"{name} {duration(ns)}" for name, ns in figures)]
         return " ".join([*parts, *([f"✖{errors:,}"] if errors else [])])
 

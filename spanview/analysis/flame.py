@@ -117,7 +117,9 @@ def flame(store: Store, traces: Iterable[int] | None = None) -> Flame:
     """
     numbers = None if traces is None else [*traces]
     places = Places()
-    if pays_at_once(store):
+    column: Sequence[int] | dict[int, int]
+    at_once = pays_at_once(store)
+    if at_once:
         from spanview.analysis import bulk_flame
 
         column, firsts = bulk_flame.paths_of_rows(store, numbers, places)
@@ -125,8 +127,9 @@ def flame(store: Store, traces: Iterable[int] | None = None) -> Flame:
         column, firsts = _paths_of_rows(store, numbers, places)
     keys = places.keys()
     figures: list[tuple[int, int, Sequence[int], int]] = [(places.missing, 0, (), 0)] * len(keys)
-    for path, count, errors, durations, self_ns in grouped(store, column, numbers):
-        figures[path] = count, errors, _compact(durations), self_ns
+    for path, count, errors, durations, self_ns in grouped(store, column, numbers, at_once=at_once):
+        if path != ROOT:
+            figures[path] = count, errors, _compact(durations), self_ns
     table = store.trace_table
     counted = [trace for trace in (range(len(table)) if numbers is None else numbers) if table.trace_id(trace)]
     lengths = sorted(
@@ -187,10 +190,17 @@ def _compact(durations: Sequence[int]) -> Sequence[int]:
         return durations
 
 
-def _paths_of_rows(store: Store, traces: Sequence[int] | None, places: Places) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the path of each row, 0 for those of other traces, and the first row of each path."""
+class _PathOf(dict[int, int]):
+    """Paths by row; `ROOT` for what has come since."""
+
+    def __missing__(self, row: int) -> int:
+        return ROOT
+
+
+def _paths_of_rows(store: Store, traces: Sequence[int] | None, places: Places) -> tuple[dict[int, int], Sequence[int]]:
+    """Return the path of each row of the traces, and the first row of each path."""
     spans = store.spans
-    column = [0] * len(spans)
+    column = _PathOf()
     missing: set[tuple[int, int]] = set()
     every: list[int] = []
     for tree in stitched(store, range(len(store.trace_table)) if traces is None else traces):

@@ -69,7 +69,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
     numbers = None if traces is None else [*traces]
     groups = (
         _group(texts[key], count, errors, durations, self_ns)
-        for key, count, errors, durations, self_ns in grouped(store, column, numbers)
+        for key, count, errors, durations, self_ns in grouped(store, column, numbers, at_once=pays_at_once(store))
     )
     return sorted(groups, key=lambda group: (-group.total_ns, group.key))
 
@@ -163,7 +163,7 @@ def _attribute_column(store: Store, key: str) -> tuple[array[int], Sequence[str]
 
 def pays_at_once(store: Store) -> bool:
     """Tell whether it pays, and is possible, to count all spans of a store at once with numpy."""
-    if not IS_KNOWN_HASH or len(store.spans) < PAYS_FROM:
+    if not IS_KNOWN_HASH or len(store.spans) < PAYS_FROM or store.is_growing:
         return False
     from spanview.analysis import bulk
 
@@ -171,7 +171,7 @@ def pays_at_once(store: Store) -> bool:
 
 
 def grouped(
-    store: Store, column: Sequence[int], traces: Sequence[int] | None
+    store: Store, column: Sequence[int] | dict[int, int], traces: Sequence[int] | None, *, at_once: bool
 ) -> Iterable[tuple[int, int, int, list[int], int]]:
     """Return keys, and for each how many spans have it, how many failed, their sorted durations, and own times' sum.
 
@@ -179,8 +179,9 @@ def grouped(
         store: Where the spans are.
         column: The key of each row.
         traces: Numbers of the traces that count; None for all.
+        at_once: Whether all spans are counted at once, as `pays_at_once` has told; the column is a sequence then.
     """
-    if pays_at_once(store):
+    if at_once and not isinstance(column, dict):
         from spanview.analysis import bulk
 
         return bulk.grouped(store, column, traces)

@@ -199,6 +199,8 @@ def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:
 
 def traces_in_order(table: TraceTable) -> list[int]:
     """Return all traces by start, then id; those without a start and the group without an id come last."""
-    starts, high, low = (copy_of(column) for column in (table.start_ns, table.id_high, table.id_low))
+    # As many as there are now, of a table that grows.
+    count = len(table)
+    starts, high, low = (copy_of(column)[:count] for column in (table.start_ns, table.id_high, table.id_low))
     order: list[int] = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0)).tolist()
     return order

@@ -48,6 +48,8 @@ class Store:
         self.services = self.intake.services
         self.sources = self.intake.sources
         self.tallies = self.intake.tallies
+        self.is_growing = False
+        """Whether another thread adds to it: then not all of it can be looked at in one step."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""

@@ -89,6 +89,7 @@ class Feed:
             self._tell(FeedState(loading=False, failure=str(error) or type(error).__name__))
 
     def _read(self) -> None:
+        self.store.is_growing = True
         session = self._open_session()
         told_at = 0.0
         for progress in session.load():
@@ -107,6 +108,7 @@ class Feed:
             self._keep_reading(session)
             return
         session.close()
+        self.store.is_growing = False
         self._tell(FeedState(loading=False))
         session.keep()
         self._check(session)

@@ -7,6 +7,7 @@ a 0-10     a 0-20          a ×2
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -20,8 +21,10 @@ from slow_paths import paths_of
 from span_graphs import forests, graphs
 from spanview.analysis import bulk_flame, stats
 from spanview.analysis.flame import flame
+from spanview.analysis.stats import statistics
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
+from viewers import Growing
 
 if TYPE_CHECKING:
     from builders import Document
@@ -253,3 +256,31 @@ def test_order(documents: list[Document]) -> None:
         assert sibling is None or sibling.total_ns >= path.total_ns
         before[path.parent] = path
         line.append(number)
+
+
+def test_of_a_store_that_grows() -> None:
+    """Another thread goes on adding while its spans are counted and merged; neither hinders the other."""
+    data, build = Growing(), Builder()
+    data.store.is_growing = True
+    failures: list[BaseException] = []
+    stop = threading.Event()
+
+    def add() -> None:
+        try:
+            while not stop.is_set():
+                data.add(*(build.span(trace=at % 7 + 1, parent=None if at < 7 else at - 6) for at in range(20)))
+        except BaseException as error:  # noqa: BLE001 - told below
+            failures.append(error)
+
+    adding = threading.Thread(target=add)
+    with patch.object(stats, "PAYS_FROM", 0):
+        adding.start()
+        try:
+            for _ in range(30):
+                found = flame(data.store)
+                groups = statistics(data.store)
+                assert sum(group.count for group in groups) >= sum(path.count for path in found.paths if path.name)
+        finally:
+            stop.set()
+            adding.join()
+    assert not failures

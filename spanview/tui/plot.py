@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from spanview.display.units import moment
+from spanview.model.times import NS_PER_SECOND
 from spanview.tui.paint import right
 from spanview.tui.plot_model import FAILED, Grid, label_of
 
@@ -88,9 +89,14 @@ class Plot(Widget, inherit_bindings=False):
         return Style(color=full.color, bold=full.bold)
 
     def _axis(self, grid: Grid) -> str:
+        # As many decimals as tell one time from the next.
+        step_ns = (grid.end_ns - grid.start_ns) * _BETWEEN_TIMES // grid.columns
+        digits = next((digits for digits in (0, 3) if step_ns >= NS_PER_SECOND // 10**digits), 6)
+        with_date = self._model.spans_days
+        step = max(_BETWEEN_TIMES, len(moment(grid.start_ns, with_date=with_date, digits=digits)) + 3)
         text = " " * _LABELS
-        for column in range(0, max(1, grid.columns - _BETWEEN_TIMES + 4), _BETWEEN_TIMES):
-            stamp = moment(grid.time_of(column), with_date=self._model.spans_days, digits=0)
+        for column in range(0, max(1, grid.columns - step + 4), step):
+            stamp = moment(grid.time_of(column), with_date=with_date, digits=digits)
             text = f"{text.ljust(_LABELS + column)}╵{stamp} "
         return text
 

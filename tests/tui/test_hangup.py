@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from programs import DEADLINE_S, SPANVIEW, environment_with
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")
 
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 
 
-@pytest.mark.parametrize("words", [(), ("-f",)], ids=["read", "followed"])
-def test_viewer_ends_with_its_terminal(words: tuple[str, ...]) -> None:
-    """Nobody can look any more: the viewer ends by itself, and doesn't go on for ever in the background."""
+@contextmanager
+def _viewing(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], int, bytes]]:
+    """Run a viewer at a terminal; what was written until its list is there comes with both."""
     terminal, side = os.openpty()
     with subprocess.Popen(
         [*SPANVIEW, "view", *words, str(FIXTURES)],
@@ -28,41 +31,38 @@ def test_viewer_ends_with_its_terminal(words: tuple[str, ...]) -> None:
         stdout=side,
         stderr=side,
         env=environment_with({"TERM": "xterm-256color"}),
-        # Without a controlling terminal no signal tells it.
+        # Without a controlling terminal no signal tells it that this one goes.
         start_new_session=True,
     ) as process:
         os.close(side)
         written = b""
         while b"STATE" not in written:
             written += os.read(terminal, 65536)
-        os.close(terminal)
         try:
-            assert process.wait(DEADLINE_S) == 0
+            yield process, terminal, written
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("words", [(), ("-f",)], ids=["read", "followed"])
+def test_viewer_ends_with_its_terminal(words: tuple[str, ...]) -> None:
+    """Nobody can look any more: the viewer ends by itself, and doesn't go on for ever in the background."""
+    with _viewing(*words) as (process, terminal, _):
+        os.close(terminal)
+        assert process.wait(DEADLINE_S) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
 def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals) -> None:
     """The screen before comes back, with its cursor, and the mouse is the terminal's own again."""
-    terminal, side = os.openpty()
-    with subprocess.Popen(
-        [*SPANVIEW, "view", str(FIXTURES)],
-        stdin=side,
-        stdout=side,
-        stderr=side,
-        env=environment_with({"TERM": "xterm-256color"}),
-        start_new_session=True,
-    ) as process:
-        os.close(side)
-        written = b""
-        while b"STATE" not in written:
-            written += os.read(terminal, 65536)
+    with _viewing() as (process, terminal, before):
+        written = before
         process.send_signal(number)
         with suppress(OSError):
             while data := os.read(terminal, 65536):
                 written += data
         assert process.wait(DEADLINE_S) == 128 + number
         os.close(terminal)
-    for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?25l", b"\x1b[?25h"), (b"\x1b[?1000h", b"\x1b[?1000l")):
-        assert written.rfind(off) > written.rfind(on) >= 0
+    for mode in (b"1049", b"1000"):
+        assert written.rfind(b"\x1b[?" + mode + b"l") > written.rfind(b"\x1b[?" + mode + b"h") >= 0
+    assert written.rfind(b"\x1b[?25h") > written.rfind(b"\x1b[?25l") >= 0

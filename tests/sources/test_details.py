@@ -120,3 +120,17 @@ def test_few_descriptors(limit: int, tmp_path: Path) -> None:
     )
     assert len(run.stdout.splitlines()) == 240
     assert not run.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of descriptors")
+def test_some_descriptors_are_left_for_others() -> None:
+    """Where a process may have few, most of them aren't taken."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (80, before[1]))
+    try:
+        assert Details()._most == 20
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert Details()._most == module._OPEN_FILES

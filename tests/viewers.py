@@ -72,6 +72,8 @@ class NoSession:
 
     is_proven = True
     """Nothing was scanned."""
+    can_change = False
+    """Nothing is watched."""
 
     def load(self) -> Iterator[Progress]:
         """Yield that everything was read."""

@@ -8,22 +8,22 @@ looked at. Any other record is for the general decoder.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import orjson
 
-from spanview.formats import console
-from spanview.index.gather import WORD, Choice, Template, ids_of, rows_at
+from spanview.index.gather import Choice, Template, ids_of, rows_at
 from spanview.model.span import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
 from spanview.quick.layouts import INDENTED, ONE_LINE
+from spanview.quick.seen import NO_NUMBER, Seen
+from spanview.quick.tails import Ends, Tails
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places, Words
+    from spanview.index.bulk import Flags, Places
     from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
 
@@ -32,24 +32,8 @@ MARGIN: Final = 1024
 _NAME: Final = 64
 """Bytes of a name, its quote included, that are looked at for all records at once."""
 _QUOTE, _BACKSLASH = b'"\\'
-_NO_NUMBER: Final = -1
-_MOST_TAILS: Final = 16
-"""So many different tails are compared with all records; where there are more, each record is looked up."""
-_LONGEST_TAIL: Final = 4096
-_KEPT_TAILS: Final = 4096
-_SPREAD: Final = np.array(
-    [
-        *(0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93),
-        *(0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3),
-    ],
-    np.uint64,
-)
-"""Odd numbers that spread the words of a name over 64 bits; equal sums are compared byte for byte."""
 _FRONTS: Final = (np.tri(_NAME, _NAME, -1, np.uint8) * np.uint8(255)).view(np.uint64)
 """For each length of a name the words that leave nothing of what is behind it."""
-_KEPT_NAMES: Final = 1024
-"""Where there are more, those that were seen are forgotten: to look them up gets dear."""
-_NOTHING_SEEN: Final = np.array([2**64 - 1], np.uint64), np.zeros((1, _NAME // WORD), np.uint64), np.array([_NO_NUMBER])
 
 
 _KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
@@ -87,15 +71,6 @@ INDENTED_SHAPE: Final = Shape(INDENTED)
 ONE_LINE_SHAPE: Final = Shape(ONE_LINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tail:
-    """What ends a record that was decoded."""
-
-    text: bytes
-    template: Template
-    service: int
-
-
 class Texts(dict[bytes, int]):
     """Texts as they stand in JSON, without their quotes, and the numbers of what they say; -1 for what is no text."""
 
@@ -108,35 +83,13 @@ class Texts(dict[bytes, int]):
         try:
             number = self.number(orjson.loads(b'"' + raw + b'"'))
         except orjson.JSONDecodeError:
-            number = _NO_NUMBER
+            number = NO_NUMBER
         self[raw] = number
         return number
 
     def number(self, text: str) -> int:
         """Return the number of a text."""
         return self.numbers.setdefault(text, len(self.numbers))
-
-
-class _Seen:
-    """Names that were seen, in the order of their sums, and one that no name is: for each sum there is a place.
-
-    Args:
-        sums: Of the words.
-        words: Of the names, with nothing behind their ends.
-        numbers: Of the names.
-    """
-
-    __slots__ = ("numbers", "sums", "words")
-
-    def __init__(self, sums: Words, words: Words, numbers: Places) -> None:
-        self.sums, self.words, self.numbers = sums, words, numbers
-
-    def joined(self, sums: Words, words: Words, numbers: list[int]) -> _Seen:
-        """Return these names and others."""
-        sums = np.append(sums, self.sums)
-        order = np.argsort(sums)
-        words = np.concatenate([words, self.words])
-        return _Seen(sums[order], words[order], np.append(np.array(numbers, np.int64), self.numbers)[order])
 
 
 class _Live:
@@ -176,9 +129,10 @@ class Scanner:
         self.names = Texts()
         self.services = Texts()
         self._states = Texts()
-        self._seen = _Seen(*_NOTHING_SEEN)
-        self._tails: dict[bytes, _Tail] = {}
-        self._recent: dict[Shape, _Tail] = {}
+        self._seen = Seen(_NAME)
+        self._tails = {
+            shape: Tails(shape.layout.tail, self.services.number) for shape in (INDENTED_SHAPE, ONE_LINE_SHAPE)
+        }
 
     def take(
         self, data: bytearray, buffer: Bytes, starts: Places, ends: Places, shape: Shape
@@ -195,8 +149,10 @@ class Scanner:
         live = self._heads(data, buffer, starts, shape)
         live.columns["start"], live.columns["end"] = starts[live.at], ends[live.at]
         self._middles(buffer, live, shape)
-        live.columns["service"] = self._services(data, buffer, live, shape)
         columns = live.columns
+        records = Ends(data, buffer, columns["start"], live.place, columns["end"])
+        some = np.flatnonzero(records.ends - records.starts <= self._cap)
+        columns["service"] = self._tails[shape].services(records, some)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0
@@ -217,7 +173,7 @@ class Scanner:
         if escapes.any():
             plain = ~(escapes.any(axis=1) & (escapes.argmax(axis=1) < lengths))
             fits = plain if fits is None else fits & plain
-        names = np.full(len(starts), _NO_NUMBER, np.int64)
+        names = np.full(len(starts), NO_NUMBER, np.int64)
         digits = np.concatenate(
             [rows[:, shape.trace_at : shape.trace_at + 32], rows[:, shape.span_at : shape.span_at + 16]], axis=1
         )
@@ -242,21 +198,7 @@ class Scanner:
     def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
         """Return the numbers of names that end before their rows do, none of them with an escape."""
         words = texts.view(np.uint64) & _FRONTS.take(lengths, axis=0)
-        sums = words @ _SPREAD
-        seen = self._seen
-        at = np.searchsorted(seen.sums, sums)
-        new = np.flatnonzero(seen.sums[at] != sums)
-        if len(new):
-            if len(seen.sums) > _KEPT_NAMES:
-                seen, new = _Seen(*_NOTHING_SEEN), np.arange(len(sums))
-            _, first = np.unique(sums[new], return_index=True)
-            rows = new[first]
-            numbers = [self.names[texts[row, : lengths[row]].tobytes()] for row in rows.tolist()]
-            self._seen = seen = seen.joined(sums[rows], words[rows], numbers)
-            at = np.searchsorted(seen.sums, sums)
-        result = seen.numbers[at]
-        result[np.flatnonzero(seen.words.take(at, axis=0) != words) // words.shape[1]] = _NO_NUMBER
-        return result
+        return self._seen.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
 
     def _middles(self, buffer: Bytes, live: _Live, shape: Shape) -> None:
         """Take kinds, parents, times and statuses; what is left stands at the attributes."""
@@ -281,66 +223,3 @@ class Scanner:
         live.columns["status"], live.place, fits = _STATUSES.take(buffer, live.place)
         live.keep(fits)
         live.take(shape.attributes, buffer)
-
-    def _services(self, data: bytearray, buffer: Bytes, live: _Live, shape: Shape) -> NDArray[np.int64]:
-        """Return the numbers of the services, -1 where the tail can't be told."""
-        starts, ends = live.columns["start"], live.columns["end"]
-        services = np.full(len(ends), _NO_NUMBER, np.int64)
-        left = np.flatnonzero(ends - starts <= self._cap)
-
-        def compare(tail: _Tail) -> None:
-            nonlocal left
-            places = ends[left] - tail.template.width
-            fits = places >= live.place[left]
-            same = tail.template.take(buffer, np.maximum(places, 0))[1]
-            if same is not None:
-                fits &= same
-            services[left[fits]] = tail.service
-            left = left[~fits]
-
-        for _ in range(_MOST_TAILS):
-            if not len(left):
-                break
-            at = int(left[0])
-            tail = self._recent.get(shape)
-            if tail is None or not data.endswith(tail.text, int(live.place[at]), int(ends[at])):
-                tail = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
-            if tail is None or tail.template.width > _LONGEST_TAIL:
-                services[at] = _NO_NUMBER if tail is None else tail.service
-                left = left[1:]
-            else:
-                self._recent[shape] = tail
-                compare(tail)
-        for at in left.tolist():
-            new = self._tail_of(data, int(live.place[at]), int(starts[at]), int(ends[at]), shape)
-            services[at] = _NO_NUMBER if new is None else new.service
-        return services
-
-    def _tail_of(self, data: bytearray, place: int, start: int, end: int, shape: Shape) -> _Tail | None:
-        """Return the tail of a record, decoded with the whole record where it is new."""
-        at = data.rfind(shape.layout.tail, place, end)
-        if at < 0:
-            return None
-        text = bytes(data[at:end])
-        tail = self._tails.get(text)
-        if tail is None:
-            service = _service_of(bytes(data[start:end]), text)
-            if service is None:
-                return None
-            if len(self._tails) >= _KEPT_TAILS:
-                self._tails.clear()
-            tail = self._tails[text] = _Tail(text, Template(text), self.services.number(service))
-        return tail
-
-
-def _service_of(record: bytes, tail: bytes) -> str | None:
-    """Return the service of a record that has nothing to warn of, and nothing else in its tail; None of any other."""
-    try:
-        document, rest = orjson.loads(record), orjson.loads(b'{"attributes": {' + tail)
-    except orjson.JSONDecodeError:
-        return None
-    fields = console.fields_of(document)
-    if type(fields) is not tuple or rest.keys() != {"attributes", "events", "links", "resource"}:
-        return None
-    columns = console.columns_of([fields])
-    return None if columns.warnings[0] else columns.services[0]

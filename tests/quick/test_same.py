@@ -13,7 +13,7 @@ import pytest
 from spanview.index import store as index_store
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW
-from spanview.quick import pages, processes, scan
+from spanview.quick import pages, processes, seen
 from spanview.sources import quickly, tail
 from spanview.sources.details import Details
 from spanview.sources.session import Session
@@ -103,7 +103,7 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         # Rows of some pages, and of one page at least.
         monkeypatch.setattr(processes, "CAPACITY", dice.choice((60, processes.CAPACITY)))
     # Names that are forgotten, and batches that are small.
-    monkeypatch.setattr(scan, "_KEPT_NAMES", dice.choice((2, scan._KEPT_NAMES)))
+    monkeypatch.setattr(seen, "_KEPT", dice.choice((2, seen._KEPT)))
     monkeypatch.setattr(pages, "_MOST_WAITING", dice.choice((1, 7, pages._MOST_WAITING)))
     for number in range(5):
         folder = tmp_path / f"{number}"

@@ -1,0 +1,74 @@
+"""Bytes that were seen before, looked up for many records at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.index.gather import WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Words
+
+NO_NUMBER: Final = -1
+_KEPT: Final = 1024
+"""Where there are more, those that were seen are forgotten: to look them up gets dear."""
+_SPREAD: Final = np.array(
+    [
+        *(0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93),
+        *(0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3),
+    ],
+    np.uint64,
+)
+"""Odd numbers that spread words over 64 bits; equal sums are compared byte for byte."""
+
+
+class Seen:
+    """Rows of bytes of one width, and their numbers.
+
+    Args:
+        width: Bytes of each.
+    """
+
+    def __init__(self, width: int) -> None:
+        count = -(-width // WORD)
+        rounds = np.arange(count, dtype=np.uint64) // np.uint64(len(_SPREAD))
+        self._spread = np.resize(_SPREAD, count) + rounds * np.uint64(2)
+        self._forget()
+
+    def _forget(self) -> None:
+        # Something stands behind all sums, so that for each there is a place.
+        self._sums = np.array([2**64 - 1], np.uint64)
+        self._words = np.zeros((1, len(self._spread)), np.uint64)
+        self._numbers = np.array([NO_NUMBER])
+
+    def find(self, words: Words, number_of: Callable[[int], int]) -> NDArray[np.int64]:
+        """Return the number of each row, `NO_NUMBER` for what has none.
+
+        Args:
+            words: The rows, N x as many words as the width has; the last one's rest is the same in all.
+            number_of: Returns the number of the row at a place; asked once for those that were not seen.
+        """
+        sums = words @ self._spread
+        at = np.searchsorted(self._sums, sums)
+        new = np.flatnonzero(self._sums[at] != sums)
+        if len(new):
+            if len(self._sums) > _KEPT:
+                self._forget()
+                new = np.arange(len(sums))
+            rows = new[np.unique(sums[new], return_index=True)[1]]
+            numbers = [number_of(row) for row in rows.tolist()]
+            known = np.append(sums[rows], self._sums)
+            order = np.argsort(known)
+            self._sums = known[order]
+            self._words = np.concatenate([words[rows], self._words])[order]
+            self._numbers = np.append(np.array(numbers, np.int64), self._numbers)[order]
+            at = np.searchsorted(self._sums, sums)
+        result = self._numbers[at]
+        result[np.flatnonzero(self._words.take(at, axis=0) != words) // words.shape[1]] = NO_NUMBER
+        return result

@@ -1,0 +1,159 @@
+"""The ends of records, from behind the attributes: told from those that were decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import orjson
+
+from spanview.formats import console
+from spanview.index.gather import WORD, Template, rows_at, word
+from spanview.quick.seen import NO_NUMBER, Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Places
+    from spanview.index.gather import Bytes
+
+_MOST_WIDTHS: Final = 16
+"""Tails of so many widths are looked up for all records at once; where there are more, each record is looked up."""
+_LONGEST: Final = 4096
+"""Bytes of a tail that is compared with others."""
+_KEPT: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """What ends a record that was decoded."""
+
+    text: bytes
+    template: Template
+    service: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where the ends of records are."""
+
+    data: bytearray
+    buffer: Bytes
+    """The same bytes."""
+    starts: Places
+    """Where each record begins."""
+    attributes: Places
+    """Where its attributes begin."""
+    ends: Places
+    """Where it ends: behind a brace."""
+
+
+class Tails:
+    """The tails that were seen in one layout.
+
+    Args:
+        begin: What each of them begins with.
+        number_of: Returns the number of a service.
+    """
+
+    def __init__(self, begin: bytes, number_of: Callable[[str], int]) -> None:
+        self._begin, self._template = begin, Template(begin)
+        self._number_of = number_of
+        self._tails: dict[bytes, _Tail] = {}
+        self._recent: _Tail | None = None
+        self._widths: dict[int, Seen] = {}
+
+    def services(self, records: Ends, left: Places) -> NDArray[np.int64]:
+        """Return the numbers of the services, `NO_NUMBER` where the tail can't be told.
+
+        Args:
+            records: All records.
+            left: Those that are asked for, by their numbers; the others are not looked at.
+        """
+        services = np.full(len(records.ends), NO_NUMBER, np.int64)
+        if self._recent is not None:
+            # Nearly always all have the one that was there last.
+            left = self._compare(records, left, self._recent, services)
+        for width in [*self._widths]:
+            left = self._look_up(records, left, width, services)
+        while len(left):
+            at = int(left[0])
+            tail = self._tail_of(records, at)
+            if tail is None or len(tail.text) > _LONGEST or len(self._widths) >= _MOST_WIDTHS:
+                services[at] = NO_NUMBER if tail is None else tail.service
+                left = left[1:]
+                continue
+            self._recent = tail
+            left = self._compare(records, left, tail, services)
+            self._widths[len(tail.text)] = Seen(len(tail.text))
+            left = self._look_up(records, left, len(tail.text), services)
+        return services
+
+    def _compare(self, records: Ends, left: Places, tail: _Tail, services: NDArray[np.int64]) -> Places:
+        """Note the service of those that have a tail; return the others."""
+        places = records.ends[left] - tail.template.width
+        fits = places >= records.attributes[left]
+        same = tail.template.take(records.buffer, np.maximum(places, 0))[1]
+        if same is not None:
+            fits &= same
+        services[left[fits]] = tail.service
+        return left[~fits]
+
+    def _look_up(self, records: Ends, left: Places, width: int, services: NDArray[np.int64]) -> Places:
+        """Note the services of those whose tails have a width; return the others."""
+        if not len(left):
+            return left
+        places = records.ends[left] - width
+        fits = places >= records.attributes[left]
+        begin = self._template.take(records.buffer, np.maximum(places, 0))[1]
+        if begin is not None:
+            fits &= begin
+        some = left[fits]
+        words = rows_at(records.buffer, places[fits], -(-width // WORD) * WORD).view(np.uint64)
+        if width % WORD:
+            words[:, -1] &= np.uint64(word(b"\xff" * (width % WORD)))
+        found: list[_Tail] = []
+
+        def number_of(row: int) -> int:
+            tail = self._tail_of(records, int(some[row]))
+            if tail is None:
+                return NO_NUMBER
+            found.append(tail)
+            return tail.service
+
+        services[some] = self._widths[width].find(words, number_of)
+        self._recent = found[-1] if found else self._recent
+        return left[~fits]
+
+    def _tail_of(self, records: Ends, at: int) -> _Tail | None:
+        """Return the tail of a record, decoded with the whole record where it is new."""
+        data, end = records.data, int(records.ends[at])
+        begin = data.rfind(self._begin, int(records.attributes[at]), end)
+        if begin < 0:
+            return None
+        text = bytes(data[begin:end])
+        tail = self._tails.get(text)
+        if tail is None:
+            service = _service_of(bytes(data[int(records.starts[at]) : end]), text)
+            if service is None:
+                return None
+            if len(self._tails) >= _KEPT:
+                self._tails.clear()
+            tail = self._tails[text] = _Tail(text, Template(text), self._number_of(service))
+        return tail
+
+
+def _service_of(record: bytes, tail: bytes) -> str | None:
+    """Return the service of a record that has nothing to warn of, and nothing else in its tail; None of any other."""
+    try:
+        document, rest = orjson.loads(record), orjson.loads(b'{"attributes": {' + tail)
+    except orjson.JSONDecodeError:
+        return None
+    fields = console.fields_of(document)
+    if type(fields) is not tuple or rest.keys() != {"attributes", "events", "links", "resource"}:
+        return None
+    columns = console.columns_of([fields])
+    return None if columns.warnings[0] else columns.services[0]

@@ -30,11 +30,13 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("goals", nargs="*", metavar="GOAL", help=f"one of {' '.join(_GOALS)}; all without")
     parser.add_argument("--quick", action="store_true", help="smaller folders: minutes become seconds")
     parser.add_argument("--rounds", type=int, help="how often each is run, in turns: 5 without, 2 with --quick")
+    parser.add_argument("--folder", type=Path, help="measure these span files: what can be measured of any folder")
     given = parser.parse_args(words)
     rounds = given.rounds or (2 if given.quick else 5)
     as_installed()
     figures: list[Figure] = []
-    for goal, measure in _measures(_QUICK if given.quick else _FULL, rounds):
+    spans = _QUICK if given.quick else _FULL
+    for goal, measure in _measures(spans, rounds) if given.folder is None else _of(given.folder, rounds):
         if not given.goals or goal in given.goals:
             figures += measure()
             sys.stderr.write(f"measured {goal}\n")
@@ -91,6 +93,19 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
+    ]
+
+
+def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]]]:
+    """Return what can be measured of any folder."""
+    return [
+        ("P1", lambda: processes.loading(folder, rounds)),
+        ("P2", lambda: processes.statistics(folder, rounds)),
+        ("P3", lambda: processes.duckdb(folder, rounds)),
+        ("P7", lambda: viewer.keys_while_loading(folder, rounds)),
+        ("P8", lambda: viewer.first_rows(folder, folder_of(Shape(200)), rounds)),
+        ("P11", lambda: inside.export(folder, rounds)),
+        ("P13", lambda: viewer.second_opening(folder, rounds)),
     ]
 
 

@@ -171,7 +171,9 @@ def _candidates(
     count = max(end - 1, 0)
     hits, more = (each[:count] for each in flags)
     np.equal(buffer[:count], _LF, out=hits)
+    line_count = np.count_nonzero(hits)
     hits &= np.not_equal(buffer[1:end], _SPACE, out=more)
+    has_spaces = np.count_nonzero(hits) < line_count
     # A line begins where a file does.
     hits[begins[(begins > 0) & (begins < end)] - 1] = True
     marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
@@ -193,7 +195,7 @@ def _candidates(
     # Damage can join the front of one record to another.
     fit = _counts(kinds, starts, ends) == 1
     # A line may begin with a space and be the end of another record.
-    if (~are_indented).any() and data.find(b"\n ", 0, end) >= 0:
+    if has_spaces and (~are_indented).any():
         places = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
         fit &= are_indented | (_counts(places, starts, ends) == 0)
     if data.find(b"\0", 0, end) >= 0:

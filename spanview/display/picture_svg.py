@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _CELL: Final = 7.3
 """Pixels that a character of the reader's monospace font takes at the most."""
+_HEAD: Final = 8.6
+"""The same in a head."""
 _LINE, _MARGIN, _LEVEL = 20, 16, 12
 _TIME: Final = 640
 """Pixels of the line of time."""
@@ -97,7 +99,7 @@ class _Sheet:
         """Yield the elements of a picture."""
         below = _TOP + _LINE * len(picture.rows)
         room = int((self.width - 2 * _MARGIN) / _CELL)
-        yield _text(_MARGIN, 28, fixed(picture.name, room - 10).rstrip(), "h")
+        yield _text(_MARGIN, 28, fixed(picture.name, int(room * _CELL / _HEAD)).rstrip(), "h")
         yield _text(_MARGIN, 48, fixed(picture.title, room).rstrip(), "d")
         yield from self._ruler(picture, below)
         yield _path("g", _verticals(picture.rows))

@@ -128,8 +128,9 @@ def _bar(row: Row, width: int) -> str:
 
 
 def _fill(cells: list[str], stretch: Stretch, character: str) -> None:
-    first, last = max(0, int(stretch[0] * len(cells))), min(len(cells), int(stretch[1] * len(cells)) + 1)
-    cells[first:last] = character * max(0, last - first)
+    first, last = int(stretch[0] * len(cells)), int(stretch[1] * len(cells))
+    for at in range(max(0, first), min(len(cells), last + 1)):
+        cells[at] = character
 
 
 def _shares(stretches: tuple[Stretch, ...], width: int) -> list[float]:

@@ -238,7 +238,7 @@ class Waterfall(LineList):
         wait = wait_of(self.model.tree, self._store.spans, node)
         if wait:
             submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
-            for at in range(max(0, round(submitted)), min(len(cells), int(left))):
+            for at in range(max(0, round(submitted)), span_cells(left, left, len(cells))[0]):
                 cells[at] = (_WAIT, self.paint_style("dim"))
 
     def _draw_span(
@@ -267,7 +267,10 @@ class Waterfall(LineList):
             cells[at] = cells[at][0], dim
         for stretch in stretches:
             left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
-            for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):
+            if right_ < 0 or left > width:
+                continue
+            begin = span_cells(left, left, width)[0]
+            for at in range(begin, min(width, max(begin + 1, round(right_)))):
                 if cells[at][0] != " ":
                     cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
 

@@ -106,12 +106,9 @@ def _write_anew(stem: str, chunks: list[bytes]) -> str:
 
     for number in counted(1):
         path = f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
-        if os.path.lexists(path):
-            continue
         try:
             write_atomically(path, chunks, force=False)
         except ExportError:
-            # Somebody may have taken the name meanwhile.
             if not os.path.lexists(path):
                 raise
         else:

@@ -67,6 +67,12 @@ def test_rows() -> None:
     assert len({run.color, load.color}) == 2
 
 
+def test_a_short_span_is_solid() -> None:
+    """What takes less than a pixel is the span's own where none of its children runs meanwhile."""
+    _, call, _ = drawn(*Builder().draw("run 0-100000\n  call 10-20\n    work 500-600")).rows
+    assert call.own == (call.bar,)
+
+
 def test_what_stands_above_and_below() -> None:
     """The title says which trace, when in UTC, how long, how big and how it went; colours say what they stand for."""
     picture = drawn(*documents())

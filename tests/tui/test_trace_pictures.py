@@ -145,7 +145,7 @@ async def test_the_text(folder: Path) -> None:
 async def test_a_long_text_has_an_end() -> None:
     """Of many rows as many are copied as terminals take, and how many are not is said in the text and the footer."""
     build = Builder()
-    spans = [build.span("o\u0308" * 200, start=at, duration=1000) for at in range(1000)]
+    spans = [build.span("o" + "\u0308" * 300, start=at, duration=1000) for at in range(1000)]
     async with looking_at(*spans) as look:
         await look.press("enter")
         lines = await copied(look)

@@ -73,6 +73,33 @@ async def test_waiting_failing_and_what_was_not_seen() -> None:
     ]
 
 
+async def test_waiting_reaches_its_bar() -> None:
+    """No cell stays free between the dots and a bar that begins at the very end of a cell."""
+    builder = Builder()
+    documents = [
+        builder.span("call", span=1, kind="PRODUCER", start=0, duration=20),
+        builder.span("work", span=2, parent=1, kind="CONSUMER", start=109.7, duration=290.3),
+    ]
+    assert (await drawn(*documents))[1] == "  " + "┈" * 9 + "█" * 29
+
+
+async def lit(*documents: Document, keys: tuple[str, ...] = ()) -> list[int]:
+    """Return how many cells of the time side of each row are lit as the critical path."""
+    async with looking_at(*documents, size=(91, 24)) as look:
+        await look.press("enter", *keys, "c")
+        await look.until_shown("critical path: ")
+        waterfall = look.screen.query_one(Waterfall)
+        width = waterfall.line_width
+        rows = [waterfall._bar(node, Split.of(width).time) for node, _ in waterfall.model.rows]
+        return [sum(len(part.text) for part in row if part.style and part.style.bold) for row in rows]
+
+
+async def test_the_critical_path_is_lit_where_it_is_drawn() -> None:
+    """A bar that is thinner than a cell is lit in the cell that it is drawn in, and what is out of sight isn't."""
+    assert (await lit(*Builder().draw("a 0-400\n  b 109.7-110.5")))[1] == 1
+    assert await lit(*Builder().draw("a 0-400\n  c 100-400\n    b 300-400"), keys=("G", "f")) == [0, 2, 39]
+
+
 async def test_out_of_sight() -> None:
     """What lies before or behind the time that is shown leaves an arrow at that edge."""
     documents = Builder().draw("a 0-40000\n  b 0-100\n  c 10000-30000\n  d 39000-40000")

@@ -26,7 +26,10 @@ NOT_BUILT: Final = ("push", "receive", "collect")
 FORMATS: Final = ("trace-tree", "jsonl")
 _FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
 _TAKES_VALUE: Final = frozenset(
-    ("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on", "--max-span-size")
+    (
+        *("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on"),
+        *("--max-span-size", "--svg", "--width"),
+    )
 )
 _TAKES_QUERY: Final = {
     "-q": ("--query",),
@@ -34,6 +37,8 @@ _TAKES_QUERY: Final = {
     "--query": ("--query",),
     "--fail-on": ("--fail-on",),
 }
+_WIDTH: Final = 100
+_NARROWEST, _WIDEST = 40, 1000
 USAGE_ERROR: Final = 2
 _INTERRUPTED: Final = 130
 
@@ -192,6 +197,9 @@ def _options(command: str, words: list[str]) -> Options:
         output=getattr(given, "output", None),
         force=getattr(given, "force", False),
         format=getattr(given, "format", FORMATS[0]),
+        svg=getattr(given, "svg", None),
+        bars=getattr(given, "bars", False),
+        width=getattr(given, "width", _WIDTH),
         by=getattr(given, "by", "name"),
         json=getattr(given, "json", False),
         fail_on=getattr(given, "fail_on", None),
@@ -232,6 +240,14 @@ def _output_format(name: str) -> str:
     return name
 
 
+def _width(text: str) -> int:
+    import argparse
+
+    if not (text.isascii() and text.isdigit() and _NARROWEST <= int(text[:9]) <= _WIDEST):
+        raise argparse.ArgumentTypeError(f"{text}: expected {_NARROWEST} to {_WIDEST} columns")
+    return int(text)
+
+
 _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     (
         "view tree spans",
@@ -251,7 +267,14 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
         {"type": _output_format, "default": FORMATS[0], "metavar": "FORMAT", "help": " or ".join(FORMATS)},
     ),
     ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, whole or not at all"}),
-    ("export", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
+    ("tree", ("--svg",), {"metavar": "FILE", "help": "write the waterfall as a picture, whole or not at all"}),
+    ("export tree", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
+    ("tree", ("--bars",), {"action": "store_true", "help": "with the waterfall in characters, for a chat or a ticket"}),
+    (
+        "tree",
+        ("--width",),
+        {"type": _width, "default": _WIDTH, "metavar": "N", "help": f"columns with --bars, {_WIDTH} unless told"},
+    ),
     ("stats", ("--by",), {"default": "name", "metavar": "KEY", "help": "by name, service, kind or any attribute"}),
     ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),

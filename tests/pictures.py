@@ -1,31 +1,69 @@
-"""Make the README's pictures from the fixtures: `python tests/pictures.py`.
+"""Make pictures of the viewer from the fixtures.
 
-The pictures are what the viewer really shows; a test walks the same way through the screens.
+python tests/pictures.py                                  the README's, into fixtures/pictures
+python tests/pictures.py --to FOLDER [--size 80x24]       all screens, or those that are named
+
+The pictures are what the viewer really shows, and what `tree --svg` really writes; a test walks the same ways.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import re
-import sys
 import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from spanview.cli import main as spanview
 from spanview.index.store import Store
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from spanview.tui.app import Opening, SpanviewApp
 
-ROOT = Path(__file__).parent.parent
-PICTURES = ROOT / "fixtures" / "pictures"
-SHOTS = (
-    ("traces", "ray-tasks-bundled-hook", (110, 30), ()),
-    ("trace", "ray-tasks-bundled-hook", (110, 36), ("enter", "down", "down")),
-    ("groups", "serve", (110, 24), ("r",)),
-    ("error", "ray-tasks-bundled-hook", (110, 30), ("e", "enter", "tab")),
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from textual.pilot import Pilot
+
+ROOT: Final = Path(__file__).parent.parent
+PICTURES: Final = ROOT / "fixtures" / "pictures"
+_RAY, _SERVE = "ray-tasks-bundled-hook", "serve"
+_FILTER: Final = (*"name~Async", "space", *"duration>10ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A screen and the way to it."""
+
+    name: str
+    folder: str
+    keys: tuple[str, ...] = ()
+    lines: int = 30
+    is_in_readme: bool = False
+
+
+SHOTS: Final = (
+    Shot("traces", _RAY),
+    Shot("groups", _SERVE, ("r",), lines=24),
+    Shot("filter", _RAY, ("slash", *_FILTER)),
+    Shot("trace", _RAY, ("enter", "down", "down"), lines=36, is_in_readme=True),
+    Shot("critical", _RAY, ("enter", "c"), lines=36),
+    Shot("span", _RAY, ("enter", "down", "down", "enter")),
+    Shot("error", _RAY, ("e", "enter", "tab"), is_in_readme=True),
+    Shot("statistics", _RAY, ("t",)),
+    Shot("flame", _SERVE, ("F",), lines=24),
+    Shot("help", _RAY, ("question_mark",)),
 )
+README_SHOTS: Final = tuple(shot for shot in SHOTS if shot.is_in_readme)
+WATERFALL: Final = "waterfall"
+"""The picture that the command writes."""
+WATERFALL_WORDS: Final = ("tree", f"fixtures/{_RAY}/spans", "--trace", "18726b", "--no-cache", "--svg")
+_COLUMNS: Final = 110
 
 
 def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> SpanviewApp:
@@ -36,31 +74,56 @@ def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> Spanview
     return SpanviewApp(store, Opening((folder,), query, None, follow), lambda: Session(options, store, details))
 
 
-async def take(name: str, folder: str, size: tuple[int, int], keys: tuple[str, ...]) -> None:
-    """Show a fixture, press keys, and keep what is on the screen."""
-    app = viewer_of(f"fixtures/{folder}/spans")
-    async with app.run_test(size=size) as pilot:
+@asynccontextmanager
+async def walked(shot: Shot, size: tuple[int, int] | None = None) -> AsyncIterator[tuple[SpanviewApp, Pilot[None]]]:
+    """Show a fixture and press the keys that lead to a screen, from the folder in which the fixtures are."""
+    app = viewer_of(f"fixtures/{shot.folder}/spans")
+    async with app.run_test(size=size or (_COLUMNS, shot.lines)) as pilot:
         deadline = time.monotonic() + 20
         while app.feed_state.loading and time.monotonic() < deadline:
             await pilot.pause(0.02)
         await pilot.pause()
-        for key in keys:
+        for key in shot.keys:
             await pilot.press(key)
         await pilot.pause(0.2)
-        picture = app.export_screenshot(title="spanview")
-        # The picture must not ask another server for a font.
-        (PICTURES / f"{name}.svg").write_text(re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL))
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        yield app, pilot
+
+
+def picture_of(app: SpanviewApp) -> str:
+    """Return what is on the screen as SVG that asks no other server for a font."""
+    return re.sub(r"\s*@font-face \{.*?\}", "", app.export_screenshot(title="spanview"), flags=re.DOTALL)
+
+
+async def take(shot: Shot, folder: Path, size: tuple[int, int] | None = None) -> None:
+    """Keep what is on a screen as a picture."""
+    async with walked(shot, size) as (app, _):
+        (folder / f"{shot.name}.svg").write_text(picture_of(app))
+
+
+def _size(text: str) -> tuple[int, int]:
+    columns, _, lines = text.partition("x")
+    return int(columns), int(lines)
 
 
 def main() -> None:
     """Take all pictures, or those that are named."""
+    parser = argparse.ArgumentParser(description="Make pictures of the viewer from the fixtures.")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="only these")
+    parser.add_argument("--to", metavar="FOLDER", type=Path, help="pictures of all screens into this folder")
+    parser.add_argument("--size", type=_size, help="columns and lines, as in 80x24; each picture's own without it")
+    given = parser.parse_args()
+    folder: Path = PICTURES if given.to is None else given.to.absolute()
     os.chdir(ROOT)
     os.environ["TZ"] = "UTC"
     time.tzset()
-    PICTURES.mkdir(exist_ok=True)
-    for name, folder, size, keys in SHOTS:
-        if len(sys.argv) == 1 or name in sys.argv[1:]:
-            asyncio.run(take(name, folder, size, keys))
+    folder.mkdir(exist_ok=True, parents=True)
+    for shot in README_SHOTS if given.to is None else SHOTS:
+        if not given.names or shot.name in given.names:
+            asyncio.run(take(shot, folder, given.size))
+    if not given.names or WATERFALL in given.names:
+        spanview([*WATERFALL_WORDS, str(folder / f"{WATERFALL}.svg"), "--force"])
 
 
 if __name__ == "__main__":

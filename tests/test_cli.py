@@ -21,6 +21,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import SPANVIEW, Outcome, spanview
+from svgs import parsed, texts, titles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,6 +115,12 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["export", "-f", "1.json"], ["-f", "spanview export --help"]),
     (["check", "-q", "a", "1.json"], ["-q", "spanview check --help"]),
     (["tree", "--json", "1.json"], ["--json", "spanview tree --help"]),
+    (["tree", "--svg", "1.json", "1.json"], ["1.json exists already", "--force"]),
+    (["tree", "--svg", "no/where.svg", "1.json"], ["no/where.svg", "folder"]),
+    (["tree", "--svg", "out.svg", "-f", "1.json"], ["--svg", "--follow"]),
+    (["tree", "--svg", "out.svg", "-q", "nothing", "1.json"], ["no trace to draw", "out.svg is not written"]),
+    (["tree", "--bars", "--width", "12", "1.json"], ["12", "40 to 1000"]),
+    (["tree", "--bars", "--width", "wide", "1.json"], ["wide", "40 to 1000"]),
     (["tree", "--fol", "1.json"], ["--fol"]),
     (["tree", "--odd\n\x1b[31m", "1.json"], ["--odd␊␛[31m"]),
     (["tree", "--query"], ["--query"]),
@@ -411,11 +418,13 @@ def test_help_of_a_command(command: str) -> None:
     assert (done.status, done.notices) == (0, "")
     assert done.text.startswith(f"usage: spanview {command} ")
     taken = {
-        option for option in ("--follow", "--query", "--since", "--trace", "--output", "--json") if option in done.text
+        option
+        for option in ("--follow", "--query", "--since", "--trace", "--output", "--json", "--svg", "--bars")
+        if option in done.text
     }
     expected = {
         "view": {"--follow", "--query", "--since", "--trace"},
-        "tree": {"--follow", "--query", "--since", "--trace"},
+        "tree": {"--follow", "--query", "--since", "--trace", "--svg", "--bars"},
         "spans": {"--follow", "--query", "--since", "--trace"},
         "export": {"--query", "--since", "--trace", "--output"},
         "stats": {"--query", "--since", "--json"},
@@ -444,10 +453,74 @@ def test_export_overwrites_only_when_told(folder: Path) -> None:
     assert sorted(os.listdir(folder)) == ["1.json", "out"]
 
 
+def test_a_picture_is_written_whole(folder: Path) -> None:
+    """`tree --svg` writes a new file of the chosen traces, an existing one only with --force; `-` is the output."""
+    target = folder / "out.svg"
+    words = ("tree", "1.json", "--svg", "out.svg")
+    assert spanview(*words, folder=folder) == Outcome(0, b"", "")
+    assert sum(text.startswith("trace ") for text in texts(parsed(target.read_bytes()))) == 2
+    assert spanview("tree", "1.json", "--svg", "-", folder=folder).output == target.read_bytes()
+    assert spanview(*words, folder=folder).status == 2
+    assert spanview(*words, "--force", "--trace", f"{1:032x}", folder=folder).status == 0
+    heads = [text for text in texts(parsed(target.read_bytes())) if text.startswith("trace ")]
+    assert [head.split(" · ")[0] for head in heads] == [f"trace {1:032x}"]
+
+
+def test_a_picture_has_an_end(tmp_path: Path) -> None:
+    """Twenty traces are drawn; of more, the number and the ways to choose are told, and nothing is written."""
+    build = Builder()
+    (tmp_path / "20.json").write_bytes(file_of(build.span(trace=number) for number in range(1, 21)))
+    (tmp_path / "1.json").write_bytes(file_of([build.span(trace=21)]))
+    assert spanview("tree", "20.json", "--svg", "out.svg", folder=tmp_path) == Outcome(0, b"", "")
+    done = spanview("tree", "20.json", "1.json", "--svg", "more.svg", folder=tmp_path)
+    assert done.status == 2
+    assert is_one_line(done)
+    assert all(word in done.notices for word in ("21 traces", "20", "--trace", "-q", "--since"))
+    assert not (tmp_path / "more.svg").exists()
+
+
+def test_rows_are_shared_out(tmp_path: Path) -> None:
+    """Of a huge trace the first rows are drawn, and a small one beside it is drawn in full."""
+    build = Builder()
+    small = build.draw("\n".join(f"small{at} {at}-{at + 1}" for at in range(50)), trace=1)
+    huge = build.draw("\n".join(f"huge{at} {at}-{at + 1}" for at in range(60, 5060)), trace=2)
+    (tmp_path / "1.json").write_bytes(file_of([*small, *huge]))
+    root = parsed(spanview("tree", "1.json", "--svg", "-", folder=tmp_path).output)
+    names = [title.split("\n")[0] for title in titles(root)]
+    assert [*map(names.count, ("small49", "huge60", "huge409", "huge410"))] == [1, 1, 1, 0]
+    assert len(names) == 400
+    assert "… 4,650 more spans: not drawn" in texts(root)
+    bars = spanview("tree", "1.json", "--bars", "--trace", f"{2:032x}", folder=tmp_path).text
+    assert "… 4,600 more spans: not drawn" in bars
+
+
+def test_like_siblings_are_one_row(tmp_path: Path) -> None:
+    """Where a trace has more rows than are drawn, runs of like siblings are a row each; in other traces none is."""
+    build = Builder()
+    (tmp_path / "1.json").write_bytes(file_of(build.span("leaf", trace=1) for _ in range(5000)))
+    (tmp_path / "2.json").write_bytes(file_of(build.span("few", trace=2) for _ in range(9)))
+    root = parsed(spanview("tree", "1.json", "2.json", "--svg", "-", folder=tmp_path).output)
+    assert [title.split("\n")[0] for title in titles(root)] == ["leaf"] + ["few"] * 9
+    assert any(text.startswith("×5,000") for text in texts(root))
+
+
+def test_bars_for_a_chat(folder: Path) -> None:
+    """`tree --bars` prints the waterfall, 100 columns wide or as it is told."""
+    usual, narrow = (
+        spanview("tree", "1.json", "--bars", *words, folder=folder).text.splitlines()
+        for words in ((), ("--width", "60"))
+    )
+    assert sum(line.startswith("SPAN ") for line in usual) == 2
+    assert {max(map(len, lines)) for lines in (usual, narrow)} == {100, 60}
+    assert any("█" in line for line in narrow)
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("tree",),
+        ("tree", "--bars"),
+        ("tree", "--svg", "-", "--trace", f"{9:032x}"),
         ("spans",),
         ("export",),
         ("export", "--format", "jsonl"),

@@ -30,6 +30,12 @@ class Options:
     output: str | None = None
     force: bool = False
     format: str = "trace-tree"
+    svg: str | None = None
+    """The file that a picture goes to; `-` for standard output."""
+    bars: bool = False
+    """Whether trees are printed with bars."""
+    width: int = 100
+    """Columns of a tree with bars."""
     by: str = "name"
     json: bool = False
     fail_on: str | None = None

@@ -10,9 +10,10 @@ from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import notice, read_all, say_if_nothing_matches
 from spanview.commands.selection import Selection
 from spanview.display.tree_text import trace_title, tree_lines
+from spanview.model.problems import ExportError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from spanview.commands.options import Options
     from spanview.index.store import Store
@@ -23,17 +24,28 @@ _INCOMPLETE_QUIET_S: Final = 10.0
 
 
 def run(options: Options) -> int:
-    """Print the trees of the chosen traces."""
+    """Print the trees of the chosen traces, or draw them.
+
+    Raises:
+        ExportError: The picture can't be drawn, or its file can't be written.
+    """
     selection = Selection(options, time.time_ns())
+    if options.svg is not None and options.follow:
+        raise ExportError("--svg draws what is there: leave --follow out")
     store, session = read_all(options)
     if not options.follow:
         session.close()
         notice(store, options.paths)
         traces = selection.traces(store)
+        if options.svg is not None:
+            from spanview.commands.pictures import write_picture
+
+            write_picture(store, traces, options.svg, force=options.force)
+            return 0
         say_if_nothing_matches(store, traces)
-        _print(store, traces)
+        _print(store, traces, options)
         return 0
-    printer = _FollowingPrinter(store, selection)
+    printer = _FollowingPrinter(store, selection, options)
     with until_interrupted() as stop:
         for _ in updates(session, store.tallies, stop):
             printer.look(time.monotonic())
@@ -42,22 +54,34 @@ def run(options: Options) -> int:
     return 0
 
 
-def _print(store: Store, traces: Iterable[int], mark: str = "") -> None:
+def _print(store: Store, traces: Iterable[int], options: Options, mark: str = "") -> None:
     write = sys.stdout.write
     for trace in traces:
-        tree = store.tree(trace)
-        write(f"{trace_title(store, trace, tree)}{mark}\n")
-        for line in tree_lines(store, trace, tree):
+        lines = _lines(store, trace, options)
+        write(f"{next(lines)}{mark}\n")
+        for line in lines:
             write(line + "\n")
         write("\n")
     sys.stdout.flush()
 
 
+def _lines(store: Store, trace: int, options: Options) -> Iterator[str]:
+    if options.bars:
+        from spanview.commands.pictures import bar_lines
+
+        yield from bar_lines(store, trace, options.width)
+    else:
+        tree = store.tree(trace)
+        yield trace_title(store, trace, tree)
+        yield from tree_lines(store, trace, tree)
+
+
 class _FollowingPrinter:
     """Prints a trace once it is complete and quiet, an incomplete one later, and again if it grows."""
 
-    def __init__(self, store: Store, selection: Selection) -> None:
+    def __init__(self, store: Store, selection: Selection, options: Options) -> None:
         self._store = store
+        self._options = options
         self._selection = selection
         self._changed_at: dict[int, float] = {}
         self._printed: set[int] = set()
@@ -91,5 +115,6 @@ class _FollowingPrinter:
         chosen = set(ready)
         for trace in self._selection.traces(self._store):
             if trace in chosen:
-                _print(self._store, [trace], " · grown since it was printed" if trace in self._printed else "")
+                mark = " · grown since it was printed" if trace in self._printed else ""
+                _print(self._store, [trace], self._options, mark)
                 self._printed.add(trace)

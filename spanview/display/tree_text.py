@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.waits import wait_of
@@ -24,13 +25,20 @@ _LONGEST_MESSAGE: Final = 200
 _WORTH_A_WORD: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGATIVE_DURATION | Warnings.BAD_ID
 
 
-def trace_title(store: Store, trace: int, tree: TraceTree) -> str:
-    """Return the line that stands above a trace's tree."""
+def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = False) -> str:
+    """Return the line that stands above a trace's tree.
+
+    Args:
+        store: The store.
+        trace: The trace's row in the trace table.
+        tree: Its tree.
+        in_utc: Whether its time is UTC, and says so, for readers elsewhere; without, it is local.
+    """
     table = store.trace_table
     trace_id, start, end = table.trace_id(trace), table.start_ns[trace], table.end_ns[trace]
     parts = [
         f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id",
-        moment(start),
+        f"{moment(start, zone=UTC)} UTC" if in_utc else moment(start),
         duration(None if NO_TIME in (start, end) else end - start),
         count(table.span_count[trace], "span"),
     ]

@@ -23,16 +23,16 @@ _OPEN_FILE: Final = "/proc/self/fd/{}"
 """What an open file can be linked to a name by."""
 
 _CAUSES: Final = {
-    errno.ENOENT: "its folder doesn't exist: create it first, or give another -o",
-    errno.ENOTDIR: "what should be its folder is a file: give another -o",
-    errno.EACCES: "no permission: give an -o in a folder that you may write to",
-    errno.EPERM: "no permission: give an -o in a folder that you may write to",
-    errno.EROFS: "the file system is read-only: give an -o elsewhere",
-    errno.ENOSPC: "the disk is full: free some space, or give an -o elsewhere",
-    errno.EDQUOT: "the disk quota is used up: free some space, or give an -o elsewhere",
-    errno.EFBIG: "the file would be larger than is allowed there: give an -o elsewhere",
-    errno.ENAMETOOLONG: "the name is too long: give a shorter -o",
-    errno.ELOOP: "its symbolic links run in a circle: give another -o",
+    errno.ENOENT: "its folder doesn't exist: create it first, or give another file",
+    errno.ENOTDIR: "what should be its folder is a file: give another file",
+    errno.EACCES: "no permission: give a file in a folder that you may write to",
+    errno.EPERM: "no permission: give a file in a folder that you may write to",
+    errno.EROFS: "the file system is read-only: give a file elsewhere",
+    errno.ENOSPC: "the disk is full: free some space, or give a file elsewhere",
+    errno.EDQUOT: "the disk quota is used up: free some space, or give a file elsewhere",
+    errno.EFBIG: "the file would be larger than is allowed there: give a file elsewhere",
+    errno.ENAMETOOLONG: "the name is too long: give a shorter one",
+    errno.ELOOP: "its symbolic links run in a circle: give another file",
 }
 
 
@@ -123,16 +123,16 @@ def _mode_of_old(path: str, target: str, *, force: bool) -> int | None:
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(mode):
-        raise ExportError(f"can't write {path}: it is a folder; give -o a file's name in it")
+        raise ExportError(f"can't write {path}: it is a folder; give a file's name in it")
     if not force:
         raise _exists(path)
     if not stat.S_ISREG(mode):
-        raise ExportError(f"can't write {path}: it is no regular file; leave -o out and redirect the output with >")
+        raise ExportError(f"can't write {path}: it is no regular file; give - and redirect the output with >")
     return mode & 0o777
 
 
 def _exists(path: str) -> ExportError:
-    return ExportError(f"{path} exists already: give --force to replace it, or another -o")
+    return ExportError(f"{path} exists already: give --force to replace it, or another file")
 
 
 def _fill(path: str, descriptor: int, chunks: Iterable[bytes]) -> None:
@@ -177,10 +177,10 @@ def _explained(path: str) -> Iterator[None]:
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
-        cause = _CAUSES.get(error.errno or 0, f"{error.strerror or error}: give another -o")
+        cause = _CAUSES.get(error.errno or 0, f"{error.strerror or error}: give another file")
         raise ExportError(f"can't write {path}: {cause}") from error
     except ValueError as error:
-        raise ExportError(f"can't write {path!r}: {error}; give another -o") from error
+        raise ExportError(f"can't write {path!r}: {error}; give another file") from error
 
 
 def _sync_folder(folder: str) -> None:

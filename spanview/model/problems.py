@@ -133,4 +133,4 @@ class DiffError(SpanviewError):
 
 
 class ExportError(SpanviewError):
-    """The export's target can't be written."""
+    """The export's target can't be written, or there is nothing that can be written to it."""

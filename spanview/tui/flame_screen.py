@@ -85,9 +85,9 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
             return Strip.blank(width, self.rich_style)
         segments: list[Segment] = []
         at = 0
-        chosen = self.get_component_rich_style("blocks--selected")
+        chosen, page = self.get_component_rich_style("blocks--selected"), Style(bgcolor=self.rich_style.bgcolor)
         for block in rows[y]:
-            segments.append(Segment(" " * (block.left - at)))
+            segments.append(Segment(" " * (block.left - at), page))
             path = self.model.flame.paths[block.path]
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
@@ -98,7 +98,7 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
                 style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True, reverse=False)
             segments.append(Segment(data_text(text, cells), style))
             at = block.right
-        return Strip(segments).adjust_cell_length(width, Style(bgcolor=self.rich_style.bgcolor))
+        return Strip(segments).adjust_cell_length(width, page)
 
     def select(self, path: int) -> None:
         """Select another path."""

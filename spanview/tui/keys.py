@@ -86,6 +86,8 @@ KEYS: Final = (
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("r", "group", "r", "group by root name, and back; statistics: by what", On.TRACES | On.STATS, "group"),
+    Key("P", "picture", "P", "a picture of what is shown, as SVG into the current folder", On.TRACE),
+    Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
     Key("F", "flame", "F", "where the time goes, as blocks: of these traces, or of this one", On.TRACES | On.TRACE),
     Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME),
     Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),

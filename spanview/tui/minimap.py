@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment
@@ -13,34 +12,16 @@ from textual.widget import Widget
 
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.window import profile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual import events
 
     from spanview.index.store import Store
     from spanview.tui.trace_model import TraceModel
-    from spanview.tui.window import Window
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _FAILED = "✖"
-
-
-def profile(intervals: Sequence[tuple[int, int]], window: Window, width: int) -> list[int]:
-    """Return how many intervals touch each of `width` equal parts of a window.
-
-    Args:
-        intervals: Starts and ends in nanoseconds, inside the window.
-        window: The time.
-        width: So many parts.
-    """
-    changes = [0] * (width + 1)
-    length, begin = window.length_ns, window.start_ns
-    for start, end in intervals:
-        changes[min(width - 1, (start - begin) * width // length)] += 1
-        changes[min(width - 1, (end - begin) * width // length) + 1] -= 1
-    return [*accumulate(changes)][:width]
 
 
 class Minimap(Widget, inherit_bindings=False):

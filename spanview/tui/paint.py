@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.filter import LineFilter
 
-from spanview.display.sanitise import sanitise
+from spanview.display.cells import data_text, fixed, right
+from spanview.display.colors import COLORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.color import Color
 
-PALETTE: Final = tuple(
-    Style(color=color)
-    for color in ("#4e9fdd", "#5fb36a", "#d9a441", "#b07ad6", "#3fb5b5", "#d9805f", "#8fa63c", "#7f8fd9", "#d67ab0")
-)
-"""Colours for services and processes that can be told apart on light and dark; none is the red of errors."""
+__all__ = ["HARMLESS", "PALETTE", "Encodable", "data_text", "fixed", "line", "right"]
+
+PALETTE: Final = tuple(Style(color=color) for color in COLORS)
+"""For services and processes."""
 
 
 class _Harmless(LineFilter):
@@ -91,27 +91,6 @@ class Encodable(LineFilter):
         except UnicodeEncodeError:
             return False
         return True
-
-
-def data_text(text: str, width: int) -> str:
-    """Return a text from a file, made harmless, in exactly `width` cells."""
-    return fixed(sanitise(text, max(width, 1) * 2 + 2), width)
-
-
-def fixed(text: str, width: int) -> str:
-    """Return a text of our own in exactly `width` cells, cut with an ellipsis where it is longer."""
-    if width <= 0:
-        return ""
-    if text.isascii():
-        return text.ljust(width) if len(text) <= width else text[: width - 1] + "…"
-    if cell_len(text) <= width:
-        return set_cell_size(text, width)
-    return set_cell_size(text, width - 1) + "…"
-
-
-def right(text: str, width: int) -> str:
-    """Return a short text of our own at the right edge of `width` cells."""
-    return " " * (width - cell_len(text)) + text if cell_len(text) <= width else fixed(text, width)
 
 
 def line(parts: Sequence[tuple[str, Style | None]]) -> list[Segment]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -103,6 +104,12 @@ class Facets:
         self._events: dict[int, list[int]] = {}
         self._nodes: dict[int, str] = {}
         """By source."""
+
+    def snapshot(self, model: TraceModel) -> Facets:
+        """Return the same for a snapshot of the trace, for another thread."""
+        taken = copy(self)
+        taken._model, taken._events, taken._nodes = model, {}, {**self._nodes}  # noqa: SLF001 - our own kind
+        return taken
 
     # -- columns -----------------------------------------------------------------------------------------------------
 

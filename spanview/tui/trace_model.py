@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,13 @@ class TraceModel:
         """Keys of placeholders, and of the spans that took their places."""
         self.tree = store.tree(trace)
         self._take_in()
+
+    def snapshot(self) -> TraceModel:
+        """Return what is shown now, for another thread: it stays as it is while this one changes."""
+        taken = copy(self)
+        taken.collapsed, taken.rows = {*self.collapsed}, [*self.rows]
+        taken._runs, taken._covered = {**self._runs}, {}  # noqa: SLF001 - our own kind
+        return taken
 
     def refresh(self) -> None:
         """Stitch the trace as it is now."""

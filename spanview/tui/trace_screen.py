@@ -18,7 +18,7 @@ from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_facets import EXTRAS, Facets, LitPath
 from spanview.tui.trace_model import TraceModel
-from spanview.tui.trace_search import SearchedTrace
+from spanview.tui.trace_pictures import PicturedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
 
-class TraceScreen(SearchedTrace):
+class TraceScreen(PicturedTrace):
     """Tree and waterfall of one trace.
 
     Args:
@@ -48,10 +48,10 @@ class TraceScreen(SearchedTrace):
     BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
-        super().__init__(store, TraceModel(store, trace))
+        model = TraceModel(store, trace)
+        super().__init__(store, model, Facets(store, model))
         self._at_error = at_error
         self._at_row = at_row
-        self._facets = Facets(store, self._model)
 
     @property
     def trace(self) -> int:

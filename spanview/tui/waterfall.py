@@ -10,18 +10,17 @@ from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.analysis.stats import nearest_rank
 from spanview.analysis.waits import wait_of
 from spanview.display.bars import span_cells
-from spanview.display.units import duration
-from spanview.model.ids import format_span_id
+from spanview.display.timeline import ruler
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.legend import color_of
 from spanview.tui.linelist import LineList
-from spanview.tui.minimap import profile
 from spanview.tui.paint import data_text, fixed, right
+from spanview.tui.row_texts import RowTexts
 from spanview.tui.trace_facets import EXTRAS
+from spanview.tui.window import profile
 
 if TYPE_CHECKING:
     from spanview.analysis.critical import Segment as Stretch
@@ -34,7 +33,7 @@ _DURATION: Final = 10
 _ARROW: Final = 2
 _LIGHT: Final = Style(dim=True)
 _BOLD: Final = Style(bold=True)
-_ON_PATH, _EVENT = "•", "◆"
+_EVENT = "◆"
 _WAIT, _UNSEEN = "┈", "╌"
 _SHADES: Final = "░▒▓█"
 _ROOM_FOR_FIGURES: Final = 44
@@ -54,29 +53,6 @@ class Split:
         return cls(name, max(8, width - extras - name - _DURATION - 2))
 
 
-def ruler(window: Window, origin_ns: int, width: int) -> str:
-    """Return a time ruler: the start, the end, and round times between them, counted from the trace's start."""
-    first, last = window.start_ns - origin_ns, window.end_ns - origin_ns
-    step = _round_step(window.length_ns / max(1, width // 14))
-    end_text = duration(last)
-    line = duration(first)
-    at = (first // step + 1) * step
-    while at < last:
-        place = round((at - first) / window.length_ns * width)
-        text = duration(at)
-        if place > len(line) + 1 and place + len(text) + 1 < width - len(end_text):
-            line = line.ljust(place) + text
-        at += step
-    return (line.ljust(width - len(end_text)) + end_text)[:width] if width > len(end_text) else ""
-
-
-def _round_step(ns: float) -> int:
-    step = 1
-    while step * 10 <= ns:
-        step *= 10
-    return next((step * factor for factor in (1, 2, 5) if step * factor >= ns), step * 10)
-
-
 class RulerLine(Widget):
     """The line above the waterfall."""
 
@@ -88,7 +64,8 @@ class RulerLine(Widget):
     def render(self) -> Content:
         """Return heads and ruler."""
         split = Split.of(self.size.width - 1, self._facets.width)
-        scale = ruler(self._model.shown, self._model.whole.start_ns, split.time)
+        shown, origin = self._model.shown, self._model.whole.start_ns
+        scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
         extras = [EXTRAS[number] for number in self._facets.shown]
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
         return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
@@ -102,6 +79,7 @@ class Waterfall(LineList):
         self._store = store
         self.model = model
         self.facets = facets
+        self._texts = RowTexts(store, model, facets)
         self.matched: set[int] = set()
         """Keys of the nodes that a search has found."""
 
@@ -153,16 +131,13 @@ class Waterfall(LineList):
     def _label(self, node: int, depth: int, width: int) -> list[Segment]:
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
-        indent = self._indent(depth, width)
-        run = model.run(node)
-        arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if run or tree.children(node) else "  "
-        marks = self._run_marks(run, width) if run else self._marks(node)
+        indent, arrow = self._indent(depth, width), self._texts.arrow(node)
+        marks = self._texts.marks(node, with_figures=width >= _ROOM_FOR_FIGURES)
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
+        text = self._texts.name(node)
         if tree.is_missing(node):
-            name = Segment(fixed(f"? parent not seen {format_span_id(tree.span_id(node))[:8]}", room), dim)
+            name = Segment(fixed(text, room), dim)
         else:
-            store, at = self._store, tree.rows[node]
-            text = store.names.texts[store.spans.name[at]] or "(no name)"
             style = self.paint_style("accent") if model.key(node) in self.matched else self._lit_style(node)
             name = Segment(data_text(text, room), style)
         segments = [Segment(indent + arrow, dim), name]
@@ -183,35 +158,6 @@ class Waterfall(LineList):
         indent, most = "│ " * depth, max(2, width // 2 - 4)
         return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
 
-    def _run_marks(self, run: list[int], width: int) -> str:
-        """Return what is said of like siblings that are one row, as far as their name has room beside it."""
-        lengths, status, rows = self._lengths(run), self._store.spans.status, self.model.tree.rows
-        errors = sum(status[rows[node]] == ERROR for node in run)
-        figures = [("min", lengths[0]), ("max", lengths[-1])] if lengths and width >= _ROOM_FOR_FIGURES else []
-        parts = [f"×{len(run):,}", *(f"{name} {duration(ns)}" for name, ns in figures)]
-        return " ".join([*parts, *([f"✖{errors:,}"] if errors else [])])
-
-    def _lengths(self, run: list[int]) -> list[int]:
-        """Return the durations of some spans, sorted."""
-        spans, rows = self._store.spans, self.model.tree.rows
-        times = [(spans.start_ns[rows[node]], spans.end_ns[rows[node]]) for node in run]
-        return sorted(end - start for start, end in times if NO_TIME not in (start, end))
-
-    def _marks(self, node: int) -> str:
-        model, tree = self.model, self.model.tree
-        parts = []
-        if self.facets.lit is not None and self.facets.lit.of(node):
-            parts.append(_ON_PATH)
-        if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
-            parts.append("✖")
-        if model.is_collapsed(node):
-            hidden = f"+{model.below[node]:,}"
-            errors = model.errors_below[node]
-            parts.append(f"{hidden} ✖{errors:,}" if errors else hidden)
-        if node in tree.cut:
-            parts.append("↻ cycle")
-        return " ".join(parts)
-
     def _extras(self, node: int) -> list[Segment]:
         """Return the further columns."""
         if not self.facets.shown:
@@ -223,15 +169,13 @@ class Waterfall(LineList):
         return [Segment("".join(parts), self.paint_style("dim"))]
 
     def _lasted(self, node: int) -> list[Segment]:
-        tree, spans = self.model.tree, self._store.spans
+        tree, text = self.model.tree, self._texts.lasted(node)
         if tree.is_missing(node):
             return [Segment(" " * (_DURATION + 2))]
-        if run := self.model.run(node):
-            return [Segment(right("p50 " + duration(nearest_rank(self._lengths(run), 50)), _DURATION + 2))]
-        row = tree.rows[node]
-        start, end = spans.start_ns[row], spans.end_ns[row]
-        text = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
-        return [Segment(right(text, _DURATION) + "  ", self.paint_style("warning") if end == NO_TIME else None)]
+        if self.model.run(node):
+            return [Segment(right(text, _DURATION + 2))]
+        has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
+        return [Segment(right(text, _DURATION) + "  ", None if has_end else self.paint_style("warning"))]
 
     # -- the right side ----------------------------------------------------------------------------------------------
 
@@ -294,7 +238,7 @@ class Waterfall(LineList):
         wait = wait_of(self.model.tree, self._store.spans, node)
         if wait:
             submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
-            for at in range(max(0, round(submitted)), min(len(cells), int(left))):
+            for at in range(max(0, round(submitted)), span_cells(left, left, len(cells))[0]):
                 cells[at] = (_WAIT, self.paint_style("dim"))
 
     def _draw_span(
@@ -323,7 +267,10 @@ class Waterfall(LineList):
             cells[at] = cells[at][0], dim
         for stretch in stretches:
             left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
-            for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):
+            if right_ < 0 or left > width:
+                continue
+            begin = span_cells(left, left, width)[0]
+            for at in range(begin, min(width, max(begin + 1, round(right_)))):
                 if cells[at][0] != " ":
                     cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
 

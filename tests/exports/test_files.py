@@ -64,7 +64,7 @@ def test_an_old_file_is_refused(tmp_path: Path) -> None:
     """Without force a file that is there stays, and the chunks aren't even asked for."""
     (tmp_path / "out.json").write_bytes(b"old")
     chunks = iter(CHUNKS)
-    with pytest.raises(ExportError, match=r"out\.json exists already: give --force to replace it, or another -o$"):
+    with pytest.raises(ExportError, match=r"out\.json exists already: give --force to replace it, or another file$"):
         write_atomically(str(tmp_path / "out.json"), chunks, force=False)
     assert contents(tmp_path) == {"out.json": b"old"}
     assert [*chunks] == CHUNKS
@@ -169,7 +169,7 @@ def test_permissions_come_before_the_content(tmp_path: Path, mode: int) -> None:
 
 def test_a_missing_folder(tmp_path: Path) -> None:
     """A target in a folder that doesn't exist says so."""
-    with pytest.raises(ExportError, match="its folder doesn't exist: create it first, or give another -o"):
+    with pytest.raises(ExportError, match="its folder doesn't exist: create it first, or give another file"):
         write_atomically(str(tmp_path / "missing" / "out.json"), CHUNKS, force=False)
 
 
@@ -185,7 +185,7 @@ def test_a_file_as_folder(tmp_path: Path) -> None:
 def test_a_folder(tmp_path: Path, name: str, *, force: bool) -> None:
     """A target that is a folder is refused."""
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ExportError, match="it is a folder; give -o a file's name in it"):
+    with pytest.raises(ExportError, match="it is a folder; give a file's name in it"):
         write_atomically(str(tmp_path / name), CHUNKS, force=force)
 
 
@@ -193,7 +193,7 @@ def test_an_impossible_name(tmp_path: Path) -> None:
     """A name that no file can have is answered in a line."""
     with pytest.raises(ExportError, match="null byte"):
         write_atomically(str(tmp_path / "a\x00b"), CHUNKS, force=False)
-    with pytest.raises(ExportError, match="the name is too long: give a shorter -o"):
+    with pytest.raises(ExportError, match="the name is too long: give a shorter one"):
         write_atomically(str(tmp_path / ("x" * 300)), CHUNKS, force=False)
 
 
@@ -206,7 +206,7 @@ def test_no_permission() -> None:
         if user == 0:
             os.seteuid(NOBODY)
         try:
-            with pytest.raises(ExportError, match="no permission: give an -o in a folder that you may write to"):
+            with pytest.raises(ExportError, match="no permission: give a file in a folder that you may write to"):
                 write_atomically(str(Path(folder) / "out.json"), CHUNKS, force=False)
         finally:
             os.seteuid(user)
@@ -265,7 +265,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ExportError, match="exists already"):
         write_atomically(str(tmp_path / "pipe"), CHUNKS, force=False)
-    with pytest.raises(ExportError, match="it is no regular file; leave -o out and redirect the output with >"):
+    with pytest.raises(ExportError, match="it is no regular file; give - and redirect the output with >"):
         write_atomically(str(tmp_path / "pipe"), CHUNKS, force=True)
 
 

@@ -5,6 +5,7 @@ printed                                    what is to be there
 `spans`, `export` as jsonl, as trace-tree  strict JSON; each string as it was written
 `check --json`, `stats --json`             strict JSON; each file's name, each span's name
 `tree`, `check`, `stats`, the notices      as many lines as with harmless strings, no character that acts
+`tree --bars`, `tree --svg`                the same
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _EXPORTS: Final = (
     ("check", "--json"),
     ("stats", "--json"),
 )
-_LINES: Final = (("tree",), ("check",), ("stats",))
+_LINES: Final = (("tree",), ("tree", "--bars"), ("tree", "--svg", "-"), ("check",), ("stats",))
 _HARMLESS: Final = "harmless"
 
 

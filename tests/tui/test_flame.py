@@ -56,6 +56,24 @@ def test_blocks() -> None:
     assert _drawn(model, below, 100) == [[("a", 0, 100)], [("b", 0, 20)]]
 
 
+async def test_gaps_are_as_the_page() -> None:
+    """Between blocks a line has the page's background, as behind the last one."""
+    build = Builder()
+    documents = [
+        build.span("alone", trace=1, span=1, start=0, duration=100),
+        build.span("above", trace=2, span=2, start=0, duration=90),
+        build.span("below", trace=2, parent=2, start=0, duration=50),
+    ]
+    async with looking_at(*documents) as look:
+        await look.press("F")
+        await look.until_shown("below")
+        gap, *_, rest = look.screen.query_one(Blocks).render_line(1)
+        assert gap.text.strip() == rest.text.strip() == ""
+        assert gap.style is not None
+        assert rest.style is not None
+        assert gap.style.bgcolor == rest.style.bgcolor is not None
+
+
 def test_side_by_side_and_missing() -> None:
     """Children that take more than their parent share its width; a missing parent is as wide as its children."""
     build = Builder()

@@ -11,9 +11,9 @@ from __future__ import annotations
 import pytest
 
 from builders import EPOCH_NS, Builder, Document
-from spanview.tui.minimap import Minimap, profile
+from spanview.tui.minimap import Minimap
 from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.window import Window
+from spanview.tui.window import Window, profile
 from viewers import Look, looking_at
 
 

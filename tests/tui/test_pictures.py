@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pictures import ROOT, SHOTS, viewer_of
+from pictures import README_SHOTS, ROOT, SHOTS, WATERFALL, WATERFALL_WORDS, Shot, picture_of, viewer_of, walked
+from programs import spanview
 from spanview.tui.plot import ROWS
-from viewers import Growing, Look
+from svgs import parsed
+from viewers import Growing, Look, screen_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -97,9 +99,46 @@ async def test_groups() -> None:
         assert counts[0] > 1
 
 
-@pytest.mark.parametrize("name", [shot[0] for shot in SHOTS])
-def test_the_pictures_are_of_these_screens(name: str) -> None:
-    """Each picture of the README is there and has a title that names it."""
+MARKS: dict[str, tuple[str, ...]] = {
+    "traces": ("31 traces", "START ▾", "pipeline"),
+    "groups": ("TRACES", "P95", "GET /p"),
+    "filter": ("╱ name~Async duration>10ms", "7 of 31 traces"),
+    "trace": ("‹ pipeline", "__main__.leaf ray.remote_", "┈"),
+    "critical": ("critical path: 15.5 ms running", "•"),
+    "span": ("‹ pipeline › __main__.leaf", "ray.function"),
+    "error": ("✖ ERROR", "Traceback (most recent call last):"),
+    "statistics": ("statistics of 31 traces", "TOTAL ▾"),
+    "flame": ("where the time goes in 96 traces", "GET /slow"),
+    "help": ("on this screen", "this help"),
+}
+"""What each screen has at any size."""
+
+
+@pytest.mark.parametrize("size", [None, (80, 24), (200, 50)], ids=["its own", "80x24", "200x50"])
+@pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.name)
+async def test_every_picture_is_of_its_screen(shot: Shot, size: tuple[int, int] | None) -> None:
+    """The way to each picture leads to its screen, on a small terminal, too, and the picture is one."""
+    async with walked(shot, size) as (app, _):
+        text = "\n".join(screen_lines(app.screen))
+        assert all(mark in text for mark in MARKS[shot.name]), text
+        parsed(picture_of(app))
+
+
+@pytest.mark.parametrize("name", [WATERFALL, *(shot.name for shot in README_SHOTS)])
+def test_the_readme_shows_its_pictures(name: str) -> None:
+    """Each picture of the README is there, is one by itself, and asks no other place for anything."""
     picture = (ROOT / "fixtures" / "pictures" / f"{name}.svg").read_text()
-    assert picture.startswith("<svg")
-    assert "spanview" in picture
+    parsed(picture)
+    assert f"(fixtures/pictures/{name}.svg)" in (ROOT / "README.md").read_text()
+
+
+def test_no_other_pictures_are_kept() -> None:
+    """What the README doesn't show is made when somebody wants to look at it."""
+    kept = {path.stem for path in (ROOT / "fixtures" / "pictures").iterdir()}
+    assert kept == {WATERFALL, *(shot.name for shot in README_SHOTS)}
+
+
+def test_the_waterfall_is_what_the_command_writes() -> None:
+    """The README's waterfall is that of its recording, whatever the zone and the interpreter's seed."""
+    done = spanview(*WATERFALL_WORDS, "-", folder=ROOT, environment={"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7"})
+    assert done.output == (ROOT / "fixtures" / "pictures" / f"{WATERFALL}.svg").read_bytes()

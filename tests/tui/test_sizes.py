@@ -15,6 +15,7 @@ from viewers import Look, looking_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 SIZES = [(80, 24), (120, 40), (200, 50), (300, 80)]
 TINY = [(20, 5), (40, 10), (1, 1)]
@@ -62,8 +63,12 @@ def keys_to_walk() -> list[str]:
 
 
 @pytest.mark.parametrize("size", [*SIZES, *TINY])
-async def test_every_screen_fits_and_can_be_walked(size: tuple[int, int]) -> None:
+async def test_every_screen_fits_and_can_be_walked(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From the list over groups, filter, trace, details and help: no line is longer or shorter than the screen."""
+    # One of the keys writes a picture into the current folder.
+    monkeypatch.chdir(tmp_path)
     opening = Opening(("a place with a long name " * 20,))
     async with looking_at(*documents(), size=size, opening=opening) as look:
         check(look, size)

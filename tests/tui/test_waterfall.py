@@ -8,47 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder
-from spanview.tui.waterfall import Split, Waterfall, ruler
-from spanview.tui.window import Window
+from builders import Builder
+from spanview.tui.waterfall import Split, Waterfall
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
-
-MS = 1_000_000
-
-
-def test_a_ruler() -> None:
-    """The ruler has the start, the end, and round times between them, in their places."""
-    assert ruler(Window(EPOCH_NS, EPOCH_NS + 100 * MS), EPOCH_NS, 70) == (
-        "0 µs          20 ms         40 ms         60 ms         80 ms   100 ms"
-    )
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "expected"),
-    [
-        (0, 612 * MS, ["0 µs", "200 ms", "400 ms", "612 ms"]),
-        (0, 10_000, ["0 µs", "2 µs", "4 µs", "6 µs", "8 µs", "10 µs"]),
-        (20 * MS, 40 * MS, ["20 ms", "25 ms", "30 ms", "35 ms", "40 ms"]),
-        (0, 3, ["0 µs", "1 ns", "2 ns", "3 ns"]),
-    ],
-)
-def test_the_times_of_a_ruler(first: int, last: int, expected: list[str]) -> None:
-    """The times between the ends are round, counted from the trace's start."""
-    line = ruler(Window(EPOCH_NS + first, EPOCH_NS + last), EPOCH_NS, 70)
-    assert [text.strip() for text in line.split("  ") if text.strip()] == expected
-
-
-@given(st.integers(-(10**15), 10**15), st.integers(1, 10**16), st.integers(0, 300))
-def test_any_ruler_fits(first: int, length: int, width: int) -> None:
-    """Whatever is shown and however wide: the ruler is that wide, or there is none."""
-    line = ruler(Window(first, first + length), 0, width)
-    assert len(line) in {0, width}
 
 
 @pytest.mark.parametrize("width", [*range(1, 60), 79, 119, 199, 299])
@@ -105,6 +71,33 @@ async def test_waiting_failing_and_what_was_not_seen() -> None:
         " " * 32 + "╌" * 8,
         " " * 32 + "█" * 8,
     ]
+
+
+async def test_waiting_reaches_its_bar() -> None:
+    """No cell stays free between the dots and a bar that begins at the very end of a cell."""
+    builder = Builder()
+    documents = [
+        builder.span("call", span=1, kind="PRODUCER", start=0, duration=20),
+        builder.span("work", span=2, parent=1, kind="CONSUMER", start=109.7, duration=290.3),
+    ]
+    assert (await drawn(*documents))[1] == "  " + "┈" * 9 + "█" * 29
+
+
+async def lit(*documents: Document, keys: tuple[str, ...] = ()) -> list[int]:
+    """Return how many cells of the time side of each row are lit as the critical path."""
+    async with looking_at(*documents, size=(91, 24)) as look:
+        await look.press("enter", *keys, "c")
+        await look.until_shown("critical path: ")
+        waterfall = look.screen.query_one(Waterfall)
+        width = waterfall.line_width
+        rows = [waterfall._bar(node, Split.of(width).time) for node, _ in waterfall.model.rows]
+        return [sum(len(part.text) for part in row if part.style and part.style.bold) for row in rows]
+
+
+async def test_the_critical_path_is_lit_where_it_is_drawn() -> None:
+    """A bar that is thinner than a cell is lit in the cell that it is drawn in, and what is out of sight isn't."""
+    assert (await lit(*Builder().draw("a 0-400\n  b 109.7-110.5")))[1] == 1
+    assert await lit(*Builder().draw("a 0-400\n  c 100-400\n    b 300-400"), keys=("G", "f")) == [0, 2, 39]
 
 
 async def test_out_of_sight() -> None:

@@ -1,0 +1,80 @@
+"""Traces as pictures and as bars of characters; imported when one is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.commands.output import write_to_standard_output
+from spanview.display.picture_svg import svg_chunks
+from spanview.display.picture_text import picture_lines
+from spanview.exports.files import write_atomically
+from spanview.model.problems import ExportError
+from spanview.tui.trace_facets import Facets
+from spanview.tui.trace_model import TraceModel
+from spanview.tui.trace_picture import MOST_ROWS, picture_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from spanview.index.store import Store
+
+_MOST_TRACES: Final = 20
+"""So many traces are drawn one below the other."""
+
+
+def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool) -> None:
+    """Draw some traces, one below the other, into one SVG file.
+
+    Args:
+        store: The store.
+        traces: Rows in the trace table, in their order on the page.
+        path: The file; `-` for standard output.
+        force: Whether a file that is there may be replaced.
+
+    Raises:
+        ExportError: There are no traces, or more than one can look at, or the file can't be written.
+    """
+    if not traces:
+        raise ExportError(f"no trace to draw: {path} is not written")
+    if len(traces) > _MOST_TRACES:
+        raise ExportError(
+            f"{len(traces):,} traces to draw, and a picture has room for {_MOST_TRACES}: choose with --trace ID, -q or "
+            f"--since; {path} is not written"
+        )
+    models = [_folded(store, trace) for trace in traces]
+    shares = _shares([len(model.rows) for model in models], MOST_ROWS)
+    pairs = zip(models, shares, strict=True)
+    chunks = svg_chunks([picture_of(store, model, Facets(store, model), most) for model, most in pairs])
+    if path == "-":
+        write_to_standard_output(chunks)
+    else:
+        write_atomically(path, chunks, force=force)
+
+
+def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
+    """Yield one trace's waterfall in characters.
+
+    Args:
+        store: The store.
+        trace: The trace's row in the trace table.
+        width: Columns.
+    """
+    model = _folded(store, trace)
+    return picture_lines(picture_of(store, model, Facets(store, model)), width)
+
+
+def _folded(store: Store, trace: int) -> TraceModel:
+    """Return a trace, where it has many rows with runs of like siblings as one row each."""
+    model = TraceModel(store, trace)
+    if len(model.rows) > MOST_ROWS:
+        model.toggle_folds()
+    return model
+
+
+def _shares(wanted: Sequence[int], most: int) -> list[int]:
+    """Share rows out: what small traces don't need is left for the others."""
+    shares, left = [0] * len(wanted), most
+    for done, at in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        shares[at] = min(wanted[at], left // (len(wanted) - done))
+        left -= shares[at]
+    return shares

@@ -1,0 +1,63 @@
+"""A trace's waterfall as something to be drawn: rows, and where their bars lie on the line of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Stretch: TypeAlias = tuple[float, float]
+"""Where something begins and ends, as shares of the time that is drawn; what lies outside is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a waterfall; all its texts are safe to print."""
+
+    depth: int
+    arrow: str
+    """Two cells: whether something hangs below, and whether it is shown."""
+    name: str
+    marks: str
+    """What stands behind the name."""
+    short: str
+    """The same where there is little room."""
+    lasted: str
+    about: str
+    """What is said of the span where one asks."""
+    color: int
+    """A small number that rows of one colour have in common."""
+    bar: Stretch | None = None
+    own: tuple[Stretch, ...] = ()
+    """Where none of its children runs, by time."""
+    lit: tuple[Stretch, ...] = ()
+    """Where it is on the critical path, waiting included, by time."""
+    wait: Stretch | None = None
+    """Where it waited for a worker."""
+    inferred: Stretch | None = None
+    """Where something was not seen, but must have been."""
+    is_open: bool = False
+    """Whether what is inferred is a span without an end."""
+    events: tuple[float, ...] = ()
+    is_error: bool = False
+    density: tuple[float, ...] = ()
+    """Of like siblings that are one row: how many of them run in each equal part of the time, as shares of the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is drawn of one trace."""
+
+    name: str
+    """Of its root."""
+    title: str
+    first_ns: int
+    """Where the line of time begins, in nanoseconds after the trace's start."""
+    last_ns: int
+    rows: tuple[Row, ...]
+    left_out: str
+    """How much is not drawn, in words; empty where everything is."""
+    color_by: str
+    legend: tuple[tuple[int, str], ...]
+    """What the colours stand for."""
+    is_lit: bool
+    """Whether the critical path is lit."""

@@ -1,0 +1,250 @@
+"""Waterfalls as one SVG file: shapes and texts, no scripts, nothing to fetch, legible on light and on dark.
+
+Source: SVG 1.1; the colours of a dark page are those of a medium query, which renderers that don't know it pass over.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from spanview.display.cells import fixed
+from spanview.display.colors import COLORS
+from spanview.display.timeline import round_times
+from spanview.display.units import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spanview.display.picture import Picture, Row, Stretch
+
+_CELL: Final = 7.3
+"""Pixels that a character of the reader's monospace font takes at the most."""
+_HEAD: Final = 8.6
+"""The same in a head."""
+_LINE, _MARGIN, _LEVEL = 20, 16, 12
+_TIME: Final = 640
+"""Pixels of the line of time."""
+_DURATION: Final = 84
+_GAP: Final = 12
+_TOP: Final = 84
+"""Pixels above the first row."""
+_BAR: Final = 12
+_LEAST_NAME, _MOST_NAME = 24, 64
+_DEEPEST: Final = 16
+"""Levels that are drawn with lines; deeper ones are written as a number."""
+_RULER_PARTS: Final = 7
+_ROOM_FOR_TIME: Final = 70
+_STYLE: Final = """\
+text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#1f2328}
+.h{font-weight:bold;font-size:14px}.d{fill:#59636e}.e{fill:#cf222e}.o{fill:#9a6700}.r{text-anchor:end}.m{text-anchor:middle}
+.p{fill:#fff}.g,.w,.i,.n,.x{fill:none;stroke:#d8dee4}.w{stroke:#59636e;stroke-width:2;stroke-dasharray:2 4}
+.i{stroke:#59636e;stroke-width:2;stroke-dasharray:7 4}.n{stroke:#9a6700;stroke-width:2;stroke-dasharray:7 4}
+.x{stroke:#cf222e;stroke-width:2.5}.v{fill:#1f2328;stroke:#fff}.c{fill:#bf8700}.l{opacity:.4}.f{opacity:.3}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.d{fill:#9198a1}.e{fill:#ff7b72}.o{fill:#d29922}.p{fill:#0d1117}
+.g{stroke:#30363d}.w,.i{stroke:#9198a1}.n{stroke:#d29922}.x{stroke:#ff7b72}.v{fill:#e6edf3;stroke:#0d1117}.c{fill:#e3b341}}
+"""
+"""By class: h head, d dim, e error, o not ended; p page, g lines, w waiting, i inferred, n no end, x cross, v event, \
+c critical path, l where children run, f not on the critical path."""
+
+
+def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
+    """Yield the file of some pictures, one below the other.
+
+    Args:
+        pictures: At least one; all their texts are safe to print, and so are characters of XML.
+    """
+    cells = max((_cells_of(row) for picture in pictures for row in picture.rows), default=0)
+    sheet = _Sheet(max(_LEAST_NAME, min(_MOST_NAME, cells)))
+    drawn = [[*sheet.lines(picture)] for picture in pictures]
+    heights = [sheet.height(picture) for picture in pictures]
+    size = f'width="{_number(sheet.width)}" height="{sum(heights)}"'
+    box = f'viewBox="0 0 {_number(sheet.width)} {sum(heights)}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} xml:space="preserve">\n'.encode()
+    yield f"<style>{_STYLE}</style>\n".encode()
+    yield b'<rect class="p" width="100%" height="100%"/>\n'
+    for top, lines in zip(accumulate([0, *heights]), drawn, strict=False):
+        yield f'<g transform="translate(0 {top})">\n'.encode()
+        yield "\n".join(lines).encode()
+        yield b"\n</g>\n"
+    yield b"</svg>\n"
+
+
+def _cells_of(row: Row) -> int:
+    levels = min(row.depth, _DEEPEST) * _LEVEL / _CELL
+    return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks) + 2
+
+
+class _Sheet:
+    """Draws pictures in common columns.
+
+    Args:
+        name: Cells of the names.
+    """
+
+    def __init__(self, name: int) -> None:
+        self._ends = _MARGIN + name * _CELL + _DURATION
+        """Where durations end."""
+        self._left = self._ends + _GAP
+        self.width = self._left + _TIME + 2 * _MARGIN
+
+    def height(self, picture: Picture) -> int:
+        """Return the pixels that a picture takes down the page."""
+        return _TOP + _LINE * (len(picture.rows) + bool(picture.left_out) + 1 + (len(picture.legend) > 1)) + _MARGIN
+
+    def lines(self, picture: Picture) -> Iterator[str]:
+        """Yield the elements of a picture."""
+        below = _TOP + _LINE * len(picture.rows)
+        room = int((self.width - 2 * _MARGIN) / _CELL)
+        yield _text(_MARGIN, 28, fixed(picture.name, int(room * _CELL / _HEAD)).rstrip(), "h")
+        yield _text(_MARGIN, 48, fixed(picture.title, room).rstrip(), "d")
+        yield from self._ruler(picture, below)
+        yield _path("g", _verticals(picture.rows))
+        for at, row in enumerate(picture.rows):
+            yield from self._row(row, _TOP + at * _LINE, is_lit=picture.is_lit)
+        for text in filter(None, (picture.left_out, _key(picture))):
+            below += _LINE
+            yield _text(_MARGIN, below - 4, text, "d")
+        if len(picture.legend) > 1:
+            yield from self._legend(picture, below + _LINE - 4)
+
+    def _ruler(self, picture: Picture, below: int) -> Iterator[str]:
+        length = max(1, picture.last_ns - picture.first_ns)
+        times = round_times(picture.first_ns, picture.last_ns, _RULER_PARTS)
+        places = [(self._left + (ns - picture.first_ns) / length * _TIME, ns) for ns in times]
+        edges = self._left, self._left + _TIME
+        yield _path("g", "".join(f"M{_number(x)} {_TOP - 8}V{below}" for x in (*edges, *(x for x, _ in places))))
+        y = _TOP - 14
+        yield _text(self._ends, y, "duration", "d r")
+        yield _text(edges[0], y, duration(picture.first_ns), "d")
+        yield _text(edges[1], y, duration(picture.last_ns), "d r")
+        for x, ns in places:
+            if edges[0] + _ROOM_FOR_TIME < x < edges[1] - 1.5 * _ROOM_FOR_TIME:
+                yield _text(x, y, duration(ns), "d m")
+
+    def _row(self, row: Row, y: int, *, is_lit: bool) -> Iterator[str]:
+        base, x = y + 14, _MARGIN + min(row.depth, _DEEPEST) * _LEVEL
+        yield f"<g><title>{escape(row.about)}</title>"
+        lead = f"{row.depth}│ {row.arrow}" if row.depth > _DEEPEST else row.arrow
+        room = int((self._ends - _DURATION - x) / _CELL) - cell_len(lead)
+        marks = row.marks if cell_len(row.marks) + _LEAST_NAME // 2 <= room else row.short
+        name = fixed(row.name, max(1, room - cell_len(marks) - 1)).rstrip()
+        if lead.strip():
+            yield _text(x, base, lead.rstrip(), "d")
+        x += round(cell_len(lead) * _CELL)
+        # Fonts that stand in for others are as wide as they like.
+        yield _text(x, base, name, "", length=None if name.isascii() else cell_len(name) * _CELL)
+        if marks:
+            x += round((cell_len(name) + 1) * _CELL)
+            yield _text(x, base, marks, "e" if "✖" in marks else "d")
+        if row.lasted:
+            yield _text(self._ends, base, row.lasted, "r o" if row.is_open and row.inferred else "r")
+        yield from self._bar(row, y + (_LINE - _BAR) / 2, is_lit=is_lit)
+        yield "</g>"
+
+    def _bar(self, row: Row, y: float, *, is_lit: bool) -> Iterator[str]:
+        color, middle = f'fill="{COLORS[row.color % len(COLORS)]}"', _number(y + _BAR / 2)
+        for kind, stretch in (("n" if row.is_open else "i", row.inferred), ("w", row.wait)):
+            if stretch is not None and (seen := self._seen(stretch)):
+                yield _path(kind, f"M{_number(seen[0])} {middle}H{_number(seen[1])}")
+        if row.density:
+            yield _path("", self._profile(row.density, y), color)
+        if row.bar is None:
+            return
+        seen = self._seen(row.bar)
+        if seen is None:
+            is_before = row.bar[1] < 0
+            edge = self._left if is_before else self._left + _TIME
+            yield _text(edge, y + _BAR - 2, "‹" if is_before else "›", "d" if is_before else "d r")
+            return
+        faded = " f" if is_lit else ""
+        yield _path(f"l{faded}", _boxes([seen], y, _BAR), color)
+        yield _path(faded.strip(), _boxes(filter(None, map(self._seen, row.own)), y, _BAR), color)
+        yield _path("c", _boxes(filter(None, map(self._seen, row.lit)), y + 3, _BAR - 6))
+        yield _path("v", "".join(_diamond(self._left + place * _TIME, y) for place in row.events))
+        if row.is_error:
+            yield _path("x", f"M{_number(seen[1] + 4)} {_number(y + 2)}l8 8m0-8l-8 8")
+
+    def _legend(self, picture: Picture, y: int) -> Iterator[str]:
+        x: float = _MARGIN
+        yield _text(x, y, picture.color_by, "d")
+        x += (len(picture.color_by) + 2) * _CELL
+        for number, name in picture.legend:
+            if x + 16 + cell_len(name) * _CELL > self.width - _MARGIN:
+                yield _text(x, y, "…", "d")
+                return
+            if number >= 0:
+                yield f'<path fill="{COLORS[number % len(COLORS)]}" d="M{_number(x)} {y - 10}h10v10h-10z"/>'
+            yield _text(x + 16, y, name, "")
+            x += 16 + (cell_len(name) + 2) * _CELL
+
+    def _seen(self, stretch: Stretch) -> Stretch | None:
+        """Return where a stretch is drawn, at least a pixel of it; None where it lies outside."""
+        if stretch[1] < 0 or stretch[0] > 1:
+            return None
+        first = min(max(0.0, stretch[0]) * _TIME, _TIME - 1)
+        return self._left + first, self._left + max(first + 1, min(1.0, stretch[1]) * _TIME)
+
+    def _profile(self, density: Sequence[float], y: float) -> str:
+        wide, bottom = _TIME / len(density), _number(y + _BAR)
+        return "".join(
+            f"M{_number(self._left + at * wide)} {bottom}v-{_number(max(2.0, share * _BAR))}h{_number(wide)}V{bottom}z"
+            for at, share in enumerate(density)
+            if share
+        )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _text(x: float, y: float, text: str, kind: str, *, length: float | None = None) -> str:
+    fit = "" if length is None else f' textLength="{_number(length)}" lengthAdjust="spacingAndGlyphs"'
+    of_kind = f' class="{kind}"' if kind else ""
+    return f'<text{of_kind} x="{_number(x)}" y="{_number(y)}"{fit}>{escape(text)}</text>'
+
+
+def _path(kind: str, places: str, *more: str) -> str:
+    of_kind = f'class="{kind}"' if kind else ""
+    return f'<path {" ".join(filter(None, (of_kind, *more)))} d="{places}"/>' if places else ""
+
+
+def _boxes(stretches: Iterable[Stretch], y: float, height: int) -> str:
+    return "".join(
+        f"M{_number(first)} {_number(y)}h{_number(max(1.0, last - first))}v{height}H{_number(first)}z"
+        for first, last in stretches
+    )
+
+
+def _diamond(x: float, y: float) -> str:
+    return f"M{_number(x - 4)} {_number(y + _BAR / 2)}l4-4 4 4-4 4z"
+
+
+def _verticals(rows: Sequence[Row]) -> str:
+    """Return the lines that join siblings: one at each level, as far as rows are below it."""
+    parts: list[str] = []
+    opened: list[int] = []
+    for at, depth in [*enumerate(min(row.depth, _DEEPEST) for row in rows), (len(rows), 0)]:
+        while len(opened) > depth:
+            x, first = _MARGIN + (len(opened) - 1) * _LEVEL + 4, opened.pop()
+            parts.append(f"M{x} {_TOP + first * _LINE}V{_TOP + at * _LINE}")
+        opened += [at] * (depth - len(opened))
+    return "".join(parts)
+
+
+def _key(picture: Picture) -> str:
+    """Return what the shapes that occur mean."""
+    rows = picture.rows
+    meanings = {
+        "solid: the span itself, light: its children run": any(row.bar for row in rows),
+        "hill: how many of like siblings run": any(row.density for row in rows),
+        "dots: waiting for a worker": any(row.wait for row in rows),
+        "dashes: inferred, not seen": any(row.inferred for row in rows),
+        "◆ event": any(row.events for row in rows),
+        "✖ error": any(row.is_error for row in rows),
+        "• and yellow: critical path": picture.is_lit,
+    }
+    return " · ".join(meaning for meaning, occurs in meanings.items() if occurs)

@@ -1,0 +1,143 @@
+"""A trace's waterfall as lines of text, for a chat or a ticket: characters say what the screen says in colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from spanview.display.bars import span_cells
+from spanview.display.cells import fixed, right
+from spanview.display.timeline import ruler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.display.picture import Picture, Row, Stretch
+
+WIDTH: Final = 100
+"""Columns, where nothing else is asked for."""
+_OWN, _LIGHT, _WAIT, _INFERRED, _EVENT, _ERROR = "█▒┈╌◆✖"
+_SHADES: Final = "░▒▓█"
+_MEANINGS: Final = {
+    _OWN: "span",
+    _LIGHT: "its children run",
+    _WAIT: "waiting for a worker",
+    _INFERRED: "inferred, not seen",
+    _EVENT: "event",
+    _ERROR: "error",
+}
+_DURATION: Final = 10
+_LEAST_TIME: Final = 8
+_LEAST_NAME: Final = 12
+_HALF: Final = 0.5
+
+
+def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines: the title, a ruler, a line a row, what is left out, and what the characters mean.
+
+    Args:
+        picture: What is drawn.
+        width: Columns; names and bars share what the durations leave.
+    """
+    most = max(16, round(width * 0.45))
+    name = max(16, min(most, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
+    time = max(_LEAST_TIME, width - name - _DURATION - 2)
+    yield from _wrapped(picture.title, width)
+    yield f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}  {ruler(picture.first_ns, picture.last_ns, time)}"
+    used: set[str] = set()
+    for row in picture.rows:
+        bar = _run(row, time) if row.density else _bar(row, time)
+        used |= {*("" if row.density else bar)}
+        yield f"{_label(row, name)}{right(row.lasted, _DURATION)}  {bar}".rstrip()
+    if picture.left_out:
+        yield picture.left_out
+    yield "   ".join(_key(picture, used))
+
+
+def _key(picture: Picture, used: set[str]) -> Iterator[str]:
+    """Yield what the characters mean that are used."""
+    for character, meaning in _MEANINGS.items():
+        if character in used:
+            yield f"{character} {meaning}"
+    if any(row.density for row in picture.rows):
+        yield f"{_SHADES} how many at once"
+    if picture.is_lit:
+        yield "• critical path"
+
+
+def _wrapped(title: str, width: int) -> Iterator[str]:
+    line = ""
+    for part in title.split(" · "):
+        if line and len(line) + len(part) + 3 > width:
+            yield line
+            line = part
+        else:
+            line = f"{line} · {part}" if line else part
+    yield line
+
+
+def _indent(row: Row, most: int) -> str:
+    """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
+    indent = "│ " * row.depth
+    return indent if len(indent) <= most // 2 else f"{row.depth}│ "
+
+
+def _cells_of(row: Row) -> int:
+    return len(row.arrow) + cell_len(row.name) + (len(row.marks) + 1 if row.marks else 0)
+
+
+def _label(row: Row, width: int) -> str:
+    indent, marks = _indent(row, width), row.marks
+    if cell_len(marks) > width - len(indent) - len(row.arrow) - _LEAST_NAME:
+        marks = row.short
+    marks = f" {marks}" if marks else ""
+    room = width - len(indent) - len(row.arrow) - cell_len(marks)
+    return fixed(indent + row.arrow + fixed(row.name, min(room, cell_len(row.name))) + marks, width)
+
+
+def _run(row: Row, width: int) -> str:
+    """Return like siblings as how many of them run at each time."""
+    cells, parts = "", len(row.density)
+    for at in range(width):
+        first = at * parts // width
+        share = max(row.density[first : max(first + 1, (at + 1) * parts // width)])
+        cells += _SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " "
+    return cells
+
+
+def _bar(row: Row, width: int) -> str:
+    cells = [" "] * width
+    for stretch, character in ((row.inferred, _INFERRED), (row.wait, _WAIT)):
+        if stretch is not None:
+            _fill(cells, stretch, character)
+    if row.bar is None:
+        return "".join(cells)
+    if row.bar[1] < 0 or row.bar[0] > 1:
+        cells[0 if row.bar[1] < 0 else -1] = "‹" if row.bar[1] < 0 else "›"
+        return "".join(cells)
+    first, drawn = span_cells(row.bar[0] * width, row.bar[1] * width, width)
+    own = _shares(row.own, width)
+    for at, character in enumerate(drawn, first):
+        cells[at] = _LIGHT if character == _OWN and own[at] < _HALF else character
+    for place in row.events:
+        cells[min(width - 1, int(place * width))] = _EVENT
+    if row.is_error:
+        cells[min(width - 1, first + len(drawn))] = _ERROR
+    return "".join(cells)
+
+
+def _fill(cells: list[str], stretch: Stretch, character: str) -> None:
+    first, last = int(stretch[0] * len(cells)), int(stretch[1] * len(cells))
+    for at in range(max(0, first), min(len(cells), last + 1)):
+        cells[at] = character
+
+
+def _shares(stretches: tuple[Stretch, ...], width: int) -> list[float]:
+    """Return how much of each cell lies in some stretches that don't overlap."""
+    shares = [0.0] * width
+    for start, end in stretches:
+        left, right_ = max(0.0, start * width), min(float(width), end * width)
+        for at in range(int(left), min(width, int(right_) + 1)):
+            shares[at] += max(0.0, min(right_, at + 1) - max(left, at))
+    return shares

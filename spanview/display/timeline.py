@@ -1,0 +1,43 @@
+"""Round times along a line of time."""
+
+from __future__ import annotations
+
+from spanview.display.units import duration
+
+_CELLS_APART = 14
+
+
+def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
+    """Return round times between two others, about `most` of them at the most.
+
+    Args:
+        first_ns: Where the line begins, in nanoseconds after any moment.
+        last_ns: Where it ends.
+        most: About so many parts have room.
+    """
+    step = _round_step(max(1, last_ns - first_ns) / max(1, most))
+    return [*range((first_ns // step + 1) * step, last_ns, step)]
+
+
+def _round_step(ns: float) -> int:
+    step = 1
+    while step * 10 <= ns:
+        step *= 10
+    return next((step * factor for factor in (1, 2, 5) if step * factor >= ns), step * 10)
+
+
+def ruler(first_ns: int, last_ns: int, width: int) -> str:
+    """Return a time ruler: the start, the end, and round times between them.
+
+    Args:
+        first_ns: Where it begins, in nanoseconds after the trace's start.
+        last_ns: Where it ends.
+        width: Its cells; nothing is returned where the end alone has no room in them.
+    """
+    line, end_text = duration(first_ns), duration(last_ns)
+    for ns in round_times(first_ns, last_ns, width // _CELLS_APART):
+        place = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
+        text = duration(ns)
+        if place > len(line) + 1 and place + len(text) + 1 < width - len(end_text):
+            line = line.ljust(place) + text
+    return (line.ljust(width - len(end_text)) + end_text)[:width] if width > len(end_text) else ""

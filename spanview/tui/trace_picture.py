@@ -1,0 +1,207 @@
+"""From a trace that is looked at to what is drawn of it in pictures and texts that leave the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.waits import wait_of
+from spanview.display.picture import Picture, Row
+from spanview.display.sanitise import sanitise
+from spanview.display.tree_text import error_text, trace_title
+from spanview.display.units import count, duration
+from spanview.index.table import NO_ROW
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+from spanview.tui.row_texts import RowTexts
+from spanview.tui.window import profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spanview.display.picture import Stretch
+    from spanview.index.store import Store
+    from spanview.tui.trace_facets import Facets
+    from spanview.tui.trace_model import TraceModel
+
+MOST_ROWS: Final = 400
+"""So many rows are drawn of one trace."""
+_LONGEST_NAME: Final = 400
+_FINEST: Final = 1 / 700
+"""What is shorter, as a share of the time that is drawn, is not drawn by itself."""
+_PARTS: Final = 160
+"""How finely the density of like siblings is drawn."""
+_MOST_EVENTS: Final = 64
+_LARGEST_READ: Final = 64 * 1024
+"""Bytes of a record that is read again for what its status says."""
+_MOST_IN_LEGEND: Final = 8
+_LONGEST_IN_LEGEND: Final = 30
+
+
+def picture_of(store: Store, model: TraceModel, facets: Facets, most: int = MOST_ROWS) -> Picture:
+    """Return what is drawn of a trace: what is shown of it, from the top.
+
+    Args:
+        store: The store.
+        model: The trace, with what is folded, hidden and zoomed to.
+        facets: What else is shown of it.
+        most: So many rows at the most.
+    """
+    shown, origin = model.shown, model.whole.start_ns
+    root, drawn = store.trace_table.root_row[model.trace], model.rows[:most]
+    name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
+    legend = [(number, sanitise(each, _LONGEST_IN_LEGEND)) for number, each in facets.legend()]
+    if len(legend) > _MOST_IN_LEGEND:
+        legend = [*legend[: _MOST_IN_LEGEND - 1], (-1, f"and {len(legend) - _MOST_IN_LEGEND + 1:,} more")]
+    rows = _Rows(store, model, facets)
+    return Picture(
+        name=sanitise(name, _LONGEST_NAME),
+        title=trace_title(store, model.trace, model.tree, in_utc=True),
+        first_ns=shown.start_ns - origin,
+        last_ns=shown.end_ns - origin,
+        rows=tuple(rows.row(node, depth) for node, depth in drawn),
+        left_out=_left_out(store, model, len(drawn)),
+        color_by=facets.color_by.value,
+        legend=tuple(legend),
+        is_lit=facets.lit is not None,
+    )
+
+
+def _left_out(store: Store, model: TraceModel, drawn: int) -> str:
+    """Return how many spans stand in the rows that are not drawn, or are folded into them."""
+    spans = errors = 0
+    for node, _ in model.rows[drawn:]:
+        for member in model.run(node) or [node]:
+            if not model.tree.is_missing(member):
+                spans += 1
+                errors += store.spans.status[model.tree.rows[member]] == ERROR
+            if model.is_collapsed(node):
+                spans += model.below[member]
+                errors += model.errors_below[member]
+    failed = f", {count(errors, 'error')} among them" if errors else ""
+    return f"… {count(spans, 'more span')}{failed}: not drawn" if len(model.rows) > drawn else ""
+
+
+class _Rows:
+    """Makes rows from nodes."""
+
+    def __init__(self, store: Store, model: TraceModel, facets: Facets) -> None:
+        self._store = store
+        self._model = model
+        self._facets = facets
+        self._texts = RowTexts(store, model, facets)
+        self._window = model.shown
+
+    def row(self, node: int, depth: int) -> Row:
+        model, tree, spans = self._model, self._model.tree, self._store.spans
+        is_missing, run = tree.is_missing(node), model.run(node)
+        name = sanitise(self._texts.name(node), _LONGEST_NAME)
+        marks, short = (self._texts.marks(node, with_figures=figures) for figures in (True, False))
+        arrow, lasted = self._texts.arrow(node), self._texts.lasted(node)
+        row = 0 if is_missing else tree.rows[node]
+        color = 0 if is_missing else self._facets.color_number(row)
+        about = "\n".join(filter(None, (name, " ".join(filter(None, (marks, lasted))), self._when(node))))
+        interval, density = model.interval(node), self._density(run)
+        if run:
+            return Row(depth, arrow, name, marks, short, lasted, about, color, density=density)
+        inferred = bar = None
+        if interval is None:
+            start = tree.start_ns(node)
+            inferred = None if start == NO_TIME else (self._place(start), 1.0)
+        elif is_missing:
+            inferred = self._stretch(interval)
+        else:
+            bar = self._stretch(interval)
+        is_error = not is_missing and spans.status[row] == ERROR
+        if is_error and spans.length[row] <= _LARGEST_READ:
+            about += f"\n✖ {error_text(self._store, row)}"
+        return Row(
+            depth,
+            arrow,
+            name,
+            marks,
+            short,
+            lasted,
+            about,
+            color,
+            bar=bar,
+            own=self._own(node, bar),
+            lit=self._lit(node),
+            wait=self._wait(node, bar),
+            inferred=inferred,
+            is_open=not is_missing,
+            events=() if is_missing else self._events(row),
+            is_error=is_error,
+        )
+
+    def _place(self, ns: int) -> float:
+        return self._window.place(ns, 1)
+
+    def _stretch(self, interval: tuple[int, int]) -> Stretch:
+        return self._place(interval[0]), self._place(interval[1])
+
+    def _when(self, node: int) -> str:
+        start = self._model.tree.start_ns(node)
+        wait = 0 if self._model.tree.is_missing(node) else wait_of(self._model.tree, self._store.spans, node)
+        waited = f", waited {duration(wait)}" if wait else ""
+        return (
+            "" if start == NO_TIME else f"begins {duration(start - self._model.whole.start_ns)} after the trace{waited}"
+        )
+
+    def _density(self, run: list[int]) -> tuple[float, ...]:
+        inside = [
+            (max(each[0], self._window.start_ns), min(each[1], self._window.end_ns))
+            for each in map(self._model.interval, run)
+            if each is not None and each[1] >= self._window.start_ns and each[0] <= self._window.end_ns
+        ]
+        counts = profile(inside, self._window, _PARTS)
+        most = max(counts, default=0)
+        return tuple(number / most for number in counts) if most else ()
+
+    def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
+        """Return the parts of a bar in which no child runs, but for those that nobody could see."""
+        if bar is None or bar[1] < 0 or bar[0] > 1:
+            return ()
+        covered = [
+            (start, end)
+            for start, end in map(self._stretch, self._model.covered(node))
+            if end > bar[0] and start < bar[1]
+        ]
+        if not covered:
+            return (bar,)
+        at, last, own = max(0.0, bar[0]), min(1.0, bar[1]), list[tuple[float, float]]()
+        for start, end in [*covered, (last, last)]:
+            if min(start, last) - at > _FINEST:
+                own.append((at, min(start, last)))
+            at = max(at, end)
+        return tuple(own)
+
+    def _lit(self, node: int) -> tuple[Stretch, ...]:
+        if self._facets.lit is None:
+            return ()
+        stretches = (self._stretch((each.start_ns, each.end_ns)) for each in self._facets.lit.of(node))
+        return tuple(_merged(each for each in stretches if each[1] >= 0 and each[0] <= 1))
+
+    def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:
+        wait = 0 if bar is None else wait_of(self._model.tree, self._store.spans, node)
+        return (self._place(self._model.tree.start_ns(node) - wait), bar[0]) if wait and bar is not None else None
+
+    def _events(self, row: int) -> tuple[float, ...]:
+        places: list[float] = []
+        for place in sorted(map(self._place, self._facets.events_of(row))):
+            if 0 <= place <= 1 and (not places or place - places[-1] > _FINEST):
+                places.append(place)
+        return tuple(places[:_MOST_EVENTS])
+
+
+def _merged(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+    """Yield stretches, by time, those with next to nothing between them as one."""
+    last: Stretch | None = None
+    for start, end in sorted(stretches):
+        if last is not None and start - last[1] <= _FINEST:
+            last = last[0], max(last[1], end)
+        else:
+            if last is not None:
+                yield last
+            last = start, end
+    if last is not None:
+        yield last

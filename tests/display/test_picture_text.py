@@ -1,0 +1,128 @@
+"""Waterfalls in characters.
+
+█ the span     ▒ its children run     ┈ waiting for a worker     ╌ inferred     ◆ event     ✖ error     ░▒▓█ how many
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from spanview.display.picture import Picture, Row
+from spanview.display.picture_text import picture_lines
+
+TITLE = "trace 1 · now · 100 ns · 2 spans · complete"
+
+
+def row(name: str = "span", *, depth: int = 0, marks: str = "", short: str = "", lasted: str = "5 ms") -> Row:
+    """Return a row without a bar."""
+    return Row(depth, "  ", name, marks, short or marks, lasted, name, 0)
+
+
+def row_with(**drawn: Any) -> Row:
+    """Return a row with what is drawn of it."""
+    return Row(0, "  ", "a", "", "", "5 ms", "a", 0, **drawn)
+
+
+def picture(*rows: Row, left_out: str = "", is_lit: bool = False) -> Picture:
+    """Return a picture of a trace of 100 ns."""
+    return Picture("a", TITLE, 0, 100, rows, left_out, "service", (), is_lit)
+
+
+WIDTH = 16 + 10 + 2 + 20
+"""With names as narrow as can be, of which 20 are left for the time."""
+
+
+def bar_of(one: Row) -> str:
+    """Return the time side of a row, of 20 cells."""
+    return [*picture_lines(picture(one), WIDTH)][2][WIDTH - 20 :]
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (row_with(bar=(0.0, 1.0), own=((0.0, 1.0),)), "█" * 20),
+        (row_with(bar=(0.5, 1.0), own=((0.75, 1.0),)), " " * 10 + "▒▒▒▒▒█████"),
+        (row_with(bar=(0.5, 0.6), own=((0.5, 0.6),), wait=(0.25, 0.5)), "     ┈┈┈┈┈██"),
+        (row_with(bar=(0.0, 0.5), own=((0.0, 0.5),), events=(0.2, 1.0), is_error=True), "████◆█████✖        ◆"),
+        (row_with(bar=(0.9, 1.0), own=((0.9, 1.0),), is_error=True), " " * 18 + "█✖"),
+        (row_with(bar=(0.5, 0.5), own=((0.5, 0.5),)), " " * 10 + "▏"),
+        (row_with(inferred=(0.5, 1.0), is_open=True), " " * 10 + "╌" * 10),
+        (row_with(bar=(-0.5, -0.1)), "‹"),
+        (row_with(bar=(1.1, 1.5)), " " * 19 + "›"),
+        (row_with(bar=(-3.0, 4.0), own=((-3.0, 4.0),)), "█" * 20),
+        (row_with(density=(1.0, 0.5, 0.2, 0.0)), "█████▓▓▓▓▓░░░░░"),
+        (row_with(), ""),
+    ],
+    ids=[
+        "whole",
+        "children",
+        "wait",
+        "marks",
+        "edge",
+        "instant",
+        "open",
+        "before",
+        "behind",
+        "beyond",
+        "run",
+        "nothing",
+    ],
+)
+def test_bars(one: Row, expected: str) -> None:
+    """A cell is a twentieth of the time."""
+    assert bar_of(one) == expected
+
+
+def test_everything_is_in_its_place() -> None:
+    """Title, ruler, rows, what is left out, and what the characters mean that are used."""
+    rows = (row_with(bar=(0.0, 1.0), own=((0.5, 1.0),)), row("below", depth=1, marks="✖"))
+    lines = [*picture_lines(picture(*rows, left_out="… 3 more spans: not drawn", is_lit=True), 60)]
+    assert lines[0] == TITLE
+    assert lines[1].split() == ["SPAN", "DURATION", "0", "µs", "50", "ns", "100", "ns"]
+    assert lines[3] == "│   below ✖           5 ms"
+    assert lines[4:] == ["… 3 more spans: not drawn", "█ span   ▒ its children run   • critical path"]
+
+
+def test_a_narrow_title_is_wrapped() -> None:
+    """The title goes on below where it is wider than is asked for."""
+    assert [*picture_lines(picture(), 20)][:3] == ["trace 1 · now", "100 ns · 2 spans", "complete"]
+
+
+def test_a_name_keeps_its_room() -> None:
+    """Where there is little room, figures give way to the name, and many levels to their number."""
+    many = row("a long name of a span", marks="×8 min 1 ms max 2 ms ✖1", short="×8 ✖1")
+    assert [*picture_lines(picture(many), WIDTH)][2].startswith("  a long name o… ×8 ✖1 ")
+    assert [*picture_lines(picture(row("deep", depth=1000)), WIDTH)][2].startswith("1000│   deep")
+
+
+@given(
+    st.lists(
+        st.builds(
+            Row,
+            st.integers(0, 10**6),
+            st.sampled_from(["  ", "▸ ", "▾ "]),
+            st.text("ab漢 ", max_size=90),
+            st.sampled_from(["", "✖", "×1,000 min 1 ms max 40 ms ✖12"]),
+            st.sampled_from(["", "✖", "×1,000"]),
+            st.sampled_from(["", "p50 13.5 ms", "no end"]),
+            st.just(""),
+            st.integers(0, 99),
+            bar=st.none() | st.tuples(st.floats(-9, 9), st.floats(0, 9)).map(lambda pair: (pair[0], sum(pair))),
+            wait=st.none() | st.tuples(st.floats(-9, 9), st.floats(-9, 9)),
+            inferred=st.none() | st.tuples(st.floats(-9, 9), st.floats(-9, 9)),
+            events=st.lists(st.floats(0, 1), max_size=3).map(tuple),
+            is_error=st.booleans(),
+        ),
+        max_size=5,
+    ),
+    st.integers(40, 200),
+)
+def test_no_line_is_wider(rows: list[Row], width: int) -> None:
+    """Whatever the rows are, each stays within the columns that are asked for."""
+    lines = [*picture_lines(picture(*rows), width)][1:]
+    assert all(cell_len(line) <= width for line in lines[-1 - len(rows) : -1])

@@ -1,0 +1,41 @@
+"""Times above a waterfall.
+
+0 ms        20 ms        40 ms  52 ms
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanview.display.timeline import ruler
+
+MS = 1_000_000
+
+
+def test_a_ruler() -> None:
+    """The ruler has the start, the end, and round times between them, in their places."""
+    assert ruler(0, 100 * MS, 70) == ("0 µs          20 ms         40 ms         60 ms         80 ms   100 ms")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (0, 612 * MS, ["0 µs", "200 ms", "400 ms", "612 ms"]),
+        (0, 10_000, ["0 µs", "2 µs", "4 µs", "6 µs", "8 µs", "10 µs"]),
+        (20 * MS, 40 * MS, ["20 ms", "25 ms", "30 ms", "35 ms", "40 ms"]),
+        (0, 3, ["0 µs", "1 ns", "2 ns", "3 ns"]),
+    ],
+)
+def test_the_times_of_a_ruler(first: int, last: int, expected: list[str]) -> None:
+    """The times between the ends are round, counted from the trace's start."""
+    line = ruler(first, last, 70)
+    assert [text.strip() for text in line.split("  ") if text.strip()] == expected
+
+
+@given(st.integers(-(10**15), 10**15), st.integers(1, 10**16), st.integers(0, 300))
+def test_any_ruler_fits(first: int, length: int, width: int) -> None:
+    """Whatever is shown and however wide: the ruler is that wide, or there is none."""
+    line = ruler(first, first + length, width)
+    assert len(line) in {0, width}

@@ -118,9 +118,14 @@ class SpanviewApp(App[None]):
         """What the last key did, for the footer."""
 
     @property
+    def paths(self) -> Sequence[str]:
+        """The PATHs, as given."""
+        return self._opening.places
+
+    @property
     def places(self) -> str:
         """The PATHs in one line."""
-        return "  ".join(self._opening.places)
+        return "  ".join(self.paths)
 
     async def on_mount(self) -> None:
         """Show the traces and begin to read."""
@@ -241,6 +246,10 @@ class SpanviewApp(App[None]):
         except TraceNotFoundError as error:
             self.failure = error
             self.exit(return_code=2)
+
+    def trace_id(self, trace: int) -> int:
+        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
+        return self._store.trace_table.trace_id(trace)
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, safe to print."""

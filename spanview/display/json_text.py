@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.display.parts import LONGEST_TEXT, Part, cell_len_at_most
 from spanview.display.stack_text import is_stack, stack_parts
-from spanview.display.units import count
 from spanview.formats.jsontext import dumps_strict, loads_exact
 
 if TYPE_CHECKING:
@@ -132,7 +131,8 @@ class NestedValue:
         brackets, indent = _brackets(value), _indent(len(self._above))
         is_open = self._folds.get(path, not _takes_many_lines(value))
         if not is_open:
-            hidden = count(len(value), "key" if isinstance(value, dict) else "item")
+            noun = "key" if isinstance(value, dict) else "item"
+            hidden = f"{len(value):,} {noun}{'s' * (len(value) > 1)}"
             text = f"{indent}{FOLDED}{label}{brackets[0]}… {hidden}{brackets[1]}{ending}"
             return Part("", text, value, fold=path, inside=inside)
         members = [*(value.items() if isinstance(value, dict) else enumerate(value))]
@@ -169,13 +169,17 @@ def _takes_many_lines(value: Any) -> bool:
     """Tell whether a value takes more lines than a few; no more of it is looked at than that needs."""
     lines, pending = 0, [value]
     while pending:
-        lines += 1
-        if lines + len(pending) > _FEW:
-            return True
         each = pending.pop()
-        if isinstance(each, dict | list | tuple) and each:
-            if len(each) >= _FEW:
-                return True
-            lines += 1
+        has_lines = isinstance(each, dict | list | tuple) and each and not _is_simple(each)
+        lines += 2 if has_lines else 1
+        if lines + len(pending) + (len(each) if has_lines else 0) > _FEW:
+            return True
+        if has_lines:
             pending.extend(each.values() if isinstance(each, dict) else each)
-    return lines > _FEW
+    return False
+
+
+def _is_simple(value: Any) -> bool:
+    """Tell whether something is a list of a few simple values, which is one line where there is room."""
+    few = not isinstance(value, dict) and len(value) < _FEW
+    return few and not any(isinstance(each, dict | list | tuple) and each for each in value)

@@ -27,6 +27,8 @@ _LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
 """The value of a link's line: trace id and span id."""
 _GROUP: Final = "linked"
 _EVERY_S: Final = 0.1
+_DIGITS: Final = 8
+"""Of a trace's id, where it is one among several."""
 _MOST: Final = 1000
 """So many spans that link to one are listed."""
 
@@ -72,7 +74,7 @@ class LinkedSpan(Copying):
         store = self._subject.store
         spans, trace = store.spans, store.spans.trace[row]
         trace_id, span_id = format_trace_id(store.trace_table.trace_id(trace)), format_span_id(spans.span_id[row])
-        where = "this trace" if trace == self._subject.trace else f"trace {trace_id}"
+        where = "this trace" if trace == self._subject.trace else f"trace {trace_id[:_DIGITS]}…"
         name = store.names.texts[spans.name[row]] or "(no name)"
         text = f"{name}  ({span_id}) of {where}, {moment(spans.start_ns[row], digits=3)}"
         return Part("linked from", text, f"{trace_id} {span_id}", Tone.LINK, target=row)

@@ -65,14 +65,11 @@ class SpanScreen(LinkedSpan):
     def on_mount(self) -> None:
         """Show the span."""
         self.details.section = self._section
-        self.call_after_refresh(self._show)
+        # At once: the next key may move in it.
+        self.details.show(self._subject)
+        self.show_linking()
         self.set_focus(self.rows)
         self.refresh_frame()
-
-    def _show(self) -> None:
-        if not self.is_left:
-            self.details.show(self._subject)
-            self.show_linking()
 
     def title_text(self) -> str:
         """Return the way to the span."""

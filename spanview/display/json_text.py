@@ -27,7 +27,7 @@ _LONGEST_PARSED: Final = 1_000_000
 """Characters of a text that is looked at as JSON."""
 _FEW: Final = 8
 """What takes more lines than this is folded at first."""
-_AT_ONCE: Final = 1000
+_AT_ONCE: Final = 500
 """So many members of one value are unfolded together."""
 _MARGIN: Final = len(OPEN)
 _DEEPEST: Final = 20

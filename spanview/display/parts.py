@@ -108,8 +108,11 @@ def key_column(keys: Iterable[str], width: int) -> int:
 
 
 def _lines_of(part: Part, room: int) -> Iterator[str]:
-    hang = " " * min(part.hang, room // 2)
-    for line in sanitise_lines(part.text[:LONGEST_TEXT], LONGEST_TEXT):
+    hang, text = " " * min(part.hang, room // 2), part.text[:LONGEST_TEXT]
+    if not text.isascii():
+        # To measure it takes long.
+        text = text[: LONGEST_TEXT // 2]
+    for line in sanitise_lines(text, LONGEST_TEXT):
         if cell_len_at_most(line, room):
             yield line
             continue
@@ -117,7 +120,7 @@ def _lines_of(part: Part, room: int) -> Iterator[str]:
         yield first
         for piece in _cut(line[len(first) :], room - len(hang)):
             yield hang + piece
-    if len(part.text) > LONGEST_TEXT:
+    if len(part.text) > len(text):
         yield f"… {len(part.text):,} characters in all; y copies them"
 
 

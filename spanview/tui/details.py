@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from spanview.display.timing_text import TimingFacts
 
 _RAW: Final = SECTIONS[-1]
+_LINKS: Final = "Links"
 _TIMING: Final = "Timing"
 _SHORTEST_PLACE: Final = 12
 """Cells that the end of a file's name and an offset take."""
@@ -200,7 +201,8 @@ class Details(Vertical):
     def show_linked(self, linked: tuple[Part, ...]) -> None:
         """Show what is known of the spans that link to this one."""
         self._linked = linked
-        self._refresh()
+        if self.section == _LINKS:
+            self._refresh()
 
     # -- what is to be counted ---------------------------------------------------------------------------------------
 

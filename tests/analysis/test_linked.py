@@ -93,6 +93,15 @@ def test_slashes_and_keys_as_escapes(*, many: bool) -> None:
 
 
 @pytest.mark.parametrize("many", [False, True])
+def test_digits_as_escapes(*, many: bool) -> None:
+    """A span id that has no letters, of which each digit is an escape."""
+    ones = int("1" * 16, base=16)
+    text = json.dumps(Builder().span(links=[link(trace_id(7), "@")])).replace("@", "\\u0031" * 16)
+    store = store_of(text.encode())
+    assert found(store, 7, ones, many=many) == by_decoding(store, 7, ones) == [0]
+
+
+@pytest.mark.parametrize("many", [False, True])
 def test_records_that_are_gone(*, many: bool) -> None:
     """What can't be read again links to nothing, and nothing else is lost by it."""
     reader = MemoryReader()

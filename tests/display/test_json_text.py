@@ -86,14 +86,14 @@ def test_what_is_long_is_folded() -> None:
 
 
 def test_very_many_members_come_by_and_by() -> None:
-    """Of a hundred thousand members the first thousand are shown, and the others when they are asked for."""
+    """Of a hundred thousand members the first five hundred are shown, and the others when they are asked for."""
     value = list(range(100_000))
     lines = lines_of(value, {("Attributes", 0): True})
-    assert texts(lines)[-3:] == ["    999,", "  ▸ … 99,000 more", "  ]"]
+    assert texts(lines)[-3:] == ["    499,", "  ▸ … 99,500 more", "  ]"]
     assert lines[-2].part.fold is not None
     more = lines_of(value, {("Attributes", 0): True, lines[-2].part.fold: True})
-    assert texts(more)[1001:1003] == ["  ▾ … 99,000 more", "    1000,"]
-    assert texts(more)[-2] == "  ▸ … 98,000 more"
+    assert texts(more)[501:503] == ["  ▾ … 99,500 more", "    500,"]
+    assert texts(more)[-2] == "  ▸ … 99,000 more"
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from spanview.analysis.select import traces_beginning
 from spanview.display.json_text import NestedValue, nested_in
 from spanview.display.parts import DetailLine, Folds, Part, Tone, key_column, value_text, wrapped
 from spanview.display.stack_text import is_stack, stack_parts
 from spanview.display.units import duration
+from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Span
 
 SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", "Raw")
+_FOUND_AT_ONCE: Final = 50_000
+"""Rows of the tables that are looked at for names."""
 _LONGEST_RECORD: Final = 200_000
 _EXCEPTION_TYPE: Final = "exception.type"
 _EXCEPTION_MESSAGE: Final = "exception.message"
@@ -99,7 +103,7 @@ def _section(subject: SpanInTree, section: str, view: View) -> Iterable[_Shown]:
     if section == "Events":
         return [each for event in span.events for each in _of_event(event, span)]
     if section == "Links":
-        return [*(list(_of_links(span)) or [Part("", "no links", "")]), *view.linked]
+        return [*(list(_of_links(subject)) or [Part("", "no links", "")]), *view.linked]
     if section == "Resource":
         schema = {"schema_url": span.resource.schema_url} if span.resource.schema_url else {}
         return [*_of_mapping(span.resource.attributes), *_of_mapping(schema)]
@@ -151,12 +155,33 @@ def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
     yield from _of_mapping(rest, "  ")
 
 
-def _of_links(span: Span) -> Iterator[_Shown]:
+def _of_links(subject: SpanInTree) -> Iterator[_Shown]:
+    span, names = subject.span, _names_of_linked(subject)
     for link in span.links:
         where = "this trace" if link.trace_id == span.trace_id else f"trace {link.trace_id}"
-        yield Part("link", f"span {link.span_id} of {where}", f"{link.trace_id} {link.span_id}", Tone.LINK)
+        name = names.get((link.trace_id, link.span_id))
+        what = f"span {link.span_id}" if name is None else f"{name or '(no name)'}  ({link.span_id})"
+        yield Part("link", f"{what} of {where}", f"{link.trace_id} {link.span_id}", Tone.LINK)
         yield from _of_mapping(link.trace_state, "  ")
         yield from _of_mapping(link.attributes, "  ")
+
+
+def _names_of_linked(subject: SpanInTree) -> dict[tuple[str | None, str | None], str]:
+    """Return the names of the spans that a span links to, by their ids, where they are found at once."""
+    store, spans = subject.store, subject.store.spans
+    wanted = {(link.trace_id, int(link.span_id, 16)) for link in subject.span.links if link.trace_id and link.span_id}
+    names: dict[tuple[str | None, str | None], str] = {}
+    left = _FOUND_AT_ONCE
+    for trace_id in dict.fromkeys(trace_id for trace_id, _ in wanted):
+        left -= len(store.trace_table)
+        if left < 0:
+            break
+        for trace in traces_beginning(store, trace_id):
+            left -= store.trace_table.span_count[trace]
+            for row in store.rows_of_trace(trace) if left >= 0 else ():
+                if (trace_id, spans.span_id[row]) in wanted:
+                    names.setdefault((trace_id, format_span_id(spans.span_id[row])), store.names.texts[spans.name[row]])
+    return names
 
 
 def _of_record(subject: SpanInTree) -> Iterator[_Shown]:

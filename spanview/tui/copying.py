@@ -6,6 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from textual.worker import get_current_worker
+
 from spanview.model.ids import format_trace_id
 from spanview.tui.base_screen import BaseScreen
 
@@ -74,9 +76,11 @@ class Copying(BaseScreen):
         from spanview.analysis.selftime import self_times
         from spanview.exports.jsonl import indented, line_of
 
+        worker = get_current_worker()
         own = self_times(subject.tree, subject.store.spans)[subject.node]
         text = indented(line_of(subject.span, subject.tree.warnings(subject.node), own))
-        self.app.call_from_thread(self.viewer.copy, text, "span as JSON")
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self.viewer.copy, text, "span as JSON")
 
 
 def command_line(paths: Sequence[str], trace_id: str, query: str = "") -> str:

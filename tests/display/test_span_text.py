@@ -179,6 +179,21 @@ def test_links() -> None:
     assert lines[2].value == f"{2:032x} {6:016x}"
 
 
+def test_names_of_links() -> None:
+    """What is linked to has its name where it was read, in this trace and in another one."""
+    build = Builder()
+    links = [
+        {"context": {"trace_id": trace_id(trace), "span_id": span_id(span), "trace_state": "[]"}, "attributes": {}}
+        for trace, span in ((1, 2), (2, 3), (2, 2))
+    ]
+    documents = [build.span("a", span=1, links=links), build.span("b", span=2), build.span("c", trace=2, span=3)]
+    assert [text for _, text in shown(lines_of("Links", *documents, width=120))] == [
+        f"b  ({2:016x}) of this trace",
+        f"c  ({3:016x}) of trace {2:032x}",
+        f"span {2:016x} of trace {2:032x}",
+    ]
+
+
 def test_timing() -> None:
     """Times, self time, and where the span lies in its trace and its parent."""
     documents = Builder().draw("a 0-100\n  b 20-120\n    c 30-40\n    d 35-60")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from spanview.analysis.selftime import self_times
+from spanview.analysis.stats import POWERS, rank_of
 from spanview.index.bulk import copy_of, odd_traces, parent_rows
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
@@ -94,13 +95,19 @@ def slowest(
     return found
 
 
-def rank_among(store: Store, column: array[int], row: int) -> tuple[int, int]:
-    """Return how many spans with a span's key are quicker than it, and how many have a duration."""
+def among(store: Store, column: array[int], row: int) -> tuple[int, int, int, int, int, list[int]]:
+    """Return how a span stands among those with its key, in the order of `AmongName`."""
     spans = store.spans
     count = len(spans.next_row)
     keys, starts, ends = (copy_of(each)[:count] for each in (column, spans.start_ns, spans.end_ns))
     rows = np.flatnonzero((keys == keys[row]) & (starts != NO_TIME) & (ends != NO_TIME))
-    return int((ends[rows] - starts[rows] < ends[row] - starts[row]).sum()), len(rows)
+    lengths = ends[rows] - starts[rows]
+    quicker = int((lengths < ends[row] - starts[row]).sum())
+    lengths.sort()
+    p50, p95 = (int(lengths[rank_of(len(lengths), percent)]) for percent in (50, 95))
+    bounds = np.searchsorted(lengths, [10**power for power in range(1, POWERS)])
+    histogram = np.diff([0, *bounds.tolist(), len(lengths)]).tolist()
+    return quicker, len(lengths), p50, p95, int(lengths[-1]), histogram
 
 
 def grouped(

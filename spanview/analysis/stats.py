@@ -54,6 +54,20 @@ class Group:
     """How many durations have each power of ten, from 1 ns on; `POWERS` of them."""
 
 
+@dataclass(frozen=True, slots=True)
+class AmongName:
+    """How a span stands among all of its name that have a duration, itself among them."""
+
+    quicker: int
+    """How many of them are quicker."""
+    count: int
+    p50_ns: int
+    p95_ns: int
+    max_ns: int
+    histogram: list[int]
+    """As a `Group` has it."""
+
+
 def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = None) -> list[Group]:
     """Return the groups of spans, those with the greatest total first, then by key.
 
@@ -102,8 +116,8 @@ def spans_of(store: Store, by: str, key: str, traces: Iterable[int] | None, most
     return nlargest(most, rows, key=lambda row: (spans.end_ns[row] - spans.start_ns[row], -row))
 
 
-def rank_among_name(store: Store, row: int) -> tuple[int, int] | None:
-    """Return how many spans of a span's name are quicker than it, and how many there are; itself among them.
+def among_name(store: Store, row: int) -> AmongName | None:
+    """Return how a span stands among all of its name that have a duration.
 
     Args:
         store: Where the spans are.
@@ -119,13 +133,14 @@ def rank_among_name(store: Store, row: int) -> tuple[int, int] | None:
     if len(spans) >= PAYS_FROM:
         from spanview.analysis import bulk
 
-        return bulk.rank_among(store, spans.name, row)
-    lengths = [
+        return AmongName(*bulk.among(store, spans.name, row))
+    lengths = sorted(
         spans.end_ns[other] - spans.start_ns[other]
         for other, name in enumerate(spans.name[: len(spans)])
         if name == spans.name[row] and NO_TIME not in (spans.start_ns[other], spans.end_ns[other])
-    ]
-    return sum(length < end - start for length in lengths), len(lengths)
+    )
+    p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
+    return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, lengths[-1], _histogram(lengths))
 
 
 def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
@@ -206,7 +221,12 @@ def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
 
 def nearest_rank(values: Sequence[int], percent: int) -> int | None:
     """Return a percentile of sorted values: the one at rank ceil(p·n), counted from 1; None where there are none."""
-    return values[-(-percent * len(values) // 100) - 1] if values else None
+    return values[rank_of(len(values), percent)] if values else None
+
+
+def rank_of(count: int, percent: int) -> int:
+    """Return the place of a percentile among so many sorted values, counted from 0."""
+    return -(-percent * count // 100) - 1
 
 
 def _group(key: str, count: int, errors: int, durations: list[int], self_ns: int) -> Group:

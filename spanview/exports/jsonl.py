@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
 from itertools import islice
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.selftime import self_times, stitched
 from spanview.exports.jsonvalue import dumps_span, span_value
 from spanview.exports.span_texts import BATCH, SpanTexts
-from spanview.formats.jsontext import dumps_strict
+from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 
@@ -40,6 +41,14 @@ def line_of(span: Span, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int
         self_time_ns: What of its duration is not its children's; None where that isn't known yet.
     """
     return dumps_span({"trace_id": span.trace_id, **span_value(span, self_time_ns, tree_warnings)}) + b"\n"
+
+
+def indented(line: bytes) -> str:
+    """Return a line of JSON on several lines; what nests too deep for that as it is."""
+    try:
+        return json.dumps(loads_exact(line), ensure_ascii=False, indent=2)
+    except RecursionError:
+        return line.decode().rstrip("\n")
 
 
 def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:

@@ -118,9 +118,14 @@ class SpanviewApp(App[None]):
         """What the last key did, for the footer."""
 
     @property
+    def paths(self) -> Sequence[str]:
+        """The PATHs, as given."""
+        return self._opening.places
+
+    @property
     def places(self) -> str:
         """The PATHs in one line."""
-        return "  ".join(self._opening.places)
+        return "  ".join(self.paths)
 
     async def on_mount(self) -> None:
         """Show the traces and begin to read."""
@@ -237,10 +242,27 @@ class SpanviewApp(App[None]):
         from spanview.model.problems import TraceNotFoundError
 
         try:
-            await self.open_trace(find_trace(self._store, prefix))
+            trace = find_trace(self._store, prefix)
         except TraceNotFoundError as error:
             self.failure = error
             self.exit(return_code=2)
+            return
+        await self.open_trace(trace, at_row=self._first_match(trace))
+
+    def _first_match(self, trace: int) -> int | None:
+        """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""
+        from spanview.analysis.query import parse_query
+        from spanview.analysis.query_terms import Cost
+
+        query, store = parse_query(self._opening.query), self._store
+        if not query.span_terms or any(term.cost is not Cost.COLUMN for term in query.span_terms):
+            return None
+        fits = (row for row in store.rows_of_trace(trace) if query.matches(store, row))
+        return min(fits, key=store.spans.start_ns.__getitem__, default=None)
+
+    def trace_id(self, trace: int) -> int:
+        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
+        return self._store.trace_table.trace_id(trace)
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, safe to print."""

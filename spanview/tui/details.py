@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
+from textual.worker import get_current_worker
 
+from spanview.display.parts import Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import SECTIONS, DetailLine, SpanInTree, detail_lines, section_titles
+from spanview.display.span_text import SECTIONS, SpanInTree, View, detail_lines, section_titles
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
@@ -22,9 +26,18 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-_RAW = SECTIONS[-1]
-_SHORTEST_PLACE = 12
+    from spanview.display.parts import DetailLine, Part, Path
+    from spanview.display.timing_text import TimingFacts
+
+_RAW: Final = SECTIONS[-1]
+_LINKS: Final = "Links"
+_TIMING: Final = "Timing"
+_SHORTEST_PLACE: Final = 12
 """Cells that the end of a file's name and an offset take."""
+_SOON_COUNTED: Final = 10_000
+"""So many spans are counted before anybody notices."""
+_BRIGHT: Final = Style(bold=True)
+_STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 
 
 def headline(subject: SpanInTree) -> str:
@@ -50,10 +63,18 @@ class DetailLines(LineList):
         self.lines: list[DetailLine] = []
         self._column = 0
 
-    def show(self, lines: list[DetailLine]) -> None:
-        """Show other lines, from the first on."""
+    @property
+    def selected(self) -> Part | None:
+        """What the cursor is on."""
+        return self.lines[self.cursor].part if self.lines else None
+
+    def show(self, lines: list[DetailLine], *, stay: bool = False) -> None:
+        """Show other lines, from the first on, or from where one is."""
         self.lines = lines
         self._column = max((cell_len(line.key) for line in lines), default=0)
+        if stay:
+            self.rows_have_changed(len(lines))
+            return
         self.scroll_to(y=0, animate=False, immediate=True)
         self.rows_have_changed(len(lines), 0)
 
@@ -61,11 +82,28 @@ class DetailLines(LineList):
         """Return one line."""
         line = self.lines[row]
         key = fixed(line.key, self._column) + "  " if self._column else ""
+        tone = line.part.tone
+        style = _BRIGHT if tone is Tone.OWN else self.paint_style(_STYLES[tone]) if tone in _STYLES else None
         return [
             Segment(" "),
             Segment(key, self.paint_style("accent") if line.is_strong else None),
-            Segment(fixed(line.text, max(0, width - cell_len(key) - 1))),
+            Segment(fixed(line.text, max(0, width - cell_len(key) - 1)), style),
         ]
+
+    def clicked(self, row: int, x: int) -> bool:  # noqa: ARG002 - anywhere on the line
+        """Fold or unfold what was clicked."""
+        if self.lines[row].part.fold is None or not isinstance(self.parent, Details):
+            return False
+        self.move_to(row)
+        self.parent.toggle()
+        return True
+
+    def above(self) -> int | None:
+        """Return the line that hides the one under the cursor when it is folded."""
+        part = self.selected
+        inside = None if part is None else part.inside
+        fits = (row for row in range(self.cursor, -1, -1) if self.lines[row].part.fold == inside)
+        return None if inside is None else next(fits, None)
 
 
 class TabLine(Widget):
@@ -111,6 +149,11 @@ class Details(Vertical):
         self.subject: SpanInTree | None = None
         self.section = SECTIONS[0]
         self._section_before_raw = SECTIONS[0]
+        self._shown: tuple[int, str] | None = None
+        """The row of the span and the section that are shown."""
+        self._folds: dict[Path, bool] = {}
+        self._facts: tuple[SpanInTree, TimingFacts] | None = None
+        self._linked: tuple[Part, ...] = ()
 
     def compose(self) -> ComposeResult:
         """Make the pane."""
@@ -130,11 +173,14 @@ class Details(Vertical):
             subject: The span; None for a placeholder.
             missing: The span id of a placeholder.
         """
+        if subject is None or self.subject is None or subject.row != self.subject.row:
+            self._folds, self._linked = {}, ()
         self.subject = subject
         if subject is None and missing is not None:
             text = f"parent not seen ({format_span_id(missing)}): it has not ended yet, or its record is lost"
             self.query_one(Headline).say(text)
             self.query_one(TabLine).show([], "", "")
+            self._shown = None
             self.lines.show([])
         self._refresh()
 
@@ -145,8 +191,78 @@ class Details(Vertical):
         self.query_one(Headline).say(headline(self.subject))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
-        width = self.lines.line_width or self.size.width
-        self.lines.show(detail_lines(self.subject, self.section, width))
+        # Before there is a layout, it is as wide as the screen.
+        width = self.lines.line_width or self.size.width or self.app.size.width - 1
+        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)
+        shown = self.subject.row, self.section
+        self.lines.show(detail_lines(self.subject, self.section, width, view), stay=shown == self._shown)
+        self._shown = shown
+
+    def show_linked(self, linked: tuple[Part, ...]) -> None:
+        """Show what is known of the spans that link to this one."""
+        self._linked = linked
+        if self.section == _LINKS:
+            self._refresh()
+
+    # -- what is to be counted ---------------------------------------------------------------------------------------
+
+    def _timing(self, subject: SpanInTree) -> TimingFacts | None:
+        """Return what was counted for a span; where that takes a while, it is counted in a thread."""
+        from spanview.display.timing_text import timing_facts
+
+        known = self._facts
+        if known is not None and known[0] is subject:
+            return known[1]
+        if len(subject.store.spans) < _SOON_COUNTED:
+            self._facts = subject, timing_facts(subject)
+            return self._facts[1]
+        self.run_worker(partial(self._count, subject), thread=True, group="timing", exclusive=True)
+        # What was counted a moment ago stays until there is more.
+        return known[1] if known is not None and known[0].row == subject.row else None
+
+    def _count(self, subject: SpanInTree) -> None:
+        """Called in a thread: all spans are looked at."""
+        from spanview.display.timing_text import timing_facts
+
+        worker, facts = get_current_worker(), timing_facts(subject)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._take_facts, subject, facts)
+
+    def _take_facts(self, subject: SpanInTree, facts: TimingFacts) -> None:
+        if subject is self.subject and self.is_attached:
+            self._facts = subject, facts
+            self._refresh()
+
+    # -- folding -----------------------------------------------------------------------------------------------------
+
+    def toggle(self) -> bool:
+        """Fold or unfold what the cursor is on; return False where that can't be folded."""
+        part = self.lines.selected
+        if part is None or part.fold is None:
+            return False
+        self._folds[part.fold] = not part.is_open
+        self._refresh()
+        return True
+
+    def fold(self) -> None:
+        """Fold what the cursor is on, or go to what it is in."""
+        part = self.lines.selected
+        if part is not None and part.fold is not None and part.is_open:
+            self.toggle()
+        elif (above := self.lines.above()) is not None:
+            self.lines.move_to(above)
+
+    def unfold(self) -> None:
+        """Unfold what the cursor is on, or go into it."""
+        part = self.lines.selected
+        if part is None or part.fold is None:
+            return
+        if part.is_open:
+            self.lines.move_to(self.lines.cursor + 1)
+        else:
+            self.toggle()
+
+    # -- sections ----------------------------------------------------------------------------------------------------
 
     def on_resize(self) -> None:
         """Wrap the lines anew."""

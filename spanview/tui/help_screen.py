@@ -43,8 +43,8 @@ class HelpScreen(BaseScreen):
         screen: The screen it was called from.
     """
 
-    ON: ClassVar[On] = On.SPAN
-    BINDINGS = bindings_of(On.SPAN)
+    ON: ClassVar[On] = On.HELP
+    BINDINGS = bindings_of(On.HELP)
 
     def __init__(self, screen: On) -> None:
         super().__init__()
@@ -78,12 +78,6 @@ class HelpScreen(BaseScreen):
     async def action_help(self) -> None:
         """Go back."""
         self.app.pop_screen()
-
-    def action_next_pane(self) -> None:
-        """There is one pane only."""
-
-    def action_raw(self) -> None:
-        """There is nothing raw."""
 
     def action_copy(self) -> None:
         """There is nothing to copy."""

@@ -16,7 +16,8 @@ class On(Flag):
     STATS = auto()
     SPANS = auto()
     FLAME = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME
+    HELP = auto()
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,12 @@ KEYS: Final = (
     Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
     Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
     Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
-    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN, "open"),
-    Key("enter", "open", "⏎", "follow the link under the cursor", On.SPAN),
+    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.HELP, "open"),
+    Key("enter", "open", "⏎", "follow the link, or unfold the value, under the cursor", On.SPAN),
     Key("escape", "back", "Esc", "back; drops the filter first", On.EVERYWHERE, "back"),
     Key("q", "leave", "q", "back; on the first screen: quit", On.EVERYWHERE),
-    Key("left,h", "collapse", "← h", "collapse, or to the parent", On.TRACE),
-    Key("right,l", "expand", "→ l", "expand, or to the first child", On.TRACE, "fold"),
+    Key("left,h", "collapse", "← h", "collapse, or to the parent", On.TRACE | On.SPAN),
+    Key("right,l", "expand", "→ l", "expand, or to the first child", On.TRACE | On.SPAN, "fold"),
     Key("left_square_bracket", "collapse_all", "[", "collapse all", On.TRACE),
     Key("right_square_bracket", "expand_all", "]", "expand all", On.TRACE),
     Key("R", "runs", "R", "runs of like siblings as one row each; and back", On.TRACE),
@@ -56,9 +57,9 @@ KEYS: Final = (
     Key("n", "match(1)", "n", "next match", On.TRACE),
     Key("N", "match(-1)", "N", "previous match", On.TRACE),
     Key("m", "only_matches", "m", "only what matches, and what stands above it; and back", On.TRACE),
-    Key("p", "parent", "p", "the parent of the selected span", On.TRACE),
-    Key("w", "same_name(1)", "w", "next span with the same name", On.TRACE),
-    Key("W", "same_name(-1)", "W", "the one before", On.TRACE),
+    Key("p", "parent", "p", "the parent of the selected span", On.TRACE | On.SPAN),
+    Key("w", "same_name(1)", "w", "next span with the same name", On.TRACE | On.SPAN),
+    Key("W", "same_name(-1)", "W", "the one before", On.TRACE | On.SPAN),
     Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE, "error"),
     Key("E", "error(-1)", "E", "previous error", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
@@ -95,6 +96,9 @@ KEYS: Final = (
     Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),
+    Key("Y", "copy_json", "Y", "copy the span as JSON, as `spanview spans` has it", On.TRACE | On.SPAN),
+    Key("I", "copy_trace_id", "I", "copy the trace id", On.TRACE | On.SPAN),
+    Key("X", "copy_command", "X", "copy a command line that opens this trace", On.TRACES | On.TRACE | On.SPAN),
     Key("space", "pause", "␣", "pause following, and go on", On.TRACES | On.TRACE, "pause"),
     Key("colon,ctrl+p", "palette", ":", "palette of all actions", On.EVERYWHERE),
 )

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
-from spanview.analysis.select import traces_beginning
 from spanview.display.sanitise import sanitise
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.display.span_text import SpanInTree
+from spanview.index.tree import ROOT
+from spanview.tui.base_screen import bindings_of
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
+from spanview.tui.span_links import LinkedSpan
+from spanview.tui.trace_search import SearchedTrace
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from spanview.display.span_text import SpanInTree
+    from spanview.index.tree import TraceTree
     from spanview.tui.linelist import LineList
 
 
-_LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
-"""The value of a link's line: trace id and span id."""
-
-
-class SpanScreen(BaseScreen):
+class SpanScreen(LinkedSpan):
     """All details of one span.
 
     Args:
@@ -35,8 +33,7 @@ class SpanScreen(BaseScreen):
     BINDINGS = bindings_of(On.SPAN)
 
     def __init__(self, subject: SpanInTree, section: str) -> None:
-        super().__init__()
-        self._subject = subject
+        super().__init__(subject)
         self._section = section
 
     def compose(self) -> ComposeResult:
@@ -46,21 +43,33 @@ class SpanScreen(BaseScreen):
         yield self.footer()
 
     @property
+    def details(self) -> Details:
+        """All but header and footer."""
+        return self.query_one(Details)
+
+    @property
     def rows(self) -> LineList:
         """The lines of the open section."""
-        return self.query_one(Details).lines
+        return self.details.lines
+
+    @property
+    def chosen_trace(self) -> int:
+        """The span's trace."""
+        return self._subject.trace
+
+    @property
+    def chosen_span(self) -> SpanInTree:
+        """The span."""
+        return self._subject
 
     def on_mount(self) -> None:
         """Show the span."""
-        details = self.query_one(Details)
-        details.section = self._section
-        self.call_after_refresh(self._show)
+        self.details.section = self._section
+        # At once: the next key may move in it.
+        self.details.show(self._subject)
+        self.show_linking()
         self.set_focus(self.rows)
         self.refresh_frame()
-
-    def _show(self) -> None:
-        if not self.is_left:
-            self.query_one(Details).show(self._subject)
 
     def title_text(self) -> str:
         """Return the way to the span."""
@@ -68,35 +77,95 @@ class SpanScreen(BaseScreen):
         root = self.viewer.root_name(self._subject.trace)
         return f"‹ {root} › {sanitise(span.name, 80)}   {span.span_id}"
 
+    # -- other spans -------------------------------------------------------------------------------------------------
+
+    def _trace_below(self) -> SearchedTrace | None:
+        """Return the screen of the span's trace, where this one stands on it."""
+        stack = self.app.screen_stack
+        below = stack[stack.index(self) - 1]
+        return below if isinstance(below, SearchedTrace) and below.chosen_trace == self._subject.trace else None
+
+    def _tree(self) -> tuple[TraceTree, int]:
+        """Return the span's trace as it is now, and the span's node in it."""
+        below = self._trace_below()
+        tree = self._subject.tree if below is None else below.trace_tree
+        return tree, tree.rows.index(self._subject.row)
+
+    def _go_to(self, tree: TraceTree, node: int) -> None:
+        subject = self._subject
+        self.take_subject(SpanInTree(subject.store.span(tree.rows[node]), subject.store, subject.trace, tree, node))
+        self.refresh_frame()
+
+    def action_parent(self) -> None:
+        """Show the parent."""
+        tree, node = self._tree()
+        parent = tree.parents[node]
+        if parent == ROOT:
+            self.viewer.say("this is a root")
+        elif tree.is_missing(parent):
+            self.viewer.say("this parent was not seen: there is nothing to open")
+        else:
+            self._go_to(tree, parent)
+
+    def action_same_name(self, by: int) -> None:
+        """Show the next span of the trace with this name, by start, or the one before; round the end if need be."""
+        tree, node = self._tree()
+        names = self._subject.store.spans.name
+        name = names[self._subject.row]
+        named = [other for other, row in enumerate(tree.rows) if names[row] == name]
+        target = (named.index(node) + by) % len(named)
+        if named[target] != node:
+            self._go_to(tree, named[target])
+        self.viewer.say(f"span of this name {target + 1} of {len(named)}")
+
+    def _leave(self) -> None:
+        """Go back, in the trace to the span that was looked at last."""
+        below = self._trace_below()
+        self.app.pop_screen()
+        if below is not None:
+            below.go_to_span(self._subject.row)
+
+    def action_back(self) -> None:
+        """End what is looked for, then go back."""
+        if not self.end_looking():
+            self._leave()
+
+    def action_leave(self) -> None:
+        """Go back."""
+        self._leave()
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
     async def action_open(self) -> None:
-        """Follow the link under the cursor."""
-        details = self.query_one(Details)
-        line = details.lines.lines[details.lines.cursor] if details.lines.lines else None
-        match = _LINK.fullmatch(line.value) if line is not None and details.section == "Links" else None
-        if match is None:
-            self.viewer.say("Enter follows a link, under Links")
-            return
-        store = self._subject.store
-        for trace in traces_beginning(store, match[1]):
-            for row in store.rows_of_trace(trace):
-                if store.spans.span_id[row] == int(match[2], 16):
-                    await self.viewer.open_trace(trace, at_row=row)
-                    return
-        self.viewer.say("the span that this link leads to was not seen")
+        """Unfold or fold what the cursor is on, or follow it."""
+        if not self.details.toggle() and not await self.follow():
+            self.viewer.say("Enter follows a link, under Links, and unfolds a value")
+
+    def action_expand(self) -> None:
+        """Unfold what the cursor is on, or go into it."""
+        self.details.unfold()
+
+    def action_collapse(self) -> None:
+        """Fold what the cursor is on, or go to what it is in."""
+        self.details.fold()
 
     def action_next_pane(self) -> None:
         """Show the next section."""
-        self.query_one(Details).next_section()
+        self.details.next_section()
 
     def action_raw(self) -> None:
         """Show the record as the file has it, and back."""
-        self.query_one(Details).toggle_raw()
+        self.details.toggle_raw()
 
     def action_copy(self) -> None:
         """Copy the value that the line under the cursor belongs to."""
-        details = self.query_one(Details)
-        line = details.lines.lines[details.lines.cursor] if details.lines.lines else None
-        if line is not None and line.value:
-            self.viewer.copy(line.value, "value")
+        lines = self.details.lines
+        value = lines.lines[lines.cursor].value if lines.lines else ""
+        if value:
+            self.viewer.copy(value, "value")
         else:
             self.viewer.say("there is nothing to copy here")
+
+    def span_query(self) -> str:
+        """Return what finds the span."""
+        return f"span={self._subject.span.span_id}" if self._subject.span.span_id else ""

@@ -58,6 +58,17 @@ class TraceScreen(PicturedTrace):
         """The trace's row in the trace table."""
         return self._model.trace
 
+    @property
+    def chosen_trace(self) -> int:
+        """The trace."""
+        return self.trace
+
+    @property
+    def chosen_span(self) -> SpanInTree | None:
+        """The selected span; None for a placeholder."""
+        node = self.rows.node
+        return None if node is None or self._model.tree.is_missing(node) else self._subject(node)
+
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
@@ -158,9 +169,9 @@ class TraceScreen(PicturedTrace):
         """Show the span on a screen of its own."""
         from spanview.tui.span_screen import SpanScreen
 
-        node = self.rows.node
-        if node is not None and not self._model.tree.is_missing(node):
-            await self.app.push_screen(SpanScreen(self._subject(node), self.details.section))
+        subject = self.chosen_span
+        if subject is not None:
+            await self.app.push_screen(SpanScreen(subject, self.details.section))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 

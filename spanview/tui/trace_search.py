@@ -11,7 +11,7 @@ from spanview.index.table import PAYS_FROM
 from spanview.index.tree import ROOT
 from spanview.model.problems import QueryError
 from spanview.model.span import ERROR
-from spanview.tui.base_screen import BaseScreen
+from spanview.tui.copying import Copying
 from spanview.tui.prompt import Prompt
 from spanview.tui.waterfall import Waterfall
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
     from spanview.tui.trace_model import TraceModel
 
 _SEARCH: Final = "search"
 """The group of the threads that search."""
 
 
-class SearchedTrace(BaseScreen):
+class SearchedTrace(Copying):
     """What a trace's screen does to find spans.
 
     Args:
@@ -139,11 +140,25 @@ class SearchedTrace(BaseScreen):
         parent = ROOT if node is None else self._model.tree.parents[node]
         if parent == ROOT:
             self.viewer.say("this is a root")
-            return
-        row = self._model.reveal(parent)
+        else:
+            self._go_to_node(parent)
+
+    def go_to_span(self, row: int) -> None:
+        """Go to a span of the trace, by its row in the span table."""
+        rows = self._model.tree.rows
+        if row in rows and rows.index(row) != self.rows.node:
+            self._go_to_node(rows.index(row))
+
+    def _go_to_node(self, node: int) -> None:
+        row = self._model.reveal(node)
         self.rows.rows_have_changed(len(self._model.rows))
         self.rows.move_to(row)
         self.rows.reveal()
+
+    @property
+    def trace_tree(self) -> TraceTree:
+        """The trace, stitched as it is now."""
+        return self._model.tree
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""
@@ -163,10 +178,7 @@ class SearchedTrace(BaseScreen):
             target = next((at for at in wanted if at > here or (stay and at == here)), wanted[0])
         else:
             target = next((at for at in reversed(wanted) if at < here), wanted[-1])
-        row = self._model.reveal(order[target])
-        self.rows.rows_have_changed(len(self._model.rows))
-        self.rows.move_to(row)
-        self.rows.reveal()
+        self._go_to_node(order[target])
         self.viewer.say(f"{noun} {wanted.index(target) + 1} of {len(wanted)}")
 
     def action_back(self) -> None:

@@ -12,10 +12,10 @@ from textual.widgets import Static
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, moment
-from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.base_screen import bindings_of
+from spanview.tui.copying import Copying
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
 from spanview.tui.plot import Plot
@@ -39,7 +39,7 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
-class TracesScreen(BaseScreen):
+class TracesScreen(Copying):
     """A line a trace, or a line a root name.
 
     Args:
@@ -343,8 +343,7 @@ class TracesScreen(BaseScreen):
         else:
             await self.viewer.open_trace(newest, at_error=True)
 
-    def action_copy(self) -> None:
-        """Copy the trace id."""
-        trace = self.traces.selected
-        if trace is not None and not self.grouped:
-            self.viewer.copy(format_trace_id(self._store.trace_table.trace_id(trace)), "trace id")
+    @property
+    def chosen_trace(self) -> int | None:
+        """The selected trace."""
+        return None if self.grouped else self.traces.selected

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of, store_of_files, time_text, trace_id
-from spanview.display.span_text import SECTIONS, DetailLine, SpanInTree, detail_lines, section_titles, value_text
+from spanview.display.parts import DetailLine, value_text
+from spanview.display.span_text import SECTIONS, SpanInTree, detail_lines, section_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,14 +134,15 @@ def test_exceptions() -> None:
     lines = lines_of("Events", Builder().span(start=0, events=[event]))
     assert shown(lines) == [
         ("exception", "ValueError: bad   +9 µs"),
+        ("", "very"),
         ("", "Traceback (most recent call last):"),
-        ("", '  File "app.py", line 31, in fail'),
+        ("", '▸ File "app.py", line 31, in fail'),
         ("", "    raise ValueError"),
-        ("", "ValueError: bad"),
+        ("", "✖ ValueError: bad"),
         ("  exception.escaped", "False"),
     ]
     assert lines[0].value == "ValueError: bad\nvery"
-    assert lines[2].value == stack
+    assert lines[3].value == stack
 
 
 @pytest.mark.parametrize(
@@ -177,20 +179,36 @@ def test_links() -> None:
     assert lines[2].value == f"{2:032x} {6:016x}"
 
 
+def test_names_of_links() -> None:
+    """What is linked to has its name where it was read, in this trace and in another one."""
+    build = Builder()
+    links = [
+        {"context": {"trace_id": trace_id(trace), "span_id": span_id(span), "trace_state": "[]"}, "attributes": {}}
+        for trace, span in ((1, 2), (2, 3), (2, 2))
+    ]
+    documents = [build.span("a", span=1, links=links), build.span("b", span=2), build.span("c", trace=2, span=3)]
+    assert [text for _, text in shown(lines_of("Links", *documents, width=120))] == [
+        f"b  ({2:016x}) of this trace",
+        f"c  ({3:016x}) of trace {2:032x}",
+        f"span {2:016x} of trace {2:032x}",
+    ]
+
+
 def test_timing() -> None:
     """Times, self time, and where the span lies in its trace and its parent."""
     documents = Builder().draw("a 0-100\n  b 20-120\n    c 30-40\n    d 35-60")
-    assert shown(lines_of("Timing", *documents, node=1)) == [
+    assert shown(lines_of("Timing", *documents, node=1, width=100)) == [
         ("start", "2023-11-14 22:13:20.000020"),
         ("end", "2023-11-14 22:13:20.000120"),
         ("duration", "100 µs"),
         ("self time", "70 µs   70% of it"),
-        ("in the trace", "+20 µs after its start"),
+        ("in the trace", "+20 µs after its start   83.3% of the trace"),
         ("parent", "a  (0000000000000001)"),
-        ("", "starts 20 µs after its parent's start"),
+        ("", "starts 20 µs after its parent's start   100.0% of its parent"),
         ("", "ends 20 µs after its parent's end"),
         ("trace id", f"{1:032x}"),
         ("span id", f"{2:016x}"),
+        ("record", "spans/1.json @ 398, 413 bytes"),
     ]
 
 

@@ -36,7 +36,7 @@ _LIST: Final = "STATE"
 _GROUPS: Final = "P95"
 _TRACE: Final = "⏎ open  Esc back  → fold"
 _HELP: Final = "on this screen"
-_SPAN: Final = "? help  Esc back  Tab section"
+_SPAN: Final = "? help  Esc back  → fold  Tab section"
 _TAGS: Final = (
     *("sd", "sv", "ak", "av", "al", "mk", "mv", "en", "ek", "ev"),
     *("et", "em", "es", "lk", "lv", "rk", "rv", "ru", "nm"),

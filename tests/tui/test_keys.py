@@ -23,7 +23,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.TRACES, TracesScreen),
     (On.TRACE, TraceScreen),
     (On.SPAN, SpanScreen),
-    (On.SPAN, HelpScreen),
+    (On.HELP, HelpScreen),
 ]
 
 
@@ -66,7 +66,7 @@ def test_the_footer_fits(on: On) -> None:
 
 async def test_the_help_has_every_key() -> None:
     """On each screen the help shows all keys, those of the screen first."""
-    async with looking_at(Builder().span(), size=(100, 60)) as look:
+    async with looking_at(Builder().span(), size=(100, 70)) as look:
         for on in (On.TRACES, On.TRACE, On.SPAN):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)

@@ -140,7 +140,7 @@ async def test_the_palette_on_every_screen() -> None:
             ((), "sort by the next column", "zoom in"),
             ((ENTER,), "zoom in", "sort by the next column"),
             ((ENTER,), "raw JSON, and back", "zoom in"),
-            (("question_mark",), "raw JSON, and back", "zoom in"),
+            (("question_mark",), "one page up", "raw JSON, and back"),
         ):
             await look.send(*opening, "ctrl+p")
             await look.until_shown(offered)

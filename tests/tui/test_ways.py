@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from builders import Builder, span_id, store_of, trace_id
 from span_graphs import graphs
 from spanview.analysis import stats
-from spanview.analysis.stats import rank_among_name
+from spanview.analysis.stats import among_name, statistics
 from spanview.model.times import NO_TIME
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_screen import TraceScreen
@@ -89,19 +89,25 @@ async def test_parents_and_names() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(graphs(most=20))
-def test_ranks(documents: list[Document]) -> None:
-    """How many of a span's name are quicker; with numpy the same."""
+def test_among_their_names(documents: list[Document]) -> None:
+    """How many of a span's name are quicker, and how long these take, as statistics have it; with numpy too."""
     store = store_of(*documents)
     spans = store.spans
+    groups = {group.key: group for group in statistics(store)}
     for row in range(len(spans)):
         lengths = [
             spans.end_ns[other] - spans.start_ns[other]
             for other in range(len(spans))
             if spans.name[other] == spans.name[row] and NO_TIME not in (spans.start_ns[other], spans.end_ns[other])
         ]
-        known = NO_TIME not in (spans.start_ns[row], spans.end_ns[row])
-        own = spans.end_ns[row] - spans.start_ns[row]
-        expected = (sum(length < own for length in lengths), len(lengths)) if known else None
-        assert rank_among_name(store, row) == expected
+        found = among_name(store, row)
         with patch.object(stats, "PAYS_FROM", 0):
-            assert rank_among_name(store, row) == expected
+            assert among_name(store, row) == found
+        if NO_TIME in (spans.start_ns[row], spans.end_ns[row]):
+            assert found is None
+            continue
+        own, group = spans.end_ns[row] - spans.start_ns[row], groups[store.names.texts[spans.name[row]]]
+        assert found is not None
+        assert (found.quicker, found.count) == (sum(length < own for length in lengths), len(lengths))
+        assert (found.p50_ns, found.p95_ns, found.max_ns) == (group.p50_ns, group.p95_ns, group.max_ns)
+        assert found.histogram == group.histogram

@@ -1,0 +1,139 @@
+"""The lines that a span's details are made of: a key, a text, what a line means, and what it would copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from rich.cells import cell_len, chop_cells
+
+from spanview.display.sanitise import sanitise, sanitise_lines
+from spanview.formats.jsontext import dumps_strict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+LONGEST_TEXT: Final = 100_000
+"""Characters of one value that are shown."""
+_MOST_LINES: Final = 20_000
+_WIDEST_KEY: Final = 32
+
+Path: TypeAlias = "tuple[str | int, ...]"
+"""Where something that can be folded stands: the section, the key, and the way into its value."""
+Folds: TypeAlias = "Mapping[Path, bool]"
+"""What a person has unfolded, or folded; all else is as long as it is."""
+
+
+class Tone(Enum):
+    """What a line means, for its colour."""
+
+    PLAIN = "plain"
+    OWN = "own"
+    DIM = "dim"
+    ERROR = "error"
+    LINK = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that is shown on a line, or on several where it is long."""
+
+    key: str
+    text: str
+    """As a file may have it; it is made harmless later."""
+    whole: Any
+    """What is copied."""
+    tone: Tone = Tone.PLAIN
+    fold: Path | None = None
+    """What the line folds and unfolds."""
+    is_open: bool = False
+    """Whether that is unfolded."""
+    inside: Path | None = None
+    """What the line is hidden with."""
+    hang: int = 0
+    """Cells by which further lines of it stand to the right."""
+    target: int | None = None
+    """The row of the span that it leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetailLine:
+    """One line of the details; key and text are safe to print."""
+
+    key: str
+    text: str
+    part: Part
+    is_strong: bool = False
+
+    @property
+    def value(self) -> str:
+        """What it stands for as a whole, as the file has it: what is copied."""
+        return value_text(self.part.whole)
+
+
+def value_text(value: Any) -> str:
+    """Return an attribute's value as a person writes it: texts as they are, the rest as JSON."""
+    return value if isinstance(value, str) else dumps_strict(value).decode()
+
+
+def wrapped(parts: Iterable[Part], column: int, width: int) -> Iterator[DetailLine]:
+    """Yield parts as lines of a width.
+
+    Args:
+        parts: What is shown.
+        column: Cells that the keys take, as `key_column` tells.
+        width: Cells of a line.
+    """
+    room = max(10, width - column - (3 if column else 1))
+    count = 0
+    for part in parts:
+        key = sanitise(part.key, _WIDEST_KEY * 2)
+        lines = _lines_of(part, room)
+        # A key that is wider than its column goes on below too.
+        for shown, text in zip_longest(_cut(key, column) if key else [], lines, fillvalue=""):
+            yield DetailLine(shown, text, part, is_strong=bool(shown))
+            count += 1
+            if count >= _MOST_LINES:
+                yield DetailLine("", "… and more: the export has it all", part)
+                return
+
+
+def key_column(keys: Iterable[str], width: int) -> int:
+    """Return the cells that keys take on lines of a width."""
+    return min(
+        max((cell_len(sanitise(key, _WIDEST_KEY * 2)) for key in keys), default=0), _WIDEST_KEY, max(8, width // 3)
+    )
+
+
+def _lines_of(part: Part, room: int) -> Iterator[str]:
+    hang, text = " " * min(part.hang, room // 2), part.text[:LONGEST_TEXT]
+    if not text.isascii():
+        # To measure it takes long.
+        text = text[: LONGEST_TEXT // 2]
+    for line in sanitise_lines(text, LONGEST_TEXT):
+        if cell_len_at_most(line, room):
+            yield line
+            continue
+        first, *_ = _cut(line[: room + 1], room)
+        yield first
+        for piece in _cut(line[len(first) :], room - len(hang)):
+            yield hang + piece
+    if len(part.text) > len(text):
+        yield f"… {len(part.text):,} characters in all; y copies them"
+
+
+def cell_len_at_most(text: str, width: int) -> bool:
+    """Tell whether a text that is safe to print is no wider than so many cells."""
+    return len(text) <= width and (text.isascii() or cell_len(text) <= width)
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Return pieces of a text that is safe to print, each as many cells wide as fit."""
+    pieces, at = [], 0
+    # A character of ASCII is one cell wide; asking that of each takes long where a text is.
+    while at < len(text) and text[at : at + width + 1].isascii():
+        pieces.append(text[at : at + width])
+        at += width
+    return pieces + (chop_cells(text[at:], width) if at < len(text) else [])

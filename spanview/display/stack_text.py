@@ -1,0 +1,86 @@
+"""Python's stack traces, so that the lines that matter are found at a glance.
+
+  Traceback (most recent call last):
+    File ".../site-packages/ray/worker.py", line 9, in main      dim: a library's
+      run()
+▸   File "/srv/app.py", line 31, in fail                         bright: the user's own
+      raise ValueError("bad")
+✖ ValueError: bad                                                what was raised
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.parts import LONGEST_TEXT, Part, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.display.parts import Path
+
+_OWN_MARK: Final = "▸ "
+_ERROR_MARK: Final = "✖ "
+_BEGINS: Final = "Traceback (most recent call last):"
+_HEAD: Final = re.compile(
+    r"[ |+]*" + re.escape(_BEGINS) + r"|[ |+]*\+? Exception Group Traceback \(most recent call last\):"
+)
+_FRAME: Final = re.compile(r'([ |+]*)File "([^"\n]*)", line \d+(?:, in .*)?\r?')
+_LIBRARY: Final = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\]python\d|[/\\]Python\d+[/\\]Lib[/\\]|^<frozen |^python/ray/",
+    re.IGNORECASE,
+)
+"""Where frames stand that are nobody's own code; of Ray's compiled modules only the way in its sources is told."""
+_BETWEEN: Final = ("During handling of the above exception", "The above exception was the direct cause")
+
+
+def is_stack(text: str) -> bool:
+    """Tell whether a text of several lines has a stack trace of Python in it."""
+    shown = text[:LONGEST_TEXT]
+    return "\n" in shown and (_BEGINS in shown or ('File "' in shown and any(map(_FRAME.fullmatch, shown.split("\n")))))
+
+
+def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin: str = "") -> Iterator[Part]:
+    """Yield a text with stack traces line by line: own frames, libraries' frames, and what was raised.
+
+    Args:
+        text: For which `is_stack` holds.
+        key: What stands before its first line.
+        inside: What it is hidden with.
+        margin: What stands before each line.
+    """
+    frame = Tone.PLAIN
+    depth: int | None = None
+    """Of the frames' lines; what stands further to the left ends them."""
+    raised = False
+    for line in text[:LONGEST_TEXT].rstrip("\n").expandtabs(4).split("\n"):
+        shown, tone, match = line, Tone.PLAIN, _FRAME.fullmatch(line)
+        indent = len(line) - len(line.lstrip(" |+"))
+        if match is not None:
+            depth, raised = indent, False
+            frame = Tone.DIM if _LIBRARY.search(match[2]) else Tone.OWN
+            tone = frame
+            if frame is Tone.OWN:
+                shown = _marked(line, indent)
+        elif depth is not None and indent >= depth and line.strip():
+            tone = frame
+        elif _HEAD.fullmatch(line.rstrip("\r")) or line.lstrip().startswith(_BETWEEN):
+            depth, raised = None, False
+        elif depth is not None and line.strip():
+            depth, raised, tone = None, True, Tone.ERROR
+            shown = line[:indent] + _ERROR_MARK + line[indent:]
+        elif raised:
+            # A message of several lines.
+            tone = Tone.ERROR
+        yield Part(key, margin + shown, text, tone, inside=inside, hang=len(margin) + 4)
+        key = ""
+    if len(text) > LONGEST_TEXT:
+        yield Part("", f"{margin}… {len(text):,} characters in all; y copies them", text, inside=inside)
+
+
+def _marked(line: str, indent: int) -> str:
+    """Return a frame's line with the mark of own code in its margin, where there is one."""
+    if line[max(0, indent - 2) : indent] == "  ":
+        return line[: indent - 2] + _OWN_MARK + line[indent:]
+    return line[:indent] + _OWN_MARK + line[indent:]

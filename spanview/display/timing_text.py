@@ -1,0 +1,154 @@
+"""When a span ran: in its trace, in its parent, and among all of its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.waits import wait_of
+from spanview.display.histogram import SCALE, cell_of, histogram_text
+from spanview.display.parts import Part, Tone
+from spanview.display.units import duration, moment
+from spanview.index.tree import ROOT
+from spanview.model.ids import format_span_id
+from spanview.model.problems import Warnings
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.analysis.stats import AmongName
+    from spanview.display.span_text import SpanInTree
+
+_COUNTING: Final = "counting …"
+_WARNING_TEXTS: Final = {
+    Warnings.DUPLICATE_ID: "another record has the same ids and other contents",
+    Warnings.CYCLE: "its chain of parents runs in a circle, which is cut here",
+    Warnings.NO_END: "the record has no end time",
+    Warnings.NEGATIVE_DURATION: "it ends before it starts",
+    Warnings.BAD_ID: "the trace id, span id or parent id is unusable",
+    Warnings.CLOCK_SKEW: "it starts before its parent: the clocks differ",
+    Warnings.DETAIL_LOST: "its record can't be read again: the file was cut, replaced or removed",
+    Warnings.ODD_VALUE: "a field has a value of the wrong type",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TimingFacts:
+    """What has to be counted: over all spans of the trace, and over all of the name."""
+
+    own_ns: int | None
+    """The self time."""
+    among: AmongName | None
+
+
+def timing_facts(subject: SpanInTree) -> TimingFacts:
+    """Return what has to be counted for a span; it takes a while where there are many."""
+    from spanview.analysis.selftime import self_times
+    from spanview.analysis.stats import among_name
+
+    own = self_times(subject.tree, subject.store.spans)[subject.node]
+    return TimingFacts(own, among_name(subject.store, subject.row))
+
+
+def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
+    """Yield what is known of a span's times.
+
+    Args:
+        subject: The span.
+        facts: What `timing_facts` has counted; None while it counts.
+    """
+    yield from _of_span(subject)
+    yield from _of_parts(subject, facts)
+    yield from _of_trace(subject)
+    if facts is None:
+        yield Part("in its name", _COUNTING, "")
+    elif facts.among is not None and facts.among.count > 1:
+        yield from _of_name(facts.among, subject.span.duration_ns or 0)
+    parent = subject.tree.parents[subject.node]
+    if parent != ROOT:
+        yield from _of_parent(subject, parent)
+    yield from _of_record(subject)
+
+
+def _of_span(subject: SpanInTree) -> Iterator[Part]:
+    span = subject.span
+    if span.status.description:
+        tone = Tone.ERROR if span.status.code_value == ERROR else Tone.PLAIN
+        yield Part("status", f"{span.status.name}: {span.status.description}", span.status.description, tone)
+    for key, ns in (("start", span.start_ns), ("end", span.end_ns)):
+        yield Part(key, moment(ns), moment(ns))
+    yield Part("duration", duration(span.duration_ns), str(span.duration_ns))
+
+
+def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
+    """Say what of the span is its own, and what came before it."""
+    length = subject.span.duration_ns
+    if facts is None:
+        yield Part("self time", _COUNTING, "")
+    elif facts.own_ns is not None and length:
+        yield Part("self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns))
+    wait = wait_of(subject.tree, subject.store.spans, subject.node)
+    if wait:
+        yield Part("waited", f"{duration(wait)} for a worker, after it was submitted", str(wait))
+
+
+def _of_record(subject: SpanInTree) -> Iterator[Part]:
+    span = subject.span
+    yield Part("trace id", span.trace_id or "unusable", span.trace_id or "")
+    yield Part("span id", span.span_id or "unusable", span.span_id or "")
+    place = f"{span.source.file} @ {span.source.offset:,}"
+    yield Part("record", f"{place}, {span.source.length:,} bytes", place)
+    for key, value in span.trace_state.items():
+        yield Part(f"state {key}", value, value)
+    for flag, text in _WARNING_TEXTS.items():
+        if flag in span.warnings | subject.tree.warnings(subject.node):
+            yield Part("warning", text, text)
+
+
+def _of_trace(subject: SpanInTree) -> Iterator[Part]:
+    table, span = subject.store.trace_table, subject.span
+    origin, end = table.start_ns[subject.trace], table.end_ns[subject.trace]
+    if NO_TIME in (origin, span.start_ns):
+        return
+    after = span.start_ns - origin
+    share = _share(span.duration_ns, end - origin, "the trace") if end != NO_TIME else ""
+    yield Part("in the trace", f"+{duration(after)} after its start{share}", str(after))
+
+
+def _of_name(among: AmongName, length: int) -> Iterator[Part]:
+    """Say how quick the span is among all of its name, and how long these take."""
+    share = f"{among.quicker / (among.count - 1):.0%}"
+    yield Part("in its name", f"slower than {share} of the other {among.count - 1:,} spans with this name", share)
+    figures = (("p50", among.p50_ns), ("p95", among.p95_ns), ("max", among.max_ns))
+    text = "   ".join(f"{name} {duration(ns)}" for name, ns in figures)
+    yield Part("", text, text)
+    yield Part("", f"{histogram_text(among.histogram)}  how many of them, by power of ten", "")
+    yield Part("", SCALE, "", Tone.DIM)
+    yield Part("", " " * cell_of(length) + "▴ this span", "")
+
+
+def _of_parent(subject: SpanInTree, parent: int) -> Iterator[Part]:
+    span, span_id = subject.span, format_span_id(subject.tree.span_id(parent))
+    if subject.tree.is_missing(parent):
+        yield Part("parent", f"{span_id}, not seen: not ended yet, or lost", span_id)
+        return
+    row = subject.tree.rows[parent]
+    spans = subject.store.spans
+    name = subject.store.names.texts[spans.name[row]]
+    yield Part("parent", f"{name}  ({span_id})", span_id)
+    start, end = spans.start_ns[row], spans.end_ns[row]
+    if NO_TIME not in (start, span.start_ns):
+        gap = span.start_ns - start
+        share = _share(span.duration_ns, end - start, "its parent") if end != NO_TIME else ""
+        yield Part(
+            "", f"starts {duration(abs(gap))} {'after' if gap >= 0 else 'before'} its parent's start{share}", str(gap)
+        )
+    if NO_TIME not in (end, span.end_ns) and span.end_ns > end:
+        yield Part("", f"ends {duration(span.end_ns - end)} after its parent's end", str(span.end_ns - end))
+
+
+def _share(length: int | None, whole: int, what: str) -> str:
+    """Return what share of something longer a duration is."""
+    return f"   {length / whole:.1%} of {what}" if length is not None and length >= 0 and whole > 0 else ""

@@ -76,10 +76,6 @@ class CompletingLine(Input):
         """Take note that the cursor stands elsewhere."""
         self._offer_later()
 
-    def on_focus(self) -> None:
-        """Offer something from the first key on."""
-        self.offer()
-
     def _offer_later(self) -> None:
         if self.known is not None and self.is_mounted and not self._is_offering:
             self._is_offering = True
@@ -88,7 +84,7 @@ class CompletingLine(Input):
     def offer(self) -> None:
         """Show what can be taken now."""
         self._is_offering = False
-        if not self.has_focus or not self.is_mounted:
+        if not self.is_mounted or self.app.focused is not self:
             return
         completion = self._find()
         self._suggestion = ""

@@ -77,6 +77,7 @@ class Prompt(Vertical):
     def open(self) -> None:
         """Let it be typed."""
         self.display = True
+        self._begin_offering()
         # At once, not when its turn comes: what was typed right behind the slash belongs here.
         self.screen.set_focus(self.query_one(Input))
 
@@ -102,11 +103,15 @@ class Prompt(Vertical):
     # -- what is proposed --------------------------------------------------------------------------------------------
 
     def on_descendant_focus(self) -> None:
+        """Propose something from the first key on."""
+        self._begin_offering()
+        self.query_one(_Line).offer()
+
+    def _begin_offering(self) -> None:
         """Make room for what can be taken, as long as something is typed."""
         if self._is_query:
             self.query_one(_Line).known = cast("BaseScreen", self.screen).viewer.known
             self.add_class("offering")
-            self.query_one(_Line).offer()
 
     def on_descendant_blur(self) -> None:
         """Give the room back, but not when only the terminal's window is left."""

@@ -141,7 +141,13 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     if stretch is None:
         return Completion()
     texts = _keys(stretch, vocabulary) if stretch.key is None else _values(stretch, vocabulary)
-    found = [each for each in _fitting(stretch, texts) if _written(stretch, each) != text[stretch.start : cursor]]
+    current = text[stretch.start : cursor]
+    found = [
+        each
+        for each in _fitting(stretch, texts)
+        # What stands there already can't be taken.
+        if len(each) > len(current) or _written(stretch, each) != current
+    ]
     candidates = tuple(_candidate(stretch, each) for each in found[:MOST])
     is_begun = bool(stretch.typed) or stretch.key is not None
     return Completion(stretch.start, stretch.end, candidates, len(found), is_begun)

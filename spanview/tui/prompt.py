@@ -58,6 +58,7 @@ class Prompt(Vertical):
         self._hint = hint
         self._is_query = is_query
         self._result, self._is_mistake, self._is_mended = "", False, False
+        self._shown = "", False
         self._first_text = text
         self.display = bool(text)
 
@@ -94,11 +95,15 @@ class Prompt(Vertical):
         self._show_result()
 
     def _show_result(self) -> None:
-        label = self.query_one(".result", Label)
-        label.set_class(self._is_mistake, "mistake")
         # What only waits for what is offered is no mistake yet.
         is_silent = not self._result or (self._is_mistake and self._is_mended)
-        label.update(Content("" if is_silent else f" {sanitise(self._result, 160)} "))
+        shown = "" if is_silent else f" {sanitise(self._result, 160)} ", self._is_mistake
+        if shown != self._shown:
+            # Each time the whole screen is laid out anew.
+            self._shown = shown
+            label = self.query_one(".result", Label)
+            label.set_class(self._is_mistake, "mistake")
+            label.update(Content(shown[0]))
 
     # -- what is proposed --------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ _TAKES_QUERY: Final = {
 }
 _WIDTH: Final = 100
 _NARROWEST, _WIDEST = 40, 1000
+_SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _INTERRUPTED: Final = 130
 
@@ -60,6 +61,7 @@ options:
       --trace ID         this trace; a unique prefix is enough
       --max-span-size N  bytes of the longest record that is kept, as in 16MiB (the default)
       --no-cache         neither read nor write a kept index
+      --completion SHELL print what completes words in bash, zsh or fish
       --version          print the version
   -h, --help             this, or what a command takes: spanview COMMAND --help
 """
@@ -101,6 +103,8 @@ def _answer(words: list[str]) -> int:
         from spanview import __version__
 
         return _print(f"spanview {__version__}\n")
+    if rest and rest[0].partition("=")[0] == "--completion":
+        return _print_completion("".join([rest[0].partition("=")[2], *rest[1:2]]))
     if command in NOT_BUILT:
         return _complain(f"{command} isn't built yet; spanview --help lists what is")
     try:
@@ -121,6 +125,18 @@ def _run(options: Options) -> int:
         return run(options)
     except SpanviewError as error:
         return _complain(*str(error).split("\n"))
+
+
+def _print_completion(shell: str) -> int:
+    if shell not in _SHELLS:
+        return _complain(f"--completion {shell}: expected one of {', '.join(_SHELLS)}")
+    from spanview.commands.completion import Commands, Option, options_of, script
+
+    options = {command: options_of(_parser(command), _WORDS) for command in BUILT}
+    first = options["view"]
+    first.append(Option(("--completion",), "print what completes words in a shell", "SHELL", _SHELLS))
+    first.append(Option(("--version",), "print the version", "", ()))
+    return _print(script(shell, Commands(BUILT, options)))
 
 
 def _print(text: str) -> int:
@@ -280,6 +296,12 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
 )
 """Which commands take which options, besides those that all take."""
+_WORDS: Final = {
+    "FORMAT": FORMATS,
+    "KEY": ("name", "service", "kind"),
+    "WHEN": ("last", "10m", "1h", "1d"),
+}
+"""What a shell may propose for a value, by what stands for it in the help."""
 _EPILOG_OF_DIFF: Final = (
     "Without PATH, where files or folders of both names are there, these are compared. Else A and B are looked for in "
     "PATH or in the default places: hex digits that one trace's id begins with are that trace, everything else is a "

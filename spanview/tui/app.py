@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
     from spanview.sources.session import Session
+    from spanview.tui.known import Known
 
 _SAID_S = 4.0
 _LONGEST_PATH = 40
@@ -116,6 +118,13 @@ class SpanviewApp(App[None]):
         """Why the viewer ended by itself."""
         self.said = ""
         """What the last key did, for the footer."""
+
+    @cached_property
+    def known(self) -> Known:
+        """What can be proposed to whoever types a query."""
+        from spanview.tui.known import Known
+
+        return Known(self._store)
 
     @property
     def paths(self) -> Sequence[str]:

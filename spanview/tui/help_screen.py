@@ -54,6 +54,7 @@ class HelpScreen(BaseScreen):
         if others:
             self._lines += ["", "on the other screens", *others]
         self._lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
+        self._lines += ["while typing: Tab takes what is proposed, ↑ ↓ mark another, a click takes one"]
 
     def compose(self) -> ComposeResult:
         """Make the screen."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Input, Label
 
 from spanview.display.sanitise import meant, sanitise, typed
+from spanview.tui.completing import CompletingLine, Offers
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from spanview.tui.base_screen import BaseScreen
 
 
-class _Line(Input):
+class _Line(CompletingLine):
     def on_resize(self) -> None:
         """Keep what is typed last in sight when what stands beside it takes more room."""
         self.scroll_to_region(Region(self._cursor_offset, 0, 1, 1), force=True, animate=False)
@@ -29,8 +30,15 @@ class _Line(Input):
         await screen.on_prompt_typed(Prompt.Typed(meant(self.value), done=True))
 
 
-class Prompt(Horizontal):
-    """A filter or search: typed, kept in sight while it holds, gone when it is emptied."""
+class Prompt(Vertical):
+    """A filter or search: typed, kept in sight while it holds, gone when it is emptied.
+
+    Args:
+        hint: What stands there while nothing is typed.
+        text: What is typed already.
+        is_query: Whether it is a query, of which keys and values are proposed.
+        arguments: As every widget takes them.
+    """
 
     class Typed(Message):
         """The text has changed."""
@@ -45,17 +53,22 @@ class Prompt(Horizontal):
             """Only what is typed now counts."""
             return isinstance(message, Prompt.Typed) and not message.done
 
-    def __init__(self, hint: str, text: str = "", **arguments: Any) -> None:
+    def __init__(self, hint: str, text: str = "", *, is_query: bool = False, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._hint = hint
+        self._is_query = is_query
+        self._result, self._is_mistake, self._is_mended = "", False, False
+        self._shown = "", False
         self._first_text = text
         self.display = bool(text)
 
     def compose(self) -> ComposeResult:
-        """Make the line."""
-        yield Label(Content(" ╱ "))
-        yield _Line(typed(self._first_text), placeholder=self._hint, select_on_focus=False)
-        yield Label(Content(""), classes="result")
+        """Make the line, and one for what can be taken."""
+        with Horizontal():
+            yield Label(Content(" ╱ "))
+            yield _Line(typed(self._first_text), self._hint)
+            yield Label(Content(""), classes="result")
+        yield Offers()
 
     @property
     def text(self) -> str:
@@ -65,6 +78,7 @@ class Prompt(Horizontal):
     def open(self) -> None:
         """Let it be typed."""
         self.display = True
+        self._begin_offering()
         # At once, not when its turn comes: what was typed right behind the slash belongs here.
         self.screen.set_focus(self.query_one(Input))
 
@@ -77,9 +91,51 @@ class Prompt(Horizontal):
 
     def say(self, result: str, *, is_mistake: bool = False) -> None:
         """Show what came of it, or what is wrong with it."""
-        label = self.query_one(".result", Label)
-        label.set_class(is_mistake, "mistake")
-        label.update(Content(f" {sanitise(result, 160)} " if result else ""))
+        self._result, self._is_mistake = result, is_mistake
+        self._show_result()
+
+    def _show_result(self) -> None:
+        # What only waits for what is offered is no mistake yet.
+        is_silent = not self._result or (self._is_mistake and self._is_mended)
+        shown = "" if is_silent else f" {sanitise(self._result, 160)} ", self._is_mistake
+        if shown != self._shown:
+            # Each time the whole screen is laid out anew.
+            self._shown = shown
+            label = self.query_one(".result", Label)
+            label.set_class(self._is_mistake, "mistake")
+            label.update(Content(shown[0]))
+
+    # -- what is proposed --------------------------------------------------------------------------------------------
+
+    def on_descendant_focus(self) -> None:
+        """Propose something from the first key on."""
+        self._begin_offering()
+        self.query_one(_Line).offer()
+
+    def _begin_offering(self) -> None:
+        """Make room for what can be taken, as long as something is typed."""
+        if self._is_query:
+            self.query_one(_Line).known = cast("BaseScreen", self.screen).viewer.known
+            self.add_class("offering")
+
+    def on_descendant_blur(self) -> None:
+        """Give the room back, but not when only the terminal's window is left."""
+        if self.app.app_focus:
+            self.remove_class("offering")
+
+    def on_completing_line_offered(self, event: CompletingLine.Offered) -> None:
+        """Show what can be taken."""
+        event.stop()
+        self.query_one(Offers).show(event.completion, event.chosen)
+        self._is_mended = event.mends
+        self._show_result()
+
+    def on_offers_taken(self, event: Offers.Taken) -> None:
+        """Take what was clicked, and let more be typed."""
+        event.stop()
+        line = self.query_one(_Line)
+        self.screen.set_focus(line)
+        line.take(event.number)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what is typed by now."""

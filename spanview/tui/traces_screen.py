@@ -66,7 +66,7 @@ class TracesScreen(Copying):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt(_HINT, self._query)
+        yield Prompt(_HINT, self._query, is_query=True)
         yield Plot(self._model)
         yield ColumnHeads(self._model)
         yield TraceList(self._store, self._model)

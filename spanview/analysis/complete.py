@@ -1,0 +1,307 @@
+r"""What the term under the cursor may be going to be: keys, and values behind an operator.
+
+    duration>5ms -sta|             status=
+    duration>5ms -status=|         ERROR, OK, UNSET
+    name=GET|                      "GET /cart", written with its quotes
+
+It reads a query that isn't finished, so it is more lenient than `query_parse`: only where terms begin and end, what
+is a key, and what is a value. Parentheses part terms, as blanks do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.query import parse_query
+from spanview.analysis.query_terms import KINDS
+from spanview.analysis.query_values import number_of
+from spanview.model.problems import QueryError
+from spanview.model.span import STATUS_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+OPERATOR_OF: Final = {
+    "name": "=",
+    "service": "=",
+    "kind": "=",
+    "status": "=",
+    "duration": ">",
+    "trace": "=",
+    "span": "=",
+    "start": ">",
+    "pid": "=",
+    "file": "=",
+    "depth": "=",
+    "trace.duration": ">",
+    "trace.spans": ">",
+    "trace.errors": ">",
+    "trace.root": "=",
+    "trace.complete": "=",
+}
+"""The language's own keys, in the order in which they are proposed, and the operator that most often follows."""
+MOST: Final = 100
+"""Candidates that are returned; however many there are."""
+LONGEST: Final = 120
+"""Characters of a text that is proposed."""
+_UNITS: Final = ("ms", "s", "us", "m", "h", "ns", "d")
+_SIZES: Final = frozenset(("<", ">", "<=", ">="))
+_INNER_FROM: Final = 2
+"""Characters from which on they are looked for within a text, too."""
+
+_QUOTED: Final = r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)'
+_TERM: Final = re.compile(
+    rf"""
+    -?
+    (?P<key> {_QUOTED} | (?:(?!!=)[^\s=<>~()"])* )
+    (?: (?P<operator> != | <= | >= | [=<>~] ) (?P<value> {_QUOTED} | [^\s()"]* ) )?
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PARTS_TERMS: Final = re.compile(r"[\s()]*")
+_CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_RUN: Final = re.compile(r"[^\s()]*")
+_ESCAPED: Final = re.compile(r'\\(["\\])')
+_PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
+_PLAIN_VALUE: Final = re.compile(r"[\w.:/@%+,;#&?*^$|{}\[\]\\-]+")
+_OF_PATTERNS: Final = re.compile(r"([\\.^$*+?{}\[\]|()])")
+_DIGITS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER")
+"""One of them fits each key that takes the operator before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What there is to ask for, besides the language's own keys; each in the order in which it is proposed."""
+
+    names: Sequence[str] = ()
+    services: Sequence[str] = ()
+    roots: Sequence[str] = ()
+    files: Sequence[str] = ()
+    attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Keys of attributes, and values that were seen, as `text_of` writes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One text that can be taken."""
+
+    shown: str
+    """The key as it is written, or the value without quotes; from a file, so to be made harmless."""
+    text: str
+    """What is to stand in the query."""
+    rest: str
+    """What of it is still to be typed, if what was typed is its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What can be taken, and what it takes the place of."""
+
+    start: int = 0
+    """Characters of the query before the stretch that is replaced."""
+    end: int = 0
+    candidates: tuple[Candidate, ...] = ()
+    """The best first, `MOST` at the most."""
+    total: int = 0
+    """How many there are."""
+    is_begun: bool = False
+    """Whether a value is wanted, or some of a key is typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """The part of a term that the cursor stands in."""
+
+    start: int
+    end: int
+    typed: str
+    """What stands there before the cursor, as it is meant."""
+    is_quoted: bool
+    key: str | None = None
+    """As it is written, before a value; None where the stretch is a key."""
+    operator: str = ""
+    """Before a value, or behind a key."""
+    value: str = ""
+    """Behind a key, as it is written."""
+
+
+def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
+    """Return what the term under the cursor may be going to be.
+
+    Args:
+        text: A query, finished or not.
+        cursor: How many characters of it stand before the cursor.
+        vocabulary: What there is to ask for.
+    """
+    stretch = _stretch_at(text, cursor)
+    if stretch is None:
+        return Completion()
+    texts = _keys(stretch, vocabulary) if stretch.key is None else _values(stretch, vocabulary)
+    current = text[stretch.start : cursor]
+    found = [
+        each
+        for each in _fitting(stretch, texts)
+        # What stands there already can't be taken.
+        if len(each) > len(current) or _written(stretch, each) != current
+    ]
+    candidates = tuple(_candidate(stretch, each) for each in found[:MOST])
+    is_begun = bool(stretch.typed) or stretch.key is not None
+    return Completion(stretch.start, stretch.end, candidates, len(found), is_begun)
+
+
+# -- where the cursor stands -------------------------------------------------------------------------------------------
+
+
+def _stretch_at(text: str, cursor: int) -> _Stretch | None:
+    at = 0
+    while (at := _end_of(_PARTS_TERMS, text, at)) < cursor:
+        term = _TERM.match(text, at)
+        if term is None or term.end() >= cursor:
+            return None if term is None else _stretch_in(text, cursor, term)
+        at = max(term.end(), at + 1)
+    # Between terms: a new one begins, unless one stands behind the cursor, or a parenthesis has just been closed.
+    is_free = _is_between(text[cursor : cursor + 1]) and not text[:cursor].endswith(")")
+    return _Stretch(cursor, cursor, "", is_quoted=False) if is_free else None
+
+
+def _stretch_in(text: str, cursor: int, term: re.Match[str]) -> _Stretch | None:
+    if not _is_between(text[: term.start()][-1:]):
+        # What stands right behind a quoted text is a mistake.
+        return None
+    operator, value = term["operator"] or "", term["value"] or ""
+    if term.start("key") <= cursor <= term.end("key"):
+        start, end, typed, is_quoted = _part(text, cursor, term, "key")
+        stretch = _Stretch(start, end, typed, is_quoted, None, operator, value)
+    elif operator and cursor >= term.start("value"):
+        start, end, typed, is_quoted = _part(text, cursor, term, "value")
+        stretch = _Stretch(start, end, typed, is_quoted, term["key"], operator)
+    else:
+        return None
+    is_before_text = not stretch.typed and (stretch.end > cursor or (operator and stretch.key is None))
+    return None if is_before_text or typed == "OR" else stretch
+
+
+def _is_between(character: str) -> bool:
+    """Tell whether a character parts terms, as the ends of the query do."""
+    return not character.strip().strip("()")
+
+
+def _part(text: str, cursor: int, term: re.Match[str], name: str) -> tuple[int, int, str, bool]:
+    """Return where a part of a term begins and ends, what is typed of it, and whether it is quoted."""
+    start, end = term.span(name)
+    typed, is_quoted = text[start:cursor], text.startswith('"', start)
+    if is_quoted:
+        is_closed = _CLOSED.fullmatch(text, start, end) is not None
+        if not is_closed or not (_is_between(text[end : end + 1]) or (name == "key" and term["operator"])):
+            # The quote that begins here isn't ended yet, or takes the one with which another text begins for its end.
+            end = _end_of(_RUN, text, cursor)
+        typed = typed[1:-1] if cursor == end and _CLOSED.fullmatch(typed) else typed[1:]
+        typed = _ESCAPED.sub(r"\1", typed)
+    return start, end, typed, is_quoted
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
+# -- what may stand there ----------------------------------------------------------------------------------------------
+
+
+def _keys(stretch: _Stretch, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield keys as they are written."""
+    if not stretch.is_quoted:
+        yield from (key for key in OPERATOR_OF if _takes(key, stretch.operator, stretch.value))
+    if _takes('"a"', stretch.operator, stretch.value):
+        # A quoted key is always an attribute's.
+        yield from (_written_key(key, is_quoted=stretch.is_quoted) for key in vocabulary.attributes)
+
+
+@lru_cache(maxsize=256)
+def _takes(key: str, operator: str, value: str) -> bool:
+    """Tell whether an operator may stand behind a key, and a value behind that."""
+    if not operator:
+        return True
+    return any(_is_query(f"{key}{operator}{each}") for each in ((value,) if value else _ANY_VALUES))
+
+
+def _is_query(text: str) -> bool:
+    try:
+        parse_query(text)
+    except QueryError:
+        return False
+    return True
+
+
+def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
+    key, operator = stretch.key or "", stretch.operator
+    if not key or not _takes(key, operator, ""):
+        return ()
+    if key in {"duration", "trace.duration"}:
+        return [f"{stretch.typed}{unit}" for unit in _UNITS] if _DIGITS.fullmatch(stretch.typed) else ()
+    closed: dict[str, Sequence[str]] = {
+        "name": vocabulary.names,
+        "service": vocabulary.services,
+        "kind": KINDS,
+        "status": STATUS_NAMES[::-1],
+        "file": vocabulary.files,
+        "trace.root": vocabulary.roots,
+        "trace.complete": ("true", "false"),
+    }
+    if key in closed or key in OPERATOR_OF:
+        return closed.get(key, ())
+    values = vocabulary.attributes.get(_meant_key(key), ())
+    return values if operator not in _SIZES else [each for each in values if number_of(each) is not None]
+
+
+def _meant_key(key: str) -> str:
+    return _ESCAPED.sub(r"\1", key[1:-1]) if key.startswith('"') else key
+
+
+def _fitting(stretch: _Stretch, texts: Iterable[str]) -> list[str]:
+    """Return the texts that begin with what is typed, then those that have it in them; whatever the case."""
+    sought = stretch.typed.casefold()
+    if not sought:
+        return [*texts]
+    begin, have = [], []
+    for text in texts:
+        folded = (_meant_key(text) if stretch.key is None else text).casefold()
+        if folded.startswith(sought):
+            begin.append(text)
+        elif len(sought) >= _INNER_FROM and sought in folded:
+            have.append(text)
+    return begin + have
+
+
+# -- how it is written -------------------------------------------------------------------------------------------------
+
+
+def _candidate(stretch: _Stretch, text: str) -> Candidate:
+    written = _written(stretch, text)
+    if stretch.key is not None:
+        return Candidate(text, written, text.removeprefix(stretch.typed) if text.startswith(stretch.typed) else "")
+    meant = _meant_key(text)
+    rest = meant.removeprefix(stretch.typed) + written.removeprefix(text) if meant.startswith(stretch.typed) else ""
+    return Candidate(text, written, rest)
+
+
+def _written(stretch: _Stretch, text: str) -> str:
+    """Return what takes the place of the stretch: a key with an operator, a value with its quotes."""
+    if stretch.key is None:
+        return text if stretch.operator else f"{text}{OPERATOR_OF.get(text, '=')}"
+    if stretch.operator == "~":
+        text = _OF_PATTERNS.sub(r"\\\1", text)
+    return text if not stretch.is_quoted and _PLAIN_VALUE.fullmatch(text) else _quoted(text)
+
+
+def _written_key(key: str, *, is_quoted: bool) -> str:
+    is_plain = _PLAIN_KEY.fullmatch(key) and key not in OPERATOR_OF and not key.startswith("trace.") and key != "OR"
+    return key if is_plain and not is_quoted else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,118 @@
+"""What a store's spans have that can be asked for: root names, and attributes with the values that were seen.
+
+Attributes stand in the records only. Some hundreds of these, from all over the store, tell what most of them have.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.complete import LONGEST
+from spanview.analysis.query_values import text_of
+from spanview.index.table import NO_ROW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from spanview.index.store import Store
+
+MOST: Final = 10_000
+"""Texts of one kind that are kept."""
+_SAMPLES: Final = 500
+"""Records from all over the store that are looked at, besides one of each name and status."""
+_MOST_NAMES: Final = 500
+_LARGEST: Final = 64 * 1024
+"""Bytes of a record that is looked at."""
+_KEYS: Final = 2_000
+"""Keys that are kept."""
+_VALUES: Final = 200
+"""Values of one key that are kept."""
+_CHUNK: Final = 32_768
+"""Rows that are looked at before other threads have their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What was found."""
+
+    spans: int = 0
+    """How many the store had by then."""
+    roots: Sequence[str] = ()
+    attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Keys and the texts of their values, the most frequent first."""
+
+
+def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda: True) -> Words:
+    """Look through a store, which may grow meanwhile; made for a thread of its own.
+
+    Args:
+        store: The store.
+        seconds: After so long no further record is read.
+        is_wanted: Asked now and then; what was found so far is returned once it isn't so.
+    """
+    spans = len(store.spans.next_row)
+    roots = _roots(store)
+    until = time.monotonic() + seconds
+    keys: Counter[str] = Counter()
+    values: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in _sample(store, spans):
+        if not is_wanted() or time.monotonic() > until:
+            break
+        if store.spans.length[row] <= _LARGEST:
+            _count(store, row, keys, values)
+            # Whoever types has the next turn.
+            time.sleep(0)
+    attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_KEYS)}
+    return Words(spans, roots, attributes)
+
+
+def _count(store: Store, row: int, keys: Counter[str], values: defaultdict[str, Counter[str]]) -> None:
+    span = store.span(row)
+    everything = span.attributes, span.resource.attributes, *(event.attributes for event in span.events)
+    for key, value in chain.from_iterable(each.items() for each in everything):
+        if 0 < len(key) <= LONGEST and (key in keys or len(keys) < _KEYS):
+            keys[key] += 1
+            seen = values[key]
+            for text in filter(None, map(_shortly, value if isinstance(value, list) else [value])):
+                if text in seen or len(seen) < _VALUES:
+                    seen[text] += 1
+
+
+def _shortly(value: Any) -> str:
+    """Return a value as it is searched for, or nothing where nobody would."""
+    if isinstance(value, dict | list) or value is None:
+        return ""
+    text = text_of(value)
+    return text if len(text) <= LONGEST else ""
+
+
+def _sample(store: Store, spans: int) -> list[int]:
+    """Return rows: the last of each name and status, and some from all over; the newest first."""
+    table = store.spans
+    last: dict[tuple[int, int], int] = {}
+    for start in range(0, spans, _CHUNK):
+        end = min(start + _CHUNK, spans)
+        kinds_of_span = zip(table.name[start:end], table.status[start:end], strict=True)
+        last.update(zip(kinds_of_span, range(start, end), strict=True))
+        time.sleep(0)
+    rows = {*sorted(last.values())[-_MOST_NAMES:], *range(spans - 1, -1, -max(1, spans // _SAMPLES))}
+    return sorted(rows, key=table.start_ns.__getitem__, reverse=True)
+
+
+def _roots(store: Store) -> list[str]:
+    names: set[int] = set()
+    count = len(store.trace_table)
+    for start in range(0, count, _CHUNK):
+        rows = filter(NO_ROW.__ne__, store.trace_table.root_row[start : min(start + _CHUNK, count)])
+        names.update(map(store.spans.name.__getitem__, rows))
+        time.sleep(0)
+    return short_and_sorted(map(store.names.texts.__getitem__, names))
+
+
+def short_and_sorted(texts: Iterable[str]) -> list[str]:
+    """Return those texts that can be proposed, in the order of their letters."""
+    return sorted(text for text in texts if 0 < len(text) <= LONGEST)[:MOST]

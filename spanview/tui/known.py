@@ -1,0 +1,77 @@
+"""What can be proposed to whoever types a query: what a store's columns have, and what was found in its records."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.complete import Vocabulary
+from spanview.analysis.words import MOST, Words, gather, short_and_sorted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spanview.index.store import Store
+
+_LOOK_S: Final = 0.5
+_GROWN_BY: Final = 1.5
+"""A store that is so many times as large is looked through again."""
+_TAKEN_FOR_ANOTHER: Final = re.compile(r"[\u2400-\u2421]|\\(?=x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+"""What stands for another character where it is typed."""
+
+
+class Known:
+    """What is known of a store.
+
+    Args:
+        store: The store, which may grow.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._words = Words()
+        self._is_looking = False
+        self._state: tuple[object, ...] = ()
+        self._vocabulary = Vocabulary()
+
+    def vocabulary(self) -> Vocabulary:
+        """Return what is known by now; the same object as long as nothing is new."""
+        store, words = self._store, self._words
+        state = len(store.names.texts), len(store.services.texts), len(store.sources), words
+        if [*map(id, state)] != [*map(id, self._state)] and state != self._state:
+            self._state = state
+            self._vocabulary = Vocabulary(
+                names=_typable(store.names.texts[:MOST]),
+                services=_typable(store.services.texts[:MOST]),
+                roots=_typable(words.roots),
+                files=_typable({os.path.basename(source.path) for source in store.sources[:MOST]}),
+                attributes={
+                    key: _typable_in_order(words.attributes[key]) for key in _typable_in_order(words.attributes)
+                },
+            )
+        return self._vocabulary
+
+    def begin_look(self) -> bool:
+        """Tell whether records are to be looked at now; whoever asks has to `look`."""
+        spans = len(self._store.spans)
+        if self._is_looking or spans <= self._words.spans * _GROWN_BY:
+            return False
+        self._is_looking = True
+        return True
+
+    def look(self, is_wanted: Callable[[], bool]) -> None:
+        """Look through the store; in a thread of its own."""
+        try:
+            self._words = gather(self._store, _LOOK_S, is_wanted)
+        finally:
+            self._is_looking = False
+
+
+def _typable(texts: Iterable[str]) -> list[str]:
+    return _typable_in_order(short_and_sorted(texts))
+
+
+def _typable_in_order(texts: Iterable[str]) -> list[str]:
+    """Return the texts that can be typed: those that don't have what stands for another character."""
+    return [text for text in texts if not _TAKEN_FOR_ANOTHER.search(text)]

@@ -1,0 +1,258 @@
+"""What is proposed while a query is typed; the bar is the cursor.
+
+typed                proposed                      taken
+-----                --------                      -----
+-sta|                status=                       -status=|
+name=GE|             GET /cart                     name="GET /cart"|
+"tra|                "trace.id", an attribute      "trace.id"=|
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanview.analysis.complete import MOST, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
+from spanview.analysis.query import parse_query
+from spanview.analysis.query_parse import RawTerm, parse_terms
+from spanview.analysis.query_terms import _KEYS, compile_term
+from spanview.model.problems import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ATTRIBUTES: Final = {
+    "http.status_code": ["200", "500", "none"],
+    "http.method": ["GET", "POST"],
+    "name": ["inner name"],
+    "trace.id": ["7"],
+    "two words": ["a b"],
+    'q"k': ['"'],
+}
+SHOP: Final = Vocabulary(
+    ["GET /cart", "batch", "f(x)", 'say "hi" \\'], ["shop", "pay ments"], ["batch"], ["77.txt"], ATTRIBUTES
+)
+
+PROPOSED = [
+    ("|", ["name=|", "service=|", "kind=|", "status=|", "duration>|"]),
+    ("sta|", ["status=|", "start>|", "http.status_code=|"]),
+    ("STAT|", ["status=|", "http.status_code=|"]),
+    ("-sta|", ["-status=|", "-start>|", "-http.status_code=|"]),
+    ("status=OK -du|", ["status=OK -duration>|", "status=OK -trace.duration>|"]),
+    ("na| status=OK", ["name=| status=OK", '"name"=| status=OK']),
+    ("na|m=x", ["name|=x", '"name"|=x']),
+    ("na|m>x", []),
+    ("na|m>7", ['"name"|>7']),
+    ("na|m>", ['"name"|>']),
+    ("tra|>1s", ["trace.duration|>1s"]),
+    ("x y|", []),
+    ("tw|", ['"two words"=|']),
+    ('"tr|', ['"trace.id"=|']),
+    ('"trace.id"|', ['"trace.id"=|']),
+    ('"q\\"|', ['"q\\"k"=|']),
+    ("status=|", ["status=ERROR|", "status=OK|", "status=UNSET|"]),
+    ("status!=u|", ["status!=UNSET|"]),
+    ("-status=er| b", ["-status=ERROR| b"]),
+    ("status=ERROR|", []),
+    ("status>|", []),
+    ("kind=ser|", ["kind=SERVER|"]),
+    ("name=GE|", ['name="GET /cart"|']),
+    ('name="GE|', ['name="GET /cart"|']),
+    ('name="GE| status=OK', ['name="GET /cart"| status=OK']),
+    ('name="GET /b|asket" x', []),
+    ('name="GET /|basket" x', ['name="GET /cart"| x']),
+    ('name="b|', ['name="batch"|']),
+    ("name=f|", ['name="f(x)"|']),
+    ("name~f|", ['name~"f\\\\(x\\\\)"|']),
+    ("name=sa|", ['name="say \\"hi\\" \\\\"|']),
+    ("service=|", ["service=shop|", 'service="pay ments"|']),
+    ("trace.root=|", ["trace.root=batch|"]),
+    ("trace.complete!=f|", ["trace.complete!=false|"]),
+    ("trace.complete<|", []),
+    ("file=7|", ["file=77.txt|"]),
+    ("duration>10|", [f"duration>10{unit}|" for unit in ("ms", "s", "us", "m", "h", "ns", "d")]),
+    ("duration>ten|", []),
+    ("http.status_code=|", ["http.status_code=200|", "http.status_code=500|", "http.status_code=none|"]),
+    ("http.status_code>=|", ["http.status_code>=200|", "http.status_code>=500|"]),
+    ('"name"=|', ['"name"="inner name"|']),
+    ("unheard=|", []),
+    ("trace.unheard=|", []),
+    ("start>|", []),
+    ("(sta| x)", ["(status=| x)", "(start>| x)", "(http.status_code=| x)"]),
+    ("a OR (b -status=e|)", ["a OR (b -status=ERROR|)"]),
+    ("a OR|", []),
+    ("(a)|", []),
+    ('"a b"sta|', []),
+    ("|name", []),
+    ("-|name", []),
+    ("name=|x", []),
+    ("name|", ["name=|", '"name"=|']),
+    ("name!|", []),
+    ("duration>|=5ms", []),
+]
+"""A query with the cursor in it, and what it becomes, one candidate after the other; of many, the first five."""
+
+
+def _split(text: str) -> tuple[str, int]:
+    return text.replace("|", ""), text.index("|")
+
+
+def _taken(text: str, found: Completion, candidate: Candidate) -> tuple[str, int]:
+    """Return the query in which a candidate was taken, and the cursor's place then."""
+    return f"{text[: found.start]}{candidate.text}{text[found.end :]}", found.start + len(candidate.text)
+
+
+@pytest.mark.parametrize(("typed", "becomes"), PROPOSED)
+def test_what_is_proposed(typed: str, becomes: list[str]) -> None:
+    """Only the term under the cursor is completed: its key, or its value with the quotes that it needs."""
+    text, cursor = _split(typed)
+    found = complete(text, cursor, SHOP)
+    taken = [_taken(text, found, each) for each in found.candidates]
+    assert [f"{query[:at]}|{query[at:]}" for query, at in taken][:5] == becomes[:5]
+    assert len(taken) == found.total
+
+
+@pytest.mark.parametrize(
+    ("typed", "rest"),
+    [("sta|", "tus="), ("STA|", ""), ("name=GE|", "T /cart"), ("name=ge|", ""), ("tus|", ""), ("duration>1|", "ms")],
+)
+def test_what_is_still_to_be_typed(typed: str, rest: str) -> None:
+    """It is the end of what was begun just so; what is written in another case, or had before, has none."""
+    assert complete(*_split(typed), SHOP).candidates[0].rest == rest
+
+
+def test_the_keys_are_those_of_the_language() -> None:
+    """Each key that the language has is proposed, and its operator is one that it takes."""
+    assert set(OPERATOR_OF) == set(_KEYS)
+    for key, operator in OPERATOR_OF.items():
+        found = [complete(f"{key}{operator}", len(key) + 1, SHOP), complete(key, len(key), SHOP)]
+        assert found[1].candidates[0].text == f"{key}{operator}"
+        assert any(_is_query(f"{key}{operator}{value}") for value in ("1", "1s", "OK", "SERVER", "true", "2024-01-01"))
+
+
+def test_of_many_the_first_are_returned() -> None:
+    """However many fit, all of them are counted."""
+    found = complete("name=n", 6, Vocabulary([f"n{number}" for number in range(1000)]))
+    assert (len(found.candidates), found.total) == (MOST, 1000)
+
+
+# -- whatever is taken -------------------------------------------------------------------------------------------------
+
+TEXTS: Final = st.one_of(
+    st.text(min_size=1, max_size=8),
+    st.text('ab1 "\\()=<>~!-.\n', min_size=1, max_size=8),
+    st.sampled_from(["OR", "name", "trace.x", "-a", "a!", "500", "f(x)", "status", "trace.spans", "a b"]),
+)
+VOCABULARIES: Final = st.builds(
+    Vocabulary,
+    *[st.lists(TEXTS, max_size=4)] * 4,
+    st.dictionaries(TEXTS, st.lists(TEXTS, min_size=1, max_size=4), max_size=5),
+)
+PIECES: Final = st.lists(
+    st.sampled_from([*'ab=<>~!-"() .\\', *OPERATOR_OF, "OR ", " ", " -", "5", "5ms", "ERROR", '"a b"', "http."]),
+    max_size=12,
+).map("".join)
+
+
+def _is_query(text: str) -> bool:
+    try:
+        parse_query(text)
+    except QueryError:
+        return False
+    return True
+
+
+def _term_before(text: str, at: int) -> RawTerm:
+    """Return the term that ends at a place of a query."""
+    return parse_terms(text[:at])[-1]
+
+
+@settings(max_examples=500, deadline=None)
+@given(PIECES, PIECES, VOCABULARIES)
+def test_whatever_is_taken_is_a_query(before: str, after: str, vocabulary: Vocabulary) -> None:
+    """Where a plain word in its place makes a query, each value does, and each key with a value behind it."""
+    text, cursor = before + after, len(before)
+    found = complete(text, cursor, vocabulary)
+    assert 0 <= found.start <= found.end <= len(text)
+    assert len(found.candidates) == min(found.total, MOST)
+    for candidate in found.candidates:
+        query, at = _taken(text, found, candidate)
+        assert query != text
+        if text[: found.start].endswith(tuple("=<>~")):
+            key = text[: found.start].rstrip("=<>~!")
+            plain = candidate.text if candidate.text.isascii() and candidate.text.isalnum() else "a"
+            if not _is_query(f"{text[: found.start]}{plain}{text[found.end :]}"):
+                continue
+            assert _is_query(query), (key, query)
+            term = _term_before(query, at)
+            pattern = term.operator == "~"
+            assert candidate.shown == (compile_literal(term) if pattern else term.value)
+        elif candidate.text[-1] in "=>":
+            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true"}[candidate.text[-1]].split()
+            if _is_query(f"{text[: found.start]}a{text[found.end :]}"):
+                assert any(_is_query(f"{query[:at]}{value}{query[at:]}") for value in values), query
+        elif _is_query(text):
+            # An operator and a value stand behind it already.
+            assert _is_query(query), query
+
+
+def compile_literal(term: RawTerm) -> str:
+    """Return the text that a regular expression stands for, if it stands for just one."""
+    compile_term(term)
+    text, rest = "", iter(term.value)
+    for character in rest:
+        assert character not in ".^$*+?{}[]|()"
+        text += next(rest) if character == "\\" else character
+    return text
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", '"a b"', "-status=OK", "duration>5ms", "x=1"]), max_size=2),
+    st.sampled_from(["", "-"]),
+    st.sampled_from(["", " b", ' "c d" x!=1']),
+    st.data(),
+)
+def test_whatever_is_taken_means_what_was_proposed(
+    others: list[str], negation: str, after: str, data: st.DataObject
+) -> None:
+    """A key that was begun, then a value for it that was: the terms beside them stay as they are."""
+    key, value, operator = data.draw(TEXTS), data.draw(TEXTS), data.draw(st.sampled_from(["=", "!=", "~"]))
+    is_attribute = data.draw(st.booleans())
+    if not is_attribute:
+        key = data.draw(st.sampled_from(["name", "service", "trace.root", "file"]))
+    vocabulary = Vocabulary([value], [value], [value], [value], {key: [value]} if is_attribute else {})
+    before = "".join(f"{each} " for each in others) + negation
+    begun = _begun(key, data, is_quoted=is_attribute)
+    text, at = _take(
+        before + begun, after, vocabulary, lambda each: each not in OPERATOR_OF if is_attribute else each == key
+    )
+    text = f"{text[: at - 1]}{operator}{text[at:]}"
+    at += len(operator) - 1
+    begun = _begun(value, data, is_quoted=data.draw(st.booleans())) if operator != "~" else ""
+    text, at = _take(text[:at] + begun, text[at:], vocabulary, lambda each: each == value)
+    parse_query(text)
+    term = _term_before(text, at)
+    assert (term.key, term.negated, term.operator) == (key, bool(negation), operator)
+    assert term.key_is_quoted or not is_attribute or key not in OPERATOR_OF
+    assert value == (compile_literal(term) if operator == "~" else term.value)
+    beside = [each.value for each in parse_terms(text) if each != term]
+    assert beside == [each.value for part in (*others, after) for each in parse_terms(part)]
+
+
+def _begun(text: str, data: st.DataObject, *, is_quoted: bool) -> str:
+    """Return some of a text's first characters as they are typed, but not all, for then nothing can be taken."""
+    some = text[: data.draw(st.integers(0, len(text) - 1))]
+    if is_quoted and some:
+        return '"' + some.replace("\\", "\\\\").replace('"', '\\"')
+    return some if some.isalnum() else ""
+
+
+def _take(before: str, after: str, vocabulary: Vocabulary, is_meant: Callable[[str], bool]) -> tuple[str, int]:
+    """Return the query in which what is meant was taken, which must have been proposed, and the cursor's place."""
+    found = complete(before + after, len(before), vocabulary)
+    candidate = next(each for each in found.candidates if is_meant(each.shown))
+    return _taken(before + after, found, candidate)

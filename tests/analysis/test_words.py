@@ -1,0 +1,96 @@
+"""What a store has that can be asked for, found in some of its records.
+
+span          attributes of it, of its event, of its resource
+----          -----------------------------------------------
+GET /cart     http.method GET, http.tags [a, b]        deployment eu
+charge        error.code 7, a nested object            exception.type on its event
+"""
+
+from __future__ import annotations
+
+import json
+from unittest.mock import patch
+
+from builders import Builder, MemoryReader, file_of, store_of, store_of_files
+from spanview.analysis import words
+from spanview.analysis.complete import LONGEST
+from spanview.analysis.words import Words, gather
+
+BOUND_S = 30.0
+
+
+def test_what_is_found() -> None:
+    """Keys of spans, events and resources, the most frequent first; values as they are searched for."""
+    build = Builder()
+    event = {"name": "exception", "timestamp": "2023-11-14T22:13:20Z", "attributes": {"exception.type": "Odd"}}
+    cart = build.span(
+        "GET /cart", attributes={"http.method": "GET", "http.tags": ["a", "b"]}, resource={"deployment": "eu"}
+    )
+    charge = build.span(
+        "charge", parent=1, attributes={"error.code": 7, "whole": True, "deep": {"x": 1}}, events=[event]
+    )
+    again = build.span("charge", parent=1, attributes={"http.method": "POST", "empty": "", "none": None})
+    last = build.span("last", parent=1, attributes={"http.method": "POST"})
+    found = gather(store_of(cart, charge, again, last), BOUND_S)
+    assert (found.spans, found.roots) == (4, ["GET /cart"])
+    assert next(iter(found.attributes)) == "http.method"
+    assert found.attributes == {
+        "http.method": ["POST", "GET"],
+        "http.tags": ["a", "b"],
+        "deployment": ["eu"],
+        "error.code": ["7"],
+        "whole": ["true"],
+        "deep": [],
+        "exception.type": ["Odd"],
+        "empty": [],
+        "none": [],
+    } | {key: found.attributes[key] for key in found.attributes if key.startswith("service")}
+
+
+def test_what_nobody_would_type() -> None:
+    """Keys and values that are too long, and records that are too large, are passed over."""
+    build = Builder()
+    long = "x" * (LONGEST + 1)
+    store = store_of(
+        build.span("a", attributes={long: 1, "key": long, "": 2}),
+        build.span("b" + long, attributes={"large": "y" * 100_000, "beside": 1}),
+    )
+    assert gather(store, BOUND_S) == Words(2, ["a"], {"key": []})
+
+
+def test_a_sample_is_enough() -> None:
+    """Of many records some are read: the last of each name and status, and some from all over."""
+    build = Builder()
+    spans = [build.span("usual", trace=number, attributes={"n": number}) for number in range(1, 3000)]
+    spans.insert(1500, build.span("usual", trace=7, status="ERROR", attributes={"only.failed": 1}))
+    spans.insert(1501, build.span("rare", trace=5000, attributes={"only.rare": 1}))
+    reader = MemoryReader()
+    store = store_of_files({"1.json": file_of(spans)}, reader=reader)
+    before = reader.reads
+    with patch.object(words, "_CHUNK", 700):
+        found = gather(store, BOUND_S)
+    assert reader.reads - before < 610
+    assert {"n", "only.failed", "only.rare"} <= {*found.attributes}
+    assert len(found.attributes["n"]) == 200
+    assert found.roots == ["rare", "usual"]
+
+
+def test_it_ends_when_nobody_waits() -> None:
+    """Without time, or when nobody wants it any more, no further record is read; the columns are looked at."""
+    build, reader = Builder(), MemoryReader()
+    data = file_of(build.span("a", trace=number, attributes={"k": 1}) for number in range(1, 50))
+    store = store_of_files({"1.json": data}, reader=reader)
+    before = reader.reads
+    wanted = iter([True] * 3)
+    assert gather(store, -1.0) == gather(store, BOUND_S, lambda: False) == Words(49, ["a"], {})
+    assert reader.reads == before
+    assert gather(store, BOUND_S, lambda: next(wanted, False)).attributes == {"k": ["1"]}
+    assert reader.reads == before + 3
+
+
+def test_records_that_are_gone() -> None:
+    """What can't be read any more has no attributes, and nothing else comes of it."""
+    reader = MemoryReader()
+    store = store_of_files({"1.json": file_of([Builder().span("a", attributes={"k": json.dumps({})})])}, reader=reader)
+    reader.files[0] = None
+    assert "k" not in gather(store, BOUND_S).attributes

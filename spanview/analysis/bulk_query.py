@@ -11,7 +11,7 @@ import numpy as np
 
 from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch
 from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_terms import KINDS, OfAttribute, OfNumber, OfText
+from spanview.analysis.query_terms import KINDS, OfAttribute, OfNumber, OfParts, OfText
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.bulk import are_scanned, copy_of
 from spanview.index.table import NO_ROW
@@ -49,15 +49,16 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     rows = rows[_traces_that_hold(store, query)[copy_of(store.spans.trace)[rows]]]
     left: list[Term] = []
     for term in query.span_terms:
-        verdicts = _of_column(store, term, rows)
+        verdicts = _of_columns(store, term, rows, are_traces=False)
         if verdicts is None:
             left.append(term)
             continue
         rows = rows[verdicts != NO]
         if (verdicts == UNKNOWN).any():
             left.append(term)
-    searches = [(term, ByteSearch(term.rests_on)) for term in left if isinstance(term.rests_on, OfAttribute)]
-    others = [term for term in left if not isinstance(term.rests_on, OfAttribute)]
+    searches = {each: ByteSearch(each) for term in left for each in _attributes_of(term)}
+    in_bytes = [term for term in left if any(True for _ in _attributes_of(term))]
+    others = [term for term in left if term not in in_bytes]
     rows, waiting = in_file_order(store, rows), len(rows)
     if not searches:
         for first in range(0, len(rows), _MOST_AT_ONCE):
@@ -67,10 +68,8 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         return
     scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
-        found = np.full(len(block.rows), YES, np.uint8)
-        for term, search in searches:
-            verdicts = _turned(term, search.verdicts(block, scanned[block.rows]))
-            found = np.where((found == NO) | (verdicts == NO), NO, np.maximum(found, verdicts))
+        told = {each: search.verdicts(block, scanned[block.rows]) for each, search in searches.items()}
+        found = _all_of([_of_all(store, term, block.rows, told) for term in in_bytes])
         some = block.rows[found != NO]
         known = found[found != NO] == YES
         decoded = _that_pass(store, left, some[~known])
@@ -152,7 +151,7 @@ def _traces_that_hold(store: Store, query: Query) -> Flags:
     holds = np.ones(count, np.bool_)
     for term in query.trace_terms:
         left = np.flatnonzero(holds)
-        verdicts = _of_column(store, term, left)
+        verdicts = _of_columns(store, term, left, are_traces=True)
         if verdicts is None:
             verdicts = np.full(len(left), UNKNOWN, np.uint8)
         holds[left[verdicts == NO]] = False
@@ -160,6 +159,50 @@ def _traces_that_hold(store: Store, query: Query) -> Flags:
         for trace in left[verdicts == UNKNOWN].tolist():
             holds[trace] = term.test(Subject(store, facts, trace))
     return holds
+
+
+def _attributes_of(term: Term) -> Iterator[OfAttribute]:
+    """Yield the attributes that a term rests on, itself or by its parts."""
+    if isinstance(term.rests_on, OfAttribute):
+        yield term.rests_on
+    elif isinstance(term.rests_on, OfParts):
+        for part in term.rests_on.parts:
+            yield from _attributes_of(part)
+
+
+def _of_all(store: Store, term: Term, rows: Places, told: dict[OfAttribute, Verdicts]) -> Verdicts:
+    """Return for each row what is known of a term by its columns, and by what the bytes told of attributes."""
+    if isinstance(term.rests_on, OfAttribute):
+        return _turned(term, told[term.rests_on])
+    if isinstance(term.rests_on, OfParts):
+        parts = [_of_all(store, part, rows, told) for part in term.rests_on.parts]
+        return _turned(term, _any_of(parts) if term.rests_on.is_any else _all_of(parts))
+    verdicts = _of_columns(store, term, rows, are_traces=False)
+    return np.full(len(rows), UNKNOWN, np.uint8) if verdicts is None else verdicts
+
+
+def _of_columns(store: Store, term: Term, places: Places, *, are_traces: bool) -> Verdicts | None:
+    """Return for each row, or trace, what columns say of a term; None where they say nothing."""
+    if not isinstance(term.rests_on, OfParts):
+        are_of_spans = term.of_trace and not are_traces
+        return _of_column(store, term, copy_of(store.spans.trace)[places] if are_of_spans else places)
+    parts = [_of_columns(store, part, places, are_traces=are_traces) for part in term.rests_on.parts]
+    if all(part is None for part in parts):
+        return None
+    known = [np.full(len(places), UNKNOWN, np.uint8) if part is None else part for part in parts]
+    return _turned(term, _any_of(known) if term.rests_on.is_any else _all_of(known))
+
+
+def _all_of(verdicts: Sequence[Verdicts]) -> Verdicts:
+    """Return what is known of all together: one that doesn't fit is enough."""
+    each = np.stack(verdicts)
+    return np.where((each == NO).any(axis=0), NO, each.max(axis=0)).astype(np.uint8)
+
+
+def _any_of(verdicts: Sequence[Verdicts]) -> Verdicts:
+    """Return what is known of any of them: one that fits is enough."""
+    each = np.stack(verdicts)
+    return np.where((each == YES).any(axis=0), YES, each.max(axis=0)).astype(np.uint8)
 
 
 def _of_column(store: Store, term: Term, places: Places) -> Verdicts | None:

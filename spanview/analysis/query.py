@@ -1,14 +1,13 @@
 """The query language: what `-q`, the viewer's filter and its search keep.
 
-    checkout                      names that have this in them, in upper or lower case
-    "GET /cart"                   the same for what has spaces in it
-    status=ERROR duration>1.5s    both must hold, on one and the same span
-    -kind=SERVER                  not
-    http.status_code>=500         an attribute of the span, of one of its events, or of its resource
-    name~^GET                     a regular expression, searched
-    trace.errors>0                the whole trace, not the span
-
-`OR` and parentheses are kept free for later.
+checkout                      names that have this in them, in upper or lower case
+"GET /cart"                   the same for what has spaces in it
+status=ERROR duration>1.5s    both must hold, on one and the same span
+-kind=SERVER                  not
+http.status_code>=500         an attribute of the span, of one of its events, or of its resource
+name~^GET                     a regular expression, searched
+trace.errors>0                the whole trace, not the span
+(a OR b) -(c d)               either; not both together
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spanview.analysis.query_parse import parse_terms
+from spanview.analysis.query_parse import parse_parts
 from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_terms import Cost, Term, compile_term
+from spanview.analysis.query_terms import in_order
 
 if TYPE_CHECKING:
+    from spanview.analysis.query_terms import Term
     from spanview.index.store import Store
 
 
@@ -44,7 +44,7 @@ class Query:
     @property
     def needs_tree(self) -> bool:
         """Whether it asks for what a span alone doesn't tell: its depth, or anything about its trace."""
-        return bool(self.trace_terms) or any(term.cost == Cost.TREE for term in self.span_terms)
+        return bool(self.trace_terms) or any(term.needs_tree for term in self.span_terms)
 
     def matches(self, store: Store, row: int) -> bool:
         """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""
@@ -74,8 +74,7 @@ def parse_query(text: str) -> Query:
         QueryError: There is a mistake in it; one line with its place, counted in characters from 1, and what was
             expected there.
     """
-    # What columns decide comes first: then most spans are never read again.
-    terms = sorted(map(compile_term, parse_terms(text)), key=lambda term: term.cost)
+    terms = in_order(parse_parts(text))
     return Query(
         text,
         tuple(term for term in terms if not term.of_trace),

@@ -1,18 +1,19 @@
 r"""The text of a query to its terms, before anybody asks what their keys mean.
 
-    query   = term { blank term }
-    term    = ["-"] ( key operator value | word | "phrase" )
+    query   = all { "OR" all }
+    all     = part { part }              binds closer than OR
+    part    = ["-"] ( key operator value | word | "phrase" | "(" query ")" )
     key     = word | "quoted"            a quoted one is always an attribute's
     value   = word | "quoted"            in quotes, \" and \\ stand for " and \
 
-Blanks are white space. A word has neither quotes nor parentheses in it, and as a key none of the operators.
+Parts stand apart by white space. A word has neither quotes nor parentheses in it, and as a key none of the operators.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final, NoReturn
+from dataclasses import dataclass, replace
+from typing import Final, NoReturn, TypeAlias
 
 from spanview.model.problems import QueryError
 
@@ -22,6 +23,9 @@ _VALUE: Final = re.compile(r"[^\s()\"]+")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPED: Final = re.compile(r'\\(["\\])')
 _BLANK: Final = re.compile(r"\s*")
+_OR: Final = re.compile(r"OR(?=[\s()]|$)")
+_DEEPEST: Final = 50
+"""Parentheses within one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,18 @@ class RawTerm:
     value_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class RawGroup:
+    """Parts of which all must hold, or any."""
+
+    negated: bool
+    is_any: bool
+    parts: tuple[RawPart, ...]
+
+
+RawPart: TypeAlias = RawTerm | RawGroup
+
+
 def fail(at: int, message: str) -> NoReturn:
     """Raise the error of a mistake.
 
@@ -53,22 +69,67 @@ def fail(at: int, message: str) -> NoReturn:
     raise QueryError(f"query, character {at + 1}: {message}")
 
 
-def parse_terms(text: str) -> list[RawTerm]:
-    """Return the terms of a query.
+def parse_parts(text: str) -> list[RawPart]:
+    """Return the parts of a query, all of which must hold.
 
     Raises:
         QueryError: There is a mistake in it; with its place and what was expected there.
     """
-    terms = []
-    at = _blank(text, 0)
-    while at < len(text):
-        term, end = _term(text, at)
-        terms.append(term)
+    parts, at = _alternatives(text, _blank(text, 0), 0)
+    if at < len(text):
+        fail(at, 'expected a ( before this ), or what has it in quotes: "…"')
+    return parts
+
+
+def _alternatives(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:
+    """Return what must hold up to the end, or up to the parenthesis that closes, and where that is."""
+    parts, at = _all(text, at, depth)
+    if not _OR.match(text, at):
+        return parts, at
+    alternatives = []
+    while _OR.match(text, at):
+        if not parts:
+            fail(at, 'expected a term before OR; the word itself is put in quotes: "OR"')
+        alternatives.append(_joined(parts))
+        parts, at = _all(text, _blank(text, at + len("OR")), depth)
+    if not parts:
+        fail(at, 'expected a term behind OR; the word itself is put in quotes: "OR"')
+    return [RawGroup(False, True, (*alternatives, _joined(parts)))], at
+
+
+def _all(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:
+    """Return what must hold up to the next OR, to the parenthesis that closes, or to the end, and where that is."""
+    parts: list[RawPart] = []
+    while at < len(text) and text[at] != ")" and not _OR.match(text, at):
+        part, end = _part(text, at, depth)
+        is_more = isinstance(part, RawGroup) and not part.is_any and not part.negated
+        parts += part.parts if isinstance(part, RawGroup) and is_more else [part]
         at = _blank(text, end)
-        if at == end < len(text):
-            _refuse_unbuilt(text, at)
+        if text[at : at + 1] == "(" and at == end:
+            fail(at, 'expected a space before (; if it belongs to a term, put what has it in quotes: "…"')
+        if at == end < len(text) and text[at] != ")":
             fail(at, f"expected a space before {text[at]}")
-    return terms
+    return parts, at
+
+
+def _joined(parts: list[RawPart]) -> RawPart:
+    return parts[0] if len(parts) == 1 else RawGroup(False, False, tuple(parts))
+
+
+def _part(text: str, at: int, depth: int) -> tuple[RawPart, int]:
+    negated = text[at] == "-"
+    at += negated
+    if text[at : at + 1] != "(":
+        return _term(text, at, negated=negated)
+    if depth == _DEEPEST:
+        fail(at, f"expected no more than {_DEEPEST} parentheses within one another")
+    parts, end = _alternatives(text, _blank(text, at + 1), depth + 1)
+    if end == len(text):
+        fail(at, "expected a ) that ends what begins here")
+    if not parts:
+        fail(end, "expected a term in the parentheses")
+    part = _joined(parts)
+    return (replace(part, negated=not part.negated) if negated else part), end + 1
 
 
 def _blank(text: str, at: int) -> int:
@@ -76,17 +137,15 @@ def _blank(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _term(text: str, at: int) -> tuple[RawTerm, int]:
-    negated = text[at] == "-"
-    at += negated
+def _term(text: str, at: int, *, negated: bool) -> tuple[RawTerm, int]:
     key_at = at
     key, is_quoted, at = _key(text, at, negated=negated)
     operator = _OPERATOR.match(text, at)
     if operator is None:
         if key == "OR" and not is_quoted:
-            fail(
-                key_at, 'OR isn\'t built yet: ask once for each side, or put it in quotes to search for the word: "OR"'
-            )
+            if not negated:
+                fail(at, f"expected a space before {text[at]}")
+            fail(key_at, 'expected a term right behind the -; the word itself is put in quotes: -"OR"')
         return RawTerm(negated, "", False, "", key, key_at, key_at, key_at), at
     if not key:
         fail(key_at, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
@@ -100,8 +159,7 @@ def _key(text: str, at: int, *, negated: bool) -> tuple[str, bool, int]:
     word = _WORD.match(text, at)
     if word is not None:
         return word[0], False, word.end()
-    _refuse_unbuilt(text, at)
-    if negated and (at == len(text) or text[at].isspace()):
+    if negated and (at == len(text) or text[at].isspace() or text[at] == ")"):
         fail(at, "expected a term right behind the -, as in -status=ERROR")
     return "", False, at
 
@@ -113,8 +171,12 @@ def _value(text: str, operator: re.Match[str]) -> tuple[str, int, int]:
         return value, at, end
     value_match = _VALUE.match(text, at)
     if value_match is None:
-        _refuse_unbuilt(text, at)
-        fail(at, f'expected a value behind {operator[0]}; an empty one is written ""')
+        what = (
+            'what has parentheses in it is put in quotes: "…"'
+            if text[at : at + 1] in {"(", ")"}
+            else 'an empty one is written ""'
+        )
+        fail(at, f"expected a value behind {operator[0]}; {what}")
     if value_match[0][0] in "=<>~":
         fail(
             at, f"expected a value behind {operator[0]}, not {value_match[0][0]}; if it belongs to the value, quote it"
@@ -127,8 +189,3 @@ def _quoted(text: str, at: int) -> tuple[str, bool, int]:
     if match is None:
         fail(at, 'expected a second " that ends what begins here')
     return _ESCAPED.sub(r"\1", match[1]), True, match.end()
-
-
-def _refuse_unbuilt(text: str, at: int) -> None:
-    if text[at : at + 1] in {"(", ")"}:
-        fail(at, f'parentheses aren\'t built yet: leave {text[at]} out, or put what has it in quotes: "…"')

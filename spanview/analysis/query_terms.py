@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.analysis.query_parse import fail
+from spanview.analysis.query_parse import RawGroup, fail
 from spanview.analysis.query_values import Number, is_equal, number_of, text_of, values_of
 from spanview.analysis.timetext import DURATIONS, TIMES, parse_duration, parse_moment
 from spanview.index.table import NO_ROW
@@ -17,9 +17,9 @@ from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_span_id, 
 from spanview.model.span import KIND_NAMES, STATUS_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from spanview.analysis.query_parse import RawTerm
+    from spanview.analysis.query_parse import RawPart, RawTerm
     from spanview.analysis.query_subject import Subject
 
 Test: TypeAlias = "Callable[[Subject], bool]"
@@ -62,16 +62,31 @@ class OfAttribute:
 
 
 @dataclass(frozen=True, slots=True)
+class OfParts:
+    """A term that others decide: any of them, or all together."""
+
+    is_any: bool
+    parts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """One test, negation included."""
 
     of_trace: bool
     cost: Cost
     test: Test
-    rests_on: OfText | OfNumber | OfAttribute | None = None
+    rests_on: OfText | OfNumber | OfAttribute | OfParts | None = None
     """What decides it, for those who ask it of many spans at once; None where only `test` tells."""
     negated: bool = False
-    """Whether it is the other way round than what `rests_on` says; `test` has it already."""
+    """Whether `test` is the other way round than this."""
+
+    @property
+    def needs_tree(self) -> bool:
+        """Whether it asks for what a span alone doesn't tell."""
+        if isinstance(self.rests_on, OfParts):
+            return any(part.needs_tree for part in self.rests_on.parts)
+        return self.of_trace or self.cost is Cost.TREE
 
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
@@ -88,23 +103,42 @@ _SIZES: Final = {
 _TRUTHS: Final = {"true": True, "false": False}
 
 
-def compile_term(raw: RawTerm) -> Term:
-    """Return the test that a term stands for.
+def compile_part(raw: RawPart) -> Term:
+    """Return the test that a term stands for, or a group of them.
 
     Raises:
         QueryError: Its key is none, or its operator or value isn't one that the key has.
     """
+    term = _group(raw) if isinstance(raw, RawGroup) else _single(raw)
+    return _negation(term) if raw.negated else term
+
+
+def in_order(raw: Iterable[RawPart]) -> tuple[Term, ...]:
+    """Return the tests of some parts, what columns decide first: then most spans are never read again."""
+    return tuple(sorted(map(compile_part, raw), key=lambda term: term.cost))
+
+
+def _group(raw: RawGroup) -> Term:
+    parts, joined = in_order(raw.parts), any if raw.is_any else all
+    tests = [part.test for part in parts]
+    return Term(
+        all(part.of_trace for part in parts),
+        parts[-1].cost,
+        lambda subject: joined(test(subject) for test in tests),
+        OfParts(raw.is_any, parts),
+    )
+
+
+def _single(raw: RawTerm) -> Term:
     make = None if raw.key_is_quoted else _KEYS.get(raw.key)
     if not raw.operator:
-        term = _word_term(raw)
-    elif make is not None:
-        term = make(raw)
-    elif raw.key.startswith("trace.") and not raw.key_is_quoted:
+        return _word_term(raw)
+    if make is not None:
+        return make(raw)
+    if raw.key.startswith("trace.") and not raw.key_is_quoted:
         known = ", ".join(key for key in _KEYS if key.startswith("trace."))
         fail(raw.key_at, f'expected one of {known}; an attribute of that name is asked for with "{raw.key}" in quotes')
-    else:
-        term = _attribute_term(raw)
-    return _negation(term) if raw.negated else term
+    return _attribute_term(raw)
 
 
 def _negation(term: Term) -> Term:
@@ -221,8 +255,7 @@ def _size_term(
 
     What costs no more than a column is one, by the name of the key.
     """
-    value, expected = wanted
-    compare = _SIZES.get(raw.operator)
+    (value, expected), compare = wanted, _SIZES.get(raw.operator)
     if compare is None:
         fail(raw.operator_at, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
     if value is None:

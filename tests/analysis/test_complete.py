@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from spanview.analysis.complete import MOST, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_parse import RawTerm, parse_terms
-from spanview.analysis.query_terms import _KEYS, compile_term
+from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
+from spanview.analysis.query_terms import _KEYS, compile_part
 from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 ATTRIBUTES: Final = {
     "http.status_code": ["200", "500", "none"],
@@ -165,9 +165,27 @@ def _is_query(text: str) -> bool:
     return True
 
 
+def _terms(parts: Iterable[RawPart]) -> Iterator[RawTerm]:
+    """Yield all terms, those in parentheses too, in their order."""
+    for part in parts:
+        if isinstance(part, RawTerm):
+            yield part
+        else:
+            yield from _terms(part.parts)
+
+
 def _term_before(text: str, at: int) -> RawTerm:
-    """Return the term that ends at a place of a query."""
-    return parse_terms(text[:at])[-1]
+    """Return the term that ends at a place of a query; parentheses that are open there are closed."""
+    opened = 0
+    while True:
+        try:
+            *_, term = _terms(parse_parts(text[:at] + ")" * opened))
+        except QueryError:
+            opened += 1
+            if opened > at:
+                raise
+        else:
+            return term
 
 
 @settings(max_examples=500, deadline=None)
@@ -201,7 +219,7 @@ def test_whatever_is_taken_is_a_query(before: str, after: str, vocabulary: Vocab
 
 def compile_literal(term: RawTerm) -> str:
     """Return the text that a regular expression stands for, if it stands for just one."""
-    compile_term(term)
+    compile_part(term)
     text, rest = "", iter(term.value)
     for character in rest:
         assert character not in ".^$*+?{}[]|()"
@@ -239,8 +257,8 @@ def test_whatever_is_taken_means_what_was_proposed(
     assert (term.key, term.negated, term.operator) == (key, bool(negation), operator)
     assert term.key_is_quoted or not is_attribute or key not in OPERATOR_OF
     assert value == (compile_literal(term) if operator == "~" else term.value)
-    beside = [each.value for each in parse_terms(text) if each != term]
-    assert beside == [each.value for part in (*others, after) for each in parse_terms(part)]
+    beside = [each.value for each in _terms(parse_parts(text)) if each != term]
+    assert beside == [each.value for part in (*others, after) for each in _terms(parse_parts(part))]
 
 
 def _begun(text: str, data: st.DataObject, *, is_quoted: bool) -> str:

@@ -30,6 +30,17 @@ KEPT = [
     ("look miss", []),
     ("a -cart", ["cache miss", "charge"]),
     ("-a", ["look up"]),
+    ("cart OR look", ["GET /cart", "look up"]),
+    ("cart OR look duration<5ms OR charge", ["GET /cart", "look up", "charge"]),
+    ("(cart OR look) duration<5ms", ["look up"]),
+    ("-(cart OR charge)", ["look up", "cache miss"]),
+    ("-(cart a)", ["look up", "cache miss", "charge"]),
+    ("http.status_code=500 OR cached=true", ["look up", "charge"]),
+    ("(http.status_code=200 OR duration>=3ms) -status=ERROR", ["GET /cart"]),
+    ("trace.errors>0 OR depth=0", ["GET /cart", "charge"]),
+    ("trace.errors>0 OR trace.spans=3", ALL),
+    ("(trace.errors=0 duration>2ms) OR name=charge", ["GET /cart", "charge"]),
+    ("-(trace.errors>0 OR cart)", ["look up", "cache miss"]),
     ('name="look up"', ["look up"]),
     ("name=look", []),
     ("name!=charge", CART),
@@ -208,7 +219,16 @@ def test_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "needs"), [("name=x pid=3", False), ("depth=3", True), ("trace.errors>0", True), ("", False)]
+    ("text", "needs"),
+    [
+        ("name=x pid=3", False),
+        ("depth=3", True),
+        ("trace.errors>0", True),
+        ("", False),
+        ("name=x OR pid=3", False),
+        ("pid=3 OR (x OR depth=3)", True),
+        ("pid=3 OR trace.errors>0", True),
+    ],
 )
 def test_needs_tree(text: str, *, needs: bool) -> None:
     """A query needs the whole trace where it asks for depth or for anything about the trace."""

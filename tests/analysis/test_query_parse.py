@@ -11,15 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_parse import parse_terms
+from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
 from spanview.model.problems import QueryError
 
 MISTAKES = [
-    ("a OR b", 3, "OR isn't built yet: ask once for each side"),
-    ("(a)", 1, "parentheses aren't built yet: leave ( out"),
-    ("a )", 3, "parentheses aren't built yet: leave ) out"),
+    ("OR b", 1, "expected a term before OR"),
+    ("a OR", 5, "expected a term behind OR"),
+    ("a OR OR b", 6, "expected a term before OR"),
+    ("(a OR ) b", 7, "expected a term behind OR"),
+    ("a -OR b", 4, "expected a term right behind the -; the word itself"),
+    ('OR"a"', 3, 'expected a space before "'),
+    ("(a", 1, "expected a ) that ends what begins here"),
+    ("a (b (c)", 3, "expected a ) that ends what begins here"),
+    ("()", 2, "expected a term in the parentheses"),
+    ("a -( )", 6, "expected a term in the parentheses"),
+    ("a )", 3, "expected a ( before this )"),
+    ("(a))", 4, "expected a ( before this )"),
+    ("(a)b", 4, "expected a space before b"),
+    ("(a)(b)", 4, "expected a space before ("),
+    ("(-)", 3, "expected a term right behind the -"),
+    ("(a kind=FOO)", 9, "expected one of INTERNAL"),
+    ("(" * 51 + "a" + ")" * 51, 51, "expected no more than 50 parentheses within one another"),
     ("name=f(x)", 7, "put what has it in quotes"),
-    ("-(a)", 2, "parentheses aren't built yet"),
+    ("name=(x)", 6, "what has parentheses in it is put in quotes"),
     ('"never ends', 1, 'expected a second "'),
     ('name="never ends', 6, 'expected a second "'),
     ('"a"b', 4, "expected a space before b"),
@@ -45,7 +59,7 @@ MISTAKES = [
     ("trace=xyz", 7, "expected the first of the 32 hex digits of an id"),
     ("span=00000000000000001", 6, "expected the first of the 16 hex digits of an id"),
     ("name~[", 6, "expected a regular expression: unterminated character set"),
-    ("x.y~(", 5, "parentheses aren't built yet"),
+    ("x.y~(", 5, "what has parentheses in it is put in quotes"),
     ('x.y~"("', 5, "expected a regular expression"),
     ("http.status_code>=5xx", 19, "expected a number behind http.status_code>="),
     ("trace.error>0", 1, "expected one of trace.duration, trace.spans, trace.errors, trace.root, trace.complete"),
@@ -87,7 +101,44 @@ def test_mistakes(text: str, place: int, message: str) -> None:
 )
 def test_terms(text: str, expected: list[tuple[bool, str, str, str]]) -> None:
     """A query falls into terms at its blanks; quotes hold together what belongs together."""
-    assert [(term.negated, term.key, term.operator, term.value) for term in parse_terms(text)] == expected
+    parts = parse_parts(text)
+    terms = [part for part in parts if isinstance(part, RawTerm)]
+    assert terms == parts
+    assert [(term.negated, term.key, term.operator, term.value) for term in terms] == expected
+
+
+def written(part: RawPart) -> str:
+    """Return a part with all its parentheses, `|` between those of which any must hold."""
+    sign = "-" if part.negated else ""
+    if isinstance(part, RawTerm):
+        return f"{sign}{part.key}{part.operator}{part.value}"
+    return f"{sign}({(' | ' if part.is_any else ' ').join(map(written, part.parts))})"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b", ["a", "b"]),
+        ("(a)", ["a"]),
+        ("((a b)) c", ["a", "b", "c"]),
+        ("a OR b", ["(a | b)"]),
+        ("a b OR c", ["((a b) | c)"]),
+        ("a (b OR c) d=1", ["a", "(b | c)", "d=1"]),
+        ("a OR b OR -c", ["(a | b | -c)"]),
+        ("-(a)", ["-a"]),
+        ("-(-a)", ["a"]),
+        ("-(a b)", ["-(a b)"]),
+        ("-(a OR b)", ["-(a | b)"]),
+        ("-(-(a b))", ["a", "b"]),
+        ("(a OR (b c)) -(d OR e=2 (f OR g))", ["(a | (b c))", "-(d | (e=2 (f | g)))"]),
+        ("( a OR\tb )", ["(a | b)"]),
+        ('ORDER "OR" x=OR OR or', ["((ORDER OR x=OR) | or)"]),
+        ("(" * 50 + "a" + ")" * 50, ["a"]),
+    ],
+)
+def test_groups(text: str, expected: list[str]) -> None:
+    """OR stands between parts, blanks bind closer, and parentheses closest."""
+    assert [*map(written, parse_parts(text))] == expected
 
 
 @settings(max_examples=1000, deadline=None)

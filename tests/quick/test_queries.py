@@ -42,6 +42,16 @@ _QUERIES: Final = (
 )
 
 
+def _grouped(dice: random.Random) -> list[str]:
+    """Return queries in which some of these stand in parentheses, beside an OR or not."""
+    groups = []
+    for _ in range(15):
+        parts = [dice.choice(("", "-")) + f"({text})" for text in dice.sample(_QUERIES, 3)]
+        inner = dice.choice((" OR ", " ")).join(parts[:2])
+        groups.append(f"{dice.choice(('', '-'))}({inner}){dice.choice((' OR ', ' '))}{parts[2]}")
+    return groups
+
+
 def _attributes(dice: random.Random) -> Document:
     return {dice.choice(_KEYS): dice.choice(_VALUES) for _ in range(dice.randrange(4))}
 
@@ -83,10 +93,10 @@ def _write(folder: Path, dice: random.Random) -> None:
         (folder / f"{file}.json").write_text("".join(texts), encoding="utf-8")
 
 
-def _compare(store: Store) -> int:
+def _compare(store: Store, dice: random.Random) -> int:
     rows = store.rows_in_order()
     found = 0
-    for text in _QUERIES:
+    for text in (*_QUERIES, *_grouped(dice)):
         query = parse_query(text)
         expected = [row for row in rows if query.keeps(store, row)]
         assert rows_that_match(store, query, rows) == expected, text
@@ -103,7 +113,7 @@ def test_attributes_of_any_kind(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     _write(tmp_path, dice)
     with patch.object(blocks, "_MOST", dice.choice((100, 5_000, 1 << 20))):
-        assert _compare(load(tmp_path, quick_from=0, decodes_all=True))
+        assert _compare(load(tmp_path, quick_from=0, decodes_all=True), dice)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -111,7 +121,7 @@ def test_folders_of_any_kind(seed: int, tmp_path: Path) -> None:
     """With damage and doubles."""
     dice = random.Random(seed)
     make(tmp_path, dice, files=6, records=60, anywhere=True)
-    _compare(load(tmp_path, quick_from=0, decodes_all=True))
+    _compare(load(tmp_path, quick_from=0, decodes_all=True), dice)
 
 
 def test_nothing_usual_is_decoded(tmp_path: Path) -> None:
@@ -141,4 +151,4 @@ def test_files_that_are_gone(tmp_path: Path) -> None:
     _write(tmp_path, random.Random(1))
     store = load(tmp_path, quick_from=0)
     (tmp_path / "1.json").write_text("")
-    _compare(store)
+    _compare(store, random.Random(0))

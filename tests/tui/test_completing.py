@@ -21,7 +21,7 @@ from textual.widgets import Input
 from builders import Builder, Document, store_of
 from spanview.analysis import words
 from spanview.analysis.complete import complete
-from spanview.analysis.query_parse import parse_terms
+from spanview.analysis.query_parse import RawTerm, parse_parts
 from spanview.display.sanitise import meant, typed
 from spanview.tui.completing import Offers
 from spanview.tui.known import Known
@@ -268,7 +268,9 @@ async def test_hostile_names() -> None:
             for number in range(6):
                 await look.send("ctrl+u", *f"{key}=", *["down"] * number, "tab")
                 assert all(each.isprintable() for each in look.lines)
-                taken.add(parse_terms(look.screen.query_one(Prompt).text)[0].value)
+                (term,) = parse_parts(look.screen.query_one(Prompt).text)
+                assert isinstance(term, RawTerm)
+                taken.add(term.value)
                 await look.until_shown("1 of 8 traces")
             # Those that stand for another character where they are typed can't be typed.
             assert taken == {*HOSTILE} - {"\\x9b", "\u241b"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
@@ -16,6 +15,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.span import ERROR
 from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
+from spanview.tui.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
 
-_BLOCKS: Final = "▁▂▃▄▅▆▇█"
-_FIRST_POWER, _LAST_POWER = 3, 11
-"""Of the histogram: from microseconds to what takes minutes, and more."""
-HISTOGRAM: Final = _LAST_POWER - _FIRST_POWER
 _SORTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
     ("total", lambda group: group.total_ns),
     ("self", lambda group: group.self_ns),
@@ -53,17 +49,6 @@ _TIMES: Final[tuple[tuple[str, Callable[[Group], int | None]], ...]] = (
 _FOR_WIDE: Final = frozenset(("SELF", "P50"))
 _MOST_SPANS: Final = 10_000
 """So many of a group's spans are listed, the slowest."""
-
-
-def histogram_text(counts: Sequence[int]) -> str:
-    """Return counts by power of ten as blocks, a cell each, as high as the logarithm of the count."""
-    quickest, slowest = sum(counts[: _FIRST_POWER + 1]), sum(counts[_LAST_POWER - 1 :])
-    inner = [quickest, *counts[_FIRST_POWER + 1 : _LAST_POWER - 1], slowest]
-    most = max(inner)
-    return "".join(
-        " " if not number else _BLOCKS[round(log(number) / log(most) * (len(_BLOCKS) - 1)) if most > 1 else 0]
-        for number in inner
-    )
 
 
 class GroupLines(LineList):
@@ -178,7 +163,7 @@ class StatsScreen(BaseScreen):
         width = self.rows.line_width
         columns = [("COUNT", _COUNT), ("ERRORS", _ERRORS), *((head, _TIME) for head, _ in columns_in(width))]
         heads = "".join(right(head + (" ▾" if head.lower() == name else ""), cells) for head, cells in columns)
-        scale = "  " + fixed("µs ms s", HISTOGRAM) if has_histogram(width) else ""
+        scale = "  " + fixed(SCALE, HISTOGRAM) if has_histogram(width) else ""
         self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {self._by.upper()}"))
         self.refresh_frame()
 

@@ -15,13 +15,14 @@ from spanview.display.units import count, moment
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.base_screen import bindings_of
+from spanview.tui.group_list import GroupList
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
 from spanview.tui.plot import Plot
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
-from spanview.tui.traces_model import Column, TracesModel
+from spanview.tui.trace_list import ColumnHeads, TraceList
+from spanview.tui.traces_groups import GroupedTraces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.linelist import LineList
     from spanview.tui.matching import TraceMatcher
 
 _GROWING_S: Final = 2.0
@@ -39,7 +39,7 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
-class TracesScreen(BaseScreen):
+class TracesScreen(GroupedTraces):
     """A line a trace, or a line a root name.
 
     Args:
@@ -52,41 +52,28 @@ class TracesScreen(BaseScreen):
     BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
-        super().__init__()
-        self._store = store
-        self._model = TracesModel(store)
+        super().__init__(store)
         self._query = query
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
         self._still_looking = 0.0
         """What share of the traces the filter has still to look at."""
-        self._grown_at: dict[int, float] = {}
-        self.grouped = False
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt(_HINT, self._query)
         yield Plot(self._model)
-        yield ColumnHeads(self._model)
+        groups = GroupList()
+        yield ColumnHeads(self._model, groups)
         yield TraceList(self._store, self._model)
-        yield GroupList()
+        yield groups
         yield Static(Content(""), id="nothing")
         yield self.footer()
 
-    @property
-    def traces(self) -> TraceList:
-        """The list of traces."""
-        return self.query_one(TraceList)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that is shown."""
-        return self.query_one(GroupList) if self.grouped else self.traces
-
     def on_mount(self) -> None:
         """Begin with the list of traces."""
-        self.query_one(GroupList).display = False
+        self.groups.display = False
         self.set_focus(self.traces)
         if self._query:
             self._filter(self._query)
@@ -108,6 +95,7 @@ class TracesScreen(BaseScreen):
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
+        self._has_grown = self._has_grown or bool(changed)
         if self._matcher is not None and changed:
             self._matcher.look_at(changed)
         if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
@@ -122,11 +110,11 @@ class TracesScreen(BaseScreen):
         traces.growing = set(self._grown_at)
         traces.refresh_rows(anew=anew)
         if self.grouped:
-            self.query_one(GroupList).show(self._model.groups())
+            self._count_groups()
         self._say_if_nothing()
         self._count_matches()
         self.query_one(ColumnHeads).refresh()
-        self.query_one(Plot).look_again()
+        self.query_one(Plot).look_again(self._lit())
         self.refresh_frame()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -162,8 +150,8 @@ class TracesScreen(BaseScreen):
         for trace in calm:
             del self._grown_at[trace]
         if calm:
-            self.traces.growing = set(self._grown_at)
-            self.traces.refresh()
+            self._mark_growing()
+            self.rows.refresh()
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 
@@ -229,8 +217,8 @@ class TracesScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Open the trace, or show the traces of the group."""
-        group = self.query_one(GroupList).selected
-        if self.grouped and group is not None:
+        group = self.chosen_group
+        if group is not None:
             self._model.only_root, self._model.is_drilled = group.name, True
             self._show_groups(on=False)
             self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
@@ -257,19 +245,6 @@ class TracesScreen(BaseScreen):
             self.action_back()
         else:
             self.app.exit()
-
-    def action_group(self) -> None:
-        """Group by root name, or show the traces again."""
-        self._model.is_drilled = False
-        self._show_groups(on=not self.grouped)
-
-    def _show_groups(self, *, on: bool) -> None:
-        self.grouped = on
-        self.traces.display = not on
-        self.query_one(GroupList).display = on
-        self.query_one(ColumnHeads).grouped = on
-        self._show(anew=True)
-        self.set_focus(self.rows)
 
     def action_pick(self, side: int) -> None:
         """Let the list begin, or end, with the time of the selected trace."""
@@ -299,9 +274,9 @@ class TracesScreen(BaseScreen):
 
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""
-        group = self.query_one(GroupList).selected
-        if self.grouped and group is not None:
-            named = [trace for trace in self._model.order if self._model.root_name(trace) == group.name]
+        group = self.chosen_group
+        if group is not None:
+            named = self._model.named(group.name)
             await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {sanitise(group.name or '?', 60)}")
         else:
             await self.viewer.open_flame(*self._listed())
@@ -311,35 +286,14 @@ class TracesScreen(BaseScreen):
         listed = self._model.order
         return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
 
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        columns = list(Column)
-        self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
-
-    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
-        """Sort by the column that was clicked; once more turns the order round."""
-        if event.column is self._model.sort:
-            self.action_turn()
-        else:
-            self._sort_by(event.column)
-
-    def _sort_by(self, column: Column) -> None:
-        self._model.sort, self._model.descending = column, column is not Column.ROOT
-        self.viewer.say(f"sorted by {column.value.lower()}")
-        self._show(anew=True)
-
-    def action_turn(self) -> None:
-        """Turn the order round."""
-        self._model.descending = not self._model.descending
-        self._show(anew=True)
-
     async def action_error(self, _by: int) -> None:
-        """Open the newest trace with an error, at the error."""
-        table = self._store.trace_table
-        failed = compress(self._model.order, map(table.error_count.__getitem__, self._model.order))
+        """Open the newest trace with an error, of the selected group where there is one, at the error."""
+        table, group = self._store.trace_table, self.chosen_group
+        listed = self._model.order if group is None else self._model.named(group.name)
+        failed = compress(listed, map(table.error_count.__getitem__, listed))
         newest = max(failed, key=table.start_ns.__getitem__, default=None)
         if newest is None:
-            self.viewer.say("no trace with an error")
+            self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
         else:
             await self.viewer.open_trace(newest, at_error=True)
 

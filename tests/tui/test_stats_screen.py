@@ -19,7 +19,8 @@ from builders import Builder, store_of
 from span_graphs import graphs
 from spanview.analysis import stats
 from spanview.analysis.stats import GROUPINGS, spans_of, statistics
-from spanview.tui.stats_screen import HISTOGRAM, GroupLines, SpansScreen, StatsScreen, histogram_text
+from spanview.tui.histogram import HISTOGRAM, histogram_text
+from spanview.tui.stats_screen import GroupLines, SpansScreen, StatsScreen
 from spanview.tui.trace_screen import TraceScreen
 from viewers import looking_at
 

@@ -30,7 +30,7 @@ class Completeness:
         new = len(counts) - len(self._counts)
         self._flags.extend(bytes(new))
         self._counts.extend(array("I", [0]) * new)
-        grown = [trace for trace, pair in enumerate(zip(counts, self._counts, strict=True)) if pair[0] != pair[1]]
+        grown = _different(counts, self._counts)
         if sum(counts[trace] for trace in grown) >= PAYS_FROM:
             from spanview.index.bulk import incomplete_traces
 
@@ -40,3 +40,13 @@ class Completeness:
                 self._flags[trace] = not store.tree(trace).complete
         self._counts = counts
         return bytes(self._flags)
+
+
+def _different(counts: array[int], known: array[int]) -> list[int]:
+    """Return the places at which two arrays of one length differ."""
+    if len(counts) >= PAYS_FROM:
+        import numpy as np
+
+        places: list[int] = np.flatnonzero(np.asarray(counts) != np.asarray(known)).tolist()
+        return places
+    return [place for place, pair in enumerate(zip(counts, known, strict=True)) if pair[0] != pair[1]]

@@ -37,7 +37,7 @@ def groups_of_many(store: Store, listed: array[int], incomplete: bytes | None) -
     columns, traces = Columns(store), np.array(listed, np.int64)
     # Quick sorts of small numbers: by duration, then by name.
     traces = traces[np.argsort(columns.durations[traces])]
-    used, which = np.unique(columns.names[traces], return_inverse=True)
+    used, which = _ranks(columns.names[traces])
     order = np.argsort(which.astype(np.min_scalar_type(len(used))), kind="stable")
     traces, which = traces[order], which[order]
     begins = np.searchsorted(which, np.arange(len(used)))
@@ -58,6 +58,12 @@ def groups_of_many(store: Store, listed: array[int], incomplete: bytes | None) -
         np.maximum.reduceat(columns.starts[traces], begins).tolist(),
     )
     return in_usual_order([GroupRow(*values) for values in zip(columns.texts_of(used), *figures, strict=True)])
+
+
+def _ranks(numbers: Places) -> tuple[Places, Places]:
+    """Return small numbers from -1 on in order, each once, and the place among them of each."""
+    there = np.bincount(numbers + 1) > 0
+    return np.flatnonzero(there) - 1, (np.cumsum(there) - 1)[numbers + 1]
 
 
 def _flagged(flags: bytes, count: int, traces: Places, begins: Places) -> list[int]:

@@ -101,7 +101,8 @@ class Plot(Widget, inherit_bindings=False):
         return self._strip(segments)
 
     def _strip(self, segments: list[Segment]) -> Strip:
-        return Strip(segments).adjust_cell_length(self.size.width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
+        style = Style(bgcolor=self.rich_style.bgcolor)
+        return Strip(Segment.apply_style(segments, style)).adjust_cell_length(self.size.width, style)
 
     def _style(self, name: str) -> Style:
         full = self.get_component_rich_style(f"plot--{name}")

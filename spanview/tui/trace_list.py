@@ -63,8 +63,13 @@ class TraceList(LineList):
         order = self.model.order
         return order[self.cursor] if self.cursor < len(order) else None
 
-    def refresh_rows(self, *, anew: bool = False) -> None:
-        """Take in what is new; the cursor stays on its trace, and on its place on the screen."""
+    def refresh_rows(self, *, anew: bool = False, reveal: bool = False) -> None:
+        """Take in what is new; the cursor stays on its trace, and on its place on the screen.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+            reveal: Whether the place on the screen may change.
+        """
         selected, before = self.selected, self.cursor
         at_top = self.scroll_offset.y == 0 and self.cursor == 0
         self.model.refresh(anew=anew)
@@ -73,9 +78,10 @@ class TraceList(LineList):
         if selected is not None and not at_top:
             cursor = before if before < len(order) and order[before] == selected else _find(order, selected, before)
         self.rows_have_changed(len(order), cursor)
-        self.keep_in_place(cursor - before if not anew else 0)
-        if anew:
+        if anew or reveal:
             self.reveal()
+        else:
+            self.keep_in_place(cursor - before)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one trace's line."""

@@ -72,24 +72,29 @@ class GroupedTraces(BaseScreen):
 
     def action_group(self) -> None:
         """Group by root name, or show the traces again."""
-        self._model.is_drilled = False
-        self._show_groups(on=not self.grouped)
+        was_drilled, self._model.is_drilled = self._model.is_drilled, False
+        self._show_groups(on=not self.grouped, anew=was_drilled)
 
-    def _show_groups(self, *, on: bool) -> None:
+    def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
         self.traces.display = not on
         self.groups.display = on
         self.query_one(ColumnHeads).grouped = on
-        self._show(anew=True)
+        self._show(anew=anew)
         self.set_focus(self.rows)
 
-    def _count_groups(self) -> None:
-        """Bring the groups up to date: at once where that is quick, else soon."""
+    def _count_groups(self, *, can_wait: bool = False) -> None:
+        """Bring the groups up to date: at once where that is quick, else soon.
+
+        Args:
+            can_wait: Whether nobody waits for it.
+        """
         self.groups.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
-        self._stitch()
-        if self._model.has_few_names:
-            self._take_groups(self._model.groups(self._incomplete))
+        if not can_wait:
+            self._stitch()
+        if self._model.has_few_names and not can_wait:
+            self.groups.show(self._model.groups(self._incomplete))
             return
         store, listed, incomplete = self._store, self._model.order[:], self._incomplete
 
@@ -127,7 +132,7 @@ class GroupedTraces(BaseScreen):
     def _take_incomplete(self, incomplete: bytes) -> None:
         self._incomplete = incomplete
         if self.grouped:
-            self._count_groups()
+            self._count_groups(can_wait=self._model.has_many)
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Set the traces of the group under the cursor off from the others."""
@@ -180,4 +185,5 @@ class GroupedTraces(BaseScreen):
             self._light()
         else:
             self._model.sort, self._model.descending = column, descending
-            self._show(anew=True)
+            self.traces.refresh_rows(reveal=True)
+            self.query_one(ColumnHeads).refresh()

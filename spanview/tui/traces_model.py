@@ -241,6 +241,27 @@ class TracesModel:
             return as_array(listed[Columns(self._store).name_is(name)[listed]])
         return [trace for trace in self.order if self.root_name(trace) == name]
 
+    def newest_failure(self, names: Sequence[str | None] = ()) -> int | None:
+        """Return the listed trace with an error that started last; None where none has one.
+
+        Args:
+            names: The root name that it has to have; none without.
+        """
+        table = self._store.trace_table
+        listed: Sequence[int] = self.order
+        for name in names:
+            listed = self.named(name)
+        if self.has_many:
+            import numpy as np
+
+            from spanview.index.bulk import copy_of
+
+            traces = np.array(listed, np.int64)
+            traces = traces[copy_of(table.error_count)[traces] > 0]
+            return int(traces[copy_of(table.start_ns)[traces].argmax()]) if len(traces) else None
+        failed = (trace for trace in listed if table.error_count[trace])
+        return max(failed, key=table.start_ns.__getitem__, default=None)
+
     # -- one trace ---------------------------------------------------------------------------------------------------
 
     def duration_ns(self, trace: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import compress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
@@ -56,6 +55,7 @@ class TracesScreen(GroupedTraces):
         self._query = query
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
+        self._is_plotted = True
         self._still_looking = 0.0
         """What share of the traces the filter has still to look at."""
 
@@ -102,20 +102,29 @@ class TracesScreen(GroupedTraces):
             now = time.monotonic()
             for trace in changed:
                 self._grown_at[trace] = now
-        self._show()
+        self._show(is_news=True)
 
-    def _show(self, *, anew: bool = False) -> None:
+    def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
         traces = self.traces
         traces.is_loading = self.viewer.feed_state.loading
         traces.growing = set(self._grown_at)
         traces.refresh_rows(anew=anew)
+        # What takes long isn't done each time that spans come.
+        can_wait = is_news and self._model.has_many
         if self.grouped:
-            self._count_groups()
+            self._count_groups(can_wait=can_wait)
         self._say_if_nothing()
         self._count_matches()
         self.query_one(ColumnHeads).refresh()
-        self.query_one(Plot).look_again(self._lit())
+        if can_wait:
+            self._is_plotted = False
+        else:
+            self._plot()
         self.refresh_frame()
+
+    def _plot(self) -> None:
+        self._is_plotted = True
+        self.query_one(Plot).look_again(self._lit())
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the plot where there is room for it."""
@@ -144,7 +153,11 @@ class TracesScreen(GroupedTraces):
             nothing.update(Content("\n".join(map(sanitise, lines))))
 
     def _calm_down(self) -> None:
-        """Drop the marks of traces that don't grow any more."""
+        """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
+        if not self._is_plotted:
+            self._plot()
+        if self.grouped:
+            self._stitch()
         limit = time.monotonic() - _GROWING_S
         calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
         for trace in calm:
@@ -220,7 +233,7 @@ class TracesScreen(GroupedTraces):
         group = self.chosen_group
         if group is not None:
             self._model.only_root, self._model.is_drilled = group.name, True
-            self._show_groups(on=False)
+            self._show_groups(on=False, anew=True)
             self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
         elif not self.grouped and self.traces.selected is not None:
             await self.viewer.open_trace(self.traces.selected)
@@ -229,7 +242,7 @@ class TracesScreen(GroupedTraces):
         """Drop the group that was opened, then the filter."""
         if self._model.is_drilled:
             self._model.is_drilled = False
-            self._show_groups(on=True)
+            self._show_groups(on=True, anew=True)
         elif self._model.picked != (None, None):
             self._pick(None, None)
         elif self.query_one(Prompt).display:
@@ -237,7 +250,7 @@ class TracesScreen(GroupedTraces):
             self.set_focus(self.rows)
             self._filter("")
         elif self.grouped:
-            self._show_groups(on=False)
+            self._show_groups(on=False, anew=False)
 
     def action_leave(self) -> None:
         """Go back; where there is nothing to go back to, quit."""
@@ -288,10 +301,8 @@ class TracesScreen(GroupedTraces):
 
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, of the selected group where there is one, at the error."""
-        table, group = self._store.trace_table, self.chosen_group
-        listed = self._model.order if group is None else self._model.named(group.name)
-        failed = compress(listed, map(table.error_count.__getitem__, listed))
-        newest = max(failed, key=table.start_ns.__getitem__, default=None)
+        group = self.chosen_group
+        newest = self._model.newest_failure(self._lit())
         if newest is None:
             self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
         else:

@@ -105,7 +105,7 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
     return groups
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(graphs(most=40), st.sampled_from([0, 1 << 60]))
 def test_figures(documents: list[Document], many: int) -> None:
     """Groups are what counting one trace after the other gives, percentiles by their definition; whatever is read."""

@@ -7,7 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.display.units import duration, moment
-from spanview.model.times import NO_TIME
 from spanview.tui.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
@@ -91,6 +90,19 @@ _WIDTHS: Final = {
     GroupColumn.TOTAL: 10,
     GroupColumn.NEWEST: 25,
 }
+_FIELDS: Final = {
+    GroupColumn.TRACES: "traces",
+    GroupColumn.ERRORS: "errors",
+    GroupColumn.SHARE: "share",
+    GroupColumn.INCOMPLETE: "incomplete",
+    GroupColumn.P50: "p50_ns",
+    GroupColumn.P95: "p95_ns",
+    GroupColumn.P99: "p99_ns",
+    GroupColumn.MAX: "max_ns",
+    GroupColumn.TOTAL: "total_ns",
+    GroupColumn.NEWEST: "newest_ns",
+    GroupColumn.ROOT: "name",
+}
 _ALWAYS: Final = frozenset(_WIDTHS) - {GroupColumn.P99, GroupColumn.TOTAL, GroupColumn.NEWEST}
 _LEAST_ROOT, _USUAL_ROOT = 8, 28
 _BETWEEN: Final = 2
@@ -171,9 +183,13 @@ class GroupList(LineList):
         """Return what can be sorted by: what is shown."""
         return GroupWidths.of(self.line_width).sortable
 
-    def heads(self) -> list[tuple[str, GroupColumn | None]]:
-        """Return the heads of the columns, with an arrow at the one that is sorted by; None sorts by nothing."""
-        widths = GroupWidths.of(self.line_width)
+    def heads(self, width: int) -> list[tuple[str, GroupColumn | None]]:
+        """Return the heads of the columns, with an arrow at the one that is sorted by; None sorts by nothing.
+
+        Args:
+            width: The cells of a line; the list has no size of its own before it is shown.
+        """
+        widths = GroupWidths.of(width)
         heads: list[tuple[str, GroupColumn | None]] = [
             (right(self._head(column), _WIDTHS[column]), column) for column in widths.columns
         ]
@@ -238,18 +254,7 @@ def share_text(part: int, whole: int) -> str:
 
 def value_of(group: GroupRow, column: GroupColumn) -> Any:
     """Return what a group is sorted by; what isn't known is less than all else."""
-    values: dict[GroupColumn, Any] = {
-        GroupColumn.TRACES: group.traces,
-        GroupColumn.ERRORS: group.errors,
-        GroupColumn.SHARE: group.share,
-        GroupColumn.INCOMPLETE: group.incomplete,
-        GroupColumn.P50: group.p50_ns,
-        GroupColumn.P95: group.p95_ns,
-        GroupColumn.P99: group.p99_ns,
-        GroupColumn.MAX: group.max_ns,
-        GroupColumn.TOTAL: group.total_ns,
-        GroupColumn.NEWEST: group.newest_ns if group.newest_ns != NO_TIME else None,
-        GroupColumn.ROOT: group.name or "",
-    }
-    value = values[column]
+    value = getattr(group, _FIELDS[column])
+    if column is GroupColumn.ROOT:
+        return value or ""
     return -1 if value is None else value

@@ -151,15 +151,17 @@ class ColumnHeads(Widget):
 
     def render(self) -> Content:
         """Return the heads in their columns, with an arrow at the one that is sorted by."""
-        texts = self._groups.heads() if self.grouped else self._heads()
+        # The scrollbar's place stays free.
+        width = self.size.width - 1
+        texts = self._groups.heads(width) if self.grouped else self._heads(width)
         self._ends, end = [], 0
         for text, column in texts:
             end += len(text)
             self._ends.append((end, column))
         return Content("".join(text for text, _ in texts))
 
-    def _heads(self) -> Sequence[tuple[str, Column | None]]:
-        widths = Widths.of(self.size.width - 1, with_date=self._model.spans_days)
+    def _heads(self, width: int) -> Sequence[tuple[str, Column | None]]:
+        widths = Widths.of(width, with_date=self._model.spans_days)
         return [
             (fixed(self._head(Column.START), widths.start), Column.START),
             (right(self._head(Column.DURATION), 10) + " " * (widths.bar + (widths.bar > 0)), Column.DURATION),

@@ -140,7 +140,7 @@ def among_name(store: Store, row: int) -> AmongName | None:
         if name == spans.name[row] and NO_TIME not in (spans.start_ns[other], spans.end_ns[other])
     )
     p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
-    return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, lengths[-1], _histogram(lengths))
+    return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, lengths[-1], histogram(lengths))
 
 
 def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
@@ -241,11 +241,11 @@ def _group(key: str, count: int, errors: int, durations: list[int], self_ns: int
         p95_ns=nearest_rank(durations, 95),
         p99_ns=nearest_rank(durations, 99),
         max_ns=durations[-1] if durations else None,
-        histogram=_histogram(durations),
+        histogram=histogram(durations),
     )
 
 
-def _histogram(durations: list[int]) -> list[int]:
+def histogram(durations: Sequence[int]) -> list[int]:
     """Return how many of some sorted durations have each power of ten."""
     bounds = [0, *(bisect_left(durations, 10**power) for power in range(1, POWERS)), len(durations)]
     return [after - before for before, after in pairwise(bounds)]

@@ -166,6 +166,42 @@ def odd_traces(spans: SpanTable, parents: Places, count: int, unplaced: int) -> 
     return odd
 
 
+def incomplete_traces(store: Store, count: int) -> Flags:
+    """Return which of the first traces have no root, a missing parent, or a circle of parents; the store may grow.
+
+    Args:
+        store: The store.
+        count: How many traces are asked for.
+    """
+    spans, table = store.spans, store.trace_table
+    parents = _parent_rows_by_order(spans)
+    traces = copy_of(spans.trace)[: len(parents)]
+    every = max(len(table), int(traces.max(initial=0)) + 1)
+    incomplete = np.zeros(every, np.bool_)
+    incomplete[:count] = copy_of(table.root_count)[:count] == 0
+    incomplete[traces[parents == MISSING]] = True
+    for trace in np.flatnonzero(odd_traces(spans, parents, every, store.intake.unplaced)[:count]).tolist():
+        incomplete[trace] = not store.tree(trace).complete
+    return incomplete[:count]
+
+
+def _parent_rows_by_order(spans: SpanTable) -> Places:
+    """Return what `parent_rows` does without the slots, which only the thread that adds may ask for."""
+    size = len(spans.next_row)
+    traces, ids, parent_ids = (copy_of(each)[:size] for each in (spans.trace, spans.span_id, spans.parent_id))
+    parents = np.full(size, ROOT, np.int64)
+    waiting = np.flatnonzero(parent_ids)
+    # Ids by their rank, so that with the number of the trace they fit one word.
+    ranks = np.unique(np.append(ids, parent_ids[waiting]), return_inverse=True)[1].astype(np.uint64)
+    keys = traces.astype(np.uint64) << np.uint64(32) | ranks[:size]
+    wanted = traces[waiting].astype(np.uint64) << np.uint64(32) | ranks[size:]
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), size - 1)
+    found = order[at]
+    parents[waiting] = np.where(keys[found] == wanted, found, MISSING)
+    return parents
+
+
 def missing_parents(store: Store) -> int:
     """Return how many parents no file holds, counted once in each trace."""
     spans, intake = store.spans, store.intake

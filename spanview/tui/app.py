@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,9 @@ from spanview.tui.base_screen import BaseScreen
 from spanview.tui.feed import Feed, FeedState
 from spanview.tui.paint import HARMLESS, Encodable
 from spanview.tui.terminal import careful
+from spanview.tui.traces_model import MANY
 from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.warm import AT_REST_S, Tidy, import_screens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from spanview.tui.known import Known
 
 _SAID_S = 4.0
+_EVERY_S = 0.2
+"""News of many traces are passed on so often, at the most."""
 _LONGEST_PATH = 40
 _ENDS_S = 1.0
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -104,6 +109,9 @@ class SpanviewApp(App[None]):
         self._feed = Feed(store, open_session, follow=opening.follow, tell=self._hear)
         self._changed: set[int] = set()
         self._said_timer: Any = None
+        self._pass_on_timer: Any = None
+        self._passed_on_at = 0.0
+        self._tidy = Tidy()
         self._is_opened = opening.trace is None
         self._is_ending = False
         # Textual writes there.
@@ -143,6 +151,10 @@ class SpanviewApp(App[None]):
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
+        # Without a terminal it isn't alone in its process.
+        if not self.is_headless:
+            self._tidy.put_off()
+            self.set_interval(AT_REST_S, self._tidy.collect)
         self._feed.start()
 
     def _end_by(self, number: int) -> None:
@@ -169,6 +181,7 @@ class SpanviewApp(App[None]):
             self._type(_line_of(event.text))
         elif isinstance(event, Key) and not event.is_forwarded and event.key not in _FOR_TEXTUAL:
             self.app_focus = True
+            self._tidy.key_was_pressed()
             await super(App, self).on_event(event)
         else:
             await super().on_event(event)
@@ -209,12 +222,29 @@ class SpanviewApp(App[None]):
         was_loading, self.feed_state = self.feed_state.loading, message.state
         self._changed |= self._store.take_changed()
         self._take_notice()
-        if not self.paused:
+        ends_now = was_loading and not message.state.loading
+        if self.paused:
+            self._refresh_frames()
+        elif ends_now or len(self._store.trace_table) < MANY:
             self._pass_on()
         else:
-            self._refresh_frames()
-        if was_loading and not message.state.loading:
+            self._pass_on_in_turn()
+        if ends_now:
             await self._everything_was_read()
+
+    def _pass_on_in_turn(self) -> None:
+        """Pass on, but not so often that a long list, which is put in order each time, keeps keys waiting."""
+        if self._pass_on_timer is None:
+            left = self._passed_on_at + _EVERY_S - time.monotonic()
+            if left <= 0:
+                self._pass_on()
+            else:
+                self._pass_on_timer = self.set_timer(left, self._pass_on_now)
+
+    def _pass_on_now(self) -> None:
+        self._pass_on_timer = None
+        if not self.paused:
+            self._pass_on()
 
     def _take_notice(self) -> None:
         """Say what was refused or can't be read, when it turns up."""
@@ -229,6 +259,7 @@ class SpanviewApp(App[None]):
         changed, self._changed = self._changed, set()
         for screen in self._screens():
             screen.feed_has_news(changed)
+        self._passed_on_at = time.monotonic()
         self.call_after_refresh(self._feed.go_on)
 
     def _screens(self) -> list[BaseScreen]:
@@ -245,6 +276,13 @@ class SpanviewApp(App[None]):
         if not self._is_opened and self._opening.trace is not None:
             self._is_opened = True
             await self._open_by_id(self._opening.trace)
+        self.run_worker(self._import_screens, thread=True)
+
+    def _import_screens(self) -> None:
+        """Called in a thread, while nobody waits: the first key of each kind shall be as quick as the second."""
+        import_screens(has_many=len(self._store.trace_table) >= MANY)
+        if not self.is_headless:
+            self._tidy.put_off()
 
     async def _open_by_id(self, prefix: str) -> None:
         from spanview.analysis.select import find_trace

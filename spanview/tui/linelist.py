@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -11,7 +12,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 if TYPE_CHECKING:
-    from rich.segment import Segment
     from textual import events
 
 
@@ -103,12 +103,12 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         row = self.scroll_offset.y + y
         if row >= self._count:
             return Strip.blank(width, self.rich_style)
-        strip = Strip(self.segments_of(row, self.line_width)).adjust_cell_length(width)
+        style = Style(bgcolor=self.rich_style.bgcolor)
         if row == self.cursor:
-            name = "linelist--cursor"
-            cursor = self.get_component_rich_style(name)
-            return strip.apply_style(Style(bgcolor=cursor.bgcolor, bold=cursor.bold))
-        return strip.apply_style(Style(bgcolor=self.rich_style.bgcolor))
+            cursor = self.get_component_rich_style("linelist--cursor")
+            style = Style(bgcolor=cursor.bgcolor, bold=cursor.bold)
+        segments = Segment.apply_style(self.segments_of(row, self.line_width), style)
+        return Strip(segments).adjust_cell_length(width, style)
 
     def refresh_row(self, row: int) -> None:
         """Paint one row anew, if it is in sight."""

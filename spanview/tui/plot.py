@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.segment import Segment
@@ -13,9 +15,11 @@ from textual.widget import Widget
 from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
 from spanview.tui.paint import right
-from spanview.tui.plot_model import FAILED, Grid, label_of
+from spanview.tui.plot_model import FAILED, OTHERS, Grid, label_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
 
     from spanview.tui.traces_model import TracesModel
@@ -46,15 +50,26 @@ class Plot(Widget, inherit_bindings=False):
         super().__init__(**arguments)
         self._model = model
         self._grid: Grid | None = None
+        self._lit: Sequence[str | None] = ()
         self._dragged: tuple[int, int] | None = None
         """The columns over which the mouse is drawn."""
 
-    def look_again(self) -> None:
-        """Take in what is listed now."""
+    def look_again(self, lit: Sequence[str | None] | None = None) -> None:
+        """Take in what is listed now.
+
+        Args:
+            lit: The root name whose traces are set off from all others, or none; as before where it isn't said.
+        """
+        self._lit = self._lit if lit is None else lit
         width = self.size.width - _LABELS - 1
         if self.display and width > 0:
-            self._grid = self._model.grid(width, ROWS)
+            self._grid = self._model.grid(width, ROWS, self._lit)
             self.refresh()
+
+    def light(self, lit: Sequence[str | None]) -> None:
+        """Set the traces of another root name off from all others, or those of none."""
+        if lit != self._lit:
+            self.look_again(lit)
 
     def on_resize(self) -> None:
         """Count anew: there are more columns now, or fewer."""
@@ -75,14 +90,19 @@ class Plot(Widget, inherit_bindings=False):
         segments = [Segment(right(label, _LABELS - 1) + "┤", dim)]
         first, last = self._picked_columns(grid)
         most = grid.most
+        texts: list[tuple[str, Style]] = []
         for column in range(grid.columns):
             glyph = grid.glyph(column, y, most)
-            is_in = first <= column <= last
-            segments.append(Segment(glyph, (error if glyph == FAILED else bar) if is_in else dim))
+            style = error if glyph == FAILED else dim if glyph == OTHERS else bar
+            texts.append((glyph, style if first <= column <= last else dim))
+        # One segment for all cells of a style that stand behind one another: painting costs by the segment.
+        runs = groupby(texts, key=itemgetter(1))
+        segments += [Segment("".join(glyph for glyph, _ in run), style) for style, run in runs]
         return self._strip(segments)
 
     def _strip(self, segments: list[Segment]) -> Strip:
-        return Strip(segments).adjust_cell_length(self.size.width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
+        style = Style(bgcolor=self.rich_style.bgcolor)
+        return Strip(Segment.apply_style(segments, style)).adjust_cell_length(self.size.width, style)
 
     def _style(self, name: str) -> Style:
         full = self.get_component_rich_style(f"plot--{name}")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from math import log
+from operator import and_
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.times import NO_TIME
@@ -22,6 +24,8 @@ POWERS: Final = tuple(10**power for power in range(19))
 """Nanoseconds from which on a row of its own begins."""
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 FAILED: Final = "✖"
+OTHERS: Final = "·"
+"""Stands for traces that aren't lit."""
 _UNITS: Final = ("ns", "µs", "ms", "s")
 
 
@@ -40,18 +44,23 @@ class Grid:
     """How many traces are in a cell, by column and row from the top; none where it is empty."""
     failed: frozenset[tuple[int, int]]
     """Cells with a trace that has an error."""
+    lit: dict[tuple[int, int], int] | None = None
+    """The same as `counts`, of the traces that are set off from all others; None where none are."""
+    lit_failed: frozenset[tuple[int, int]] = frozenset()
+    """The same as `failed` of those."""
 
     @property
     def most(self) -> int:
-        """How many traces the fullest cell has."""
-        return max(self.counts.values())
+        """How many traces the fullest cell has, of those that are drawn as blocks."""
+        return max((self.counts if self.lit is None else self.lit).values(), default=0)
 
     def glyph(self, column: int, row: int, most: int) -> str:
         """Return what is drawn in a cell, where the fullest has so many traces."""
-        count = self.counts.get((column, row), 0)
+        cell = column, row
+        count = (self.counts if self.lit is None else self.lit).get(cell, 0)
         if not count:
-            return " "
-        if (column, row) in self.failed:
+            return OTHERS if cell in self.counts else " "
+        if cell in (self.failed if self.lit is None else self.lit_failed):
             return FAILED
         # By logarithm, so that one slow trace shows beside a thousand quick ones.
         return _BLOCKS[0] if most == 1 else _BLOCKS[round(log(count) / log(most) * (len(_BLOCKS) - 1))]
@@ -89,18 +98,22 @@ def label_of(power: int) -> str:
     return f"{10**rest:,} {_UNITS[unit]}" if rest <= 3 else f"1e{rest} {_UNITS[unit]}"  # noqa: PLR2004 - seven cells
 
 
-def grid_of(points: Sequence[tuple[int, int, bool]], columns: int, rows: int) -> Grid | None:
+def grid_of(
+    points: Sequence[tuple[int, int, bool]], columns: int, rows: int, lit: Sequence[bool] | None = None
+) -> Grid | None:
     """Return traces in cells.
 
     Args:
         points: Start and duration in nanoseconds, and whether it failed, of each; those without a start are left out.
         columns: How many there are.
         rows: How many there are; those at the edges have all that is slower, or quicker, too.
+        lit: Whether each is set off from all others; None where none is.
 
     Returns:
         None where no trace has a start.
     """
-    points = [point for point in points if point[0] != NO_TIME]
+    have_start = [point[0] != NO_TIME for point in points]
+    points, are_lit = [*compress(points, have_start)], None if lit is None else [*compress(lit, have_start)]
     if not points:
         return None
     first, last = min(start for start, _, _ in points), max(start for start, _, _ in points)
@@ -111,5 +124,9 @@ def grid_of(points: Sequence[tuple[int, int, bool]], columns: int, rows: int) ->
         (column_of(start - first, last - first + 1, columns), max(0, min(rows - 1, top - power)))
         for (start, _, _), power in zip(points, powers, strict=True)
     ]
-    failed = frozenset(cell for cell, point in zip(cells, points, strict=True) if point[2])
-    return Grid(columns, first, last + 1, top, dict(Counter(cells)), failed)
+    are_failed = [failed for _, _, failed in points]
+    grid = Grid(columns, first, last + 1, top, dict(Counter(cells)), frozenset(compress(cells, are_failed)))
+    if are_lit is None:
+        return grid
+    lit_failed = frozenset(compress(cells, map(and_, are_failed, are_lit)))
+    return replace(grid, lit=dict(Counter(compress(cells, are_lit))), lit_failed=lit_failed)

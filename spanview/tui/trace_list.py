@@ -1,4 +1,4 @@
-"""The lists of the first screen: a line a trace, or a line a root name."""
+"""The list of the first screen, a line a trace, and the heads of the columns, of groups too."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
-from spanview.tui.traces_model import Column, Facts, GroupRow, TracesModel
+from spanview.tui.traces_model import Column, Facts, TracesModel
 
 if TYPE_CHECKING:
     from array import array
+    from collections.abc import Sequence
 
     from rich.segment import Segment
     from rich.style import Style
     from textual import events
 
     from spanview.index.store import Store
+    from spanview.tui.group_list import GroupColumn, GroupList
 
 _WIDE = 100
 """From this width on there is room for the bars."""
@@ -61,8 +63,13 @@ class TraceList(LineList):
         order = self.model.order
         return order[self.cursor] if self.cursor < len(order) else None
 
-    def refresh_rows(self, *, anew: bool = False) -> None:
-        """Take in what is new; the cursor stays on its trace, and on its place on the screen."""
+    def refresh_rows(self, *, anew: bool = False, reveal: bool = False) -> None:
+        """Take in what is new; the cursor stays on its trace, and on its place on the screen.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+            reveal: Whether the place on the screen may change.
+        """
         selected, before = self.selected, self.cursor
         at_top = self.scroll_offset.y == 0 and self.cursor == 0
         self.model.refresh(anew=anew)
@@ -71,9 +78,10 @@ class TraceList(LineList):
         if selected is not None and not at_top:
             cursor = before if before < len(order) and order[before] == selected else _find(order, selected, before)
         self.rows_have_changed(len(order), cursor)
-        self.keep_in_place(cursor - before if not anew else 0)
-        if anew:
+        if anew or reveal:
             self.reveal()
+        else:
+            self.keep_in_place(cursor - before)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one trace's line."""
@@ -124,84 +132,52 @@ def _find(order: array[int], trace: int, near: int) -> int:
         return order.index(trace) if trace in order else min(near, len(order) - 1)
 
 
-class GroupList(LineList):
-    """A line a root name."""
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self.groups: list[GroupRow] = []
-
-    @property
-    def selected(self) -> GroupRow | None:
-        """The group under the cursor."""
-        return self.groups[self.cursor] if self.cursor < len(self.groups) else None
-
-    def show(self, groups: list[GroupRow]) -> None:
-        """Take in other groups; the cursor stays on its name."""
-        before = self.selected
-        self.groups = groups
-        cursor = next((at for at, group in enumerate(groups) if before and group.name == before.name), 0)
-        self.rows_have_changed(len(groups), cursor)
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one group's line."""
-        group = self.groups[row]
-        figures = [right(duration(ns if ns >= 0 else None), 10) for ns in (group.p50_ns, group.p95_ns, group.max_ns)]
-        return line(
-            [
-                (right(f"{group.traces:,}", 8), None),
-                (right(f"{group.errors:,}" if group.errors else "", 8), self.paint_style("error")),
-                ("".join(figures), None),
-                ("  " + fixed(moment(group.newest_ns, digits=3), 23), self.paint_style("dim")),
-                ("  " + data_text("? parent not seen" if group.name is None else group.name, max(8, width - 73)), None),
-            ]
-        )
-
-
 class ColumnHeads(Widget):
     """The line above a list; a click on a column sorts by it."""
 
     class Clicked(Message):
         """A column was clicked."""
 
-        def __init__(self, column: Column) -> None:
+        def __init__(self, column: Column | GroupColumn) -> None:
             super().__init__()
             self.column = column
 
-    def __init__(self, model: TracesModel, **arguments: Any) -> None:
+    def __init__(self, model: TracesModel, groups: GroupList, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._model = model
+        self._groups = groups
         self.grouped = False
-        self._ends: list[tuple[int, Column]] = []
+        self._ends: list[tuple[int, Column | GroupColumn | None]] = []
 
     def render(self) -> Content:
         """Return the heads in their columns, with an arrow at the one that is sorted by."""
-        if self.grouped:
-            return Content("  TRACES  ERRORS       P50       P95       MAX  NEWEST                   ROOT")
+        # The scrollbar's place stays free.
         width = self.size.width - 1
-        widths = Widths.of(width, with_date=self._model.spans_days)
-        texts = [
-            (fixed(self._head(Column.START), widths.start), Column.START),
-            (right(self._head(Column.DURATION), 10) + " " * (widths.bar + (widths.bar > 0)), Column.DURATION),
-            (right(self._head(Column.SPANS), 7), Column.SPANS),
-            (right(self._head(Column.ERRORS), 5), Column.ERRORS),
-            (right("PROC", 5) + "  ", Column.ROOT),
-            (fixed(self._head(Column.ROOT), widths.root + 1) + "STATE", Column.ROOT),
-        ]
+        texts = self._groups.heads(width) if self.grouped else self._heads(width)
         self._ends, end = [], 0
         for text, column in texts:
             end += len(text)
             self._ends.append((end, column))
         return Content("".join(text for text, _ in texts))
 
+    def _heads(self, width: int) -> Sequence[tuple[str, Column | None]]:
+        widths = Widths.of(width, with_date=self._model.spans_days)
+        return [
+            (fixed(self._head(Column.START), widths.start), Column.START),
+            (right(self._head(Column.DURATION), 10) + " " * (widths.bar + (widths.bar > 0)), Column.DURATION),
+            (right(self._head(Column.SPANS), 7), Column.SPANS),
+            (right(self._head(Column.ERRORS), 5), Column.ERRORS),
+            (right("PROC", 5) + "  ", None),
+            (fixed(self._head(Column.ROOT), widths.root + 1), Column.ROOT),
+            ("STATE", None),
+        ]
+
     def _head(self, column: Column) -> str:
         arrow = "▾" if self._model.descending else "▴"
         return f"{column.value} {arrow}" if column is self._model.sort else column.value
 
     def on_click(self, event: events.Click) -> None:
-        """Ask for another order."""
-        if not self.grouped:
-            for end, column in self._ends:
-                if event.x < end:
-                    self.post_message(self.Clicked(column))
-                    return
+        """Ask for another order; figures that aren't sorted by ask for none."""
+        column = next((column for end, column in self._ends if event.x < end), None)
+        if column is not None:
+            self.post_message(self.Clicked(column))

@@ -11,10 +11,10 @@ from spanview.index.bulk import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.plot_model import POWERS, Grid, top_of
-from spanview.tui.traces_model import Column, GroupRow, rank_of
+from spanview.tui.traces_model import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,32 +69,9 @@ class Columns:
         }
         return values.get(column, self.starts)
 
-    def groups(self, traces: Places) -> list[GroupRow]:
-        """Return traces by root name, in no order."""
-        if not len(traces):
-            return []
-        names = self.names[traces]
-        order = np.lexsort((self.durations[traces], names))
-        traces, names = traces[order], names[order]
-        begins = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
-        counts = np.diff(begins, append=len(names))
-        durations = self.durations[traces]
-        errors = np.add.reduceat((self.errors[traces] > 0).astype(np.int64), begins)
-        newest = np.maximum.reduceat(self.starts[traces], begins)
-        return [
-            GroupRow(
-                None if name == _NO_NAME else self._texts[name],
-                count,
-                failed,
-                int(durations[begin + rank_of(count, 0.5)]),
-                int(durations[begin + rank_of(count, 0.95)]),
-                int(durations[begin + count - 1]),
-                latest,
-            )
-            for name, begin, count, failed, latest in zip(
-                names[begins].tolist(), begins.tolist(), counts.tolist(), errors.tolist(), newest.tolist(), strict=True
-            )
-        ]
+    def texts_of(self, names: Places) -> list[str | None]:
+        """Return the root names that numbers in `names` stand for; None for no root."""
+        return [None if name == _NO_NAME else self._texts[name] for name in names.tolist()]
 
     def flags_of(self, traces: Iterable[int], *, also_from: int | None = None) -> Flags:
         """Return which traces are among some, or come from a number on."""
@@ -128,7 +105,9 @@ def as_array(traces: Places) -> array[int]:
     return result
 
 
-def grid_of_many(columns: Columns, traces: Places, width: int, rows: int) -> Grid | None:
+def grid_of_many(
+    columns: Columns, traces: Places, width: int, rows: int, lit: Sequence[str | None] = ()
+) -> Grid | None:
     """Return traces in cells, as `grid_of` does."""
     traces = traces[columns.starts[traces] != NO_TIME]
     if not len(traces):
@@ -139,14 +118,14 @@ def grid_of_many(columns: Columns, traces: Places, width: int, rows: int) -> Gri
     top = top_of(np.bincount(powers, minlength=len(POWERS)).tolist(), rows)
     across = np.clip(((starts - first) / (last - first + 1) * width).astype(np.int64), 0, width - 1)
     cells = across * rows + np.clip(top - powers, 0, rows - 1)
-    counts = np.bincount(cells)
-    used = np.flatnonzero(counts)
-    failed = np.unique(cells[columns.errors[traces] > 0]).tolist()
-    return Grid(
-        width,
-        first,
-        last + 1,
-        top,
-        {divmod(cell, rows): count for cell, count in zip(used.tolist(), counts[used].tolist(), strict=True)},
-        frozenset(divmod(cell, rows) for cell in failed),
-    )
+    are_failed = columns.errors[traces] > 0
+
+    def cells_of(chosen: Flags | slice) -> tuple[dict[tuple[int, int], int], frozenset[tuple[int, int]]]:
+        counts = np.bincount(cells[chosen])
+        used = np.flatnonzero(counts)
+        failed = np.unique(cells[chosen][are_failed[chosen]]).tolist()
+        pairs = zip(used.tolist(), counts[used].tolist(), strict=True)
+        return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
+
+    lit_cells = cells_of(columns.name_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
+    return Grid(width, first, last + 1, top, *cells_of(slice(None)), *lit_cells)

@@ -6,7 +6,6 @@ from array import array
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum
-from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.index.table import NO_ROW
@@ -15,9 +14,10 @@ from spanview.model.times import NO_TIME
 from spanview.tui.plot_model import grid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from spanview.index.store import Store
+    from spanview.tui.group_list import GroupRow
     from spanview.tui.plot_model import Grid
 
 _KEPT_FACTS: Final = 4096
@@ -25,6 +25,8 @@ HUGE: Final = 5_000
 """A trace of more spans isn't stitched while its line is painted."""
 MANY: Final = 5_000
 """Traces from which on it pays to ask something of all of them with numpy."""
+_QUICK: Final = 200_000
+"""So many traces are grouped in some ten milliseconds."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
 
 
@@ -37,6 +39,11 @@ class Column(Enum):
     ERRORS = "ERR"
     ROOT = "ROOT"
 
+    @property
+    def word(self) -> str:
+        """What is sorted by, in words."""
+        return {"ERR": "errors", "ROOT": "root name"}.get(self.value, self.value.lower())
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -47,27 +54,6 @@ class Facts:
     complete: bool
     missing: str
     """The span id of the first parent that is missing, or an empty string."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRow:
-    """Traces of one root name."""
-
-    name: str | None
-    """None for traces whose root is missing."""
-    traces: int
-    errors: int
-    """Traces with an error."""
-    p50_ns: int
-    p95_ns: int
-    max_ns: int
-    newest_ns: int
-    """The latest start."""
-
-
-def rank_of(count: int, share: float) -> int:
-    """Return the place of a percentile among so many sorted values."""
-    return ceil(count * share) - 1
 
 
 class TracesModel:
@@ -198,47 +184,83 @@ class TracesModel:
             return lambda trace: self.root_name(trace) or ""
         return table.start_ns.__getitem__
 
-    def grid(self, columns: int, rows: int) -> Grid | None:
-        """Return durations over time, of the traces outside of picked times too."""
+    def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
+        """Return durations over time, of the traces outside of picked times too.
+
+        Args:
+            columns: How many cells across.
+            rows: How many down.
+            lit: The root name whose traces are set off from all others; none without.
+        """
         if len(self._plotted) >= MANY:
             import numpy as np
 
             from spanview.tui.traces_bulk import Columns, grid_of_many
 
-            return grid_of_many(Columns(self._store), np.array(self._plotted, np.int64), columns, rows)
+            return grid_of_many(Columns(self._store), np.array(self._plotted, np.int64), columns, rows, lit)
         table = self._store.trace_table
         points = [
             (table.start_ns[trace], self.duration_ns(trace), table.error_count[trace] > 0) for trace in self._plotted
         ]
-        return grid_of(points, columns, rows)
+        return grid_of(
+            points, columns, rows, [self.root_name(trace) in lit for trace in self._plotted] if lit else None
+        )
 
-    def groups(self) -> list[GroupRow]:
-        """Return the listed traces by root name, the most frequent first."""
-        if len(self.order) >= MANY:
+    def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
+        """Return the listed traces by root name, the most frequent first.
+
+        Args:
+            incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
+        """
+        if self.has_many:
+            from spanview.tui.groups_bulk import groups_of_many
+
+            return groups_of_many(self._store, self.order, incomplete)
+        from spanview.tui.groups_model import groups_of
+
+        return groups_of(self._store, self, self.order, incomplete)
+
+    @property
+    def has_many(self) -> bool:
+        """Whether so many traces are listed that numpy counts them."""
+        return len(self.order) >= MANY
+
+    @property
+    def has_few_names(self) -> bool:
+        """Whether `groups` takes no longer than a key may."""
+        return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < MANY)
+
+    def named(self, name: str | None) -> Sequence[int]:
+        """Return the listed traces with a root name, from the top; None for those without a root."""
+        if self.has_many:
             import numpy as np
 
-            from spanview.tui.traces_bulk import Columns
+            from spanview.tui.traces_bulk import Columns, as_array
 
-            rows = Columns(self._store).groups(np.array(self.order, np.int64))
-        else:
-            members: dict[str | None, list[int]] = {}
-            for trace in self.order:
-                members.setdefault(self.root_name(trace), []).append(trace)
-            rows = [self._group(name, traces) for name, traces in members.items()]
-        return sorted(rows, key=lambda row: (-row.traces, row.name or "", row.name is None))
+            listed = np.array(self.order, np.int64)
+            return as_array(listed[Columns(self._store).name_is(name)[listed]])
+        return [trace for trace in self.order if self.root_name(trace) == name]
 
-    def _group(self, name: str | None, traces: list[int]) -> GroupRow:
+    def newest_failure(self, names: Sequence[str | None] = ()) -> int | None:
+        """Return the listed trace with an error that started last; None where none has one.
+
+        Args:
+            names: The root name that it has to have; none without.
+        """
         table = self._store.trace_table
-        durations = sorted(self.duration_ns(trace) for trace in traces)
-        return GroupRow(
-            name,
-            len(traces),
-            sum(1 for trace in traces if table.error_count[trace]),
-            durations[rank_of(len(durations), 0.5)],
-            durations[rank_of(len(durations), 0.95)],
-            durations[-1],
-            max(table.start_ns[trace] for trace in traces),
-        )
+        listed: Sequence[int] = self.order
+        for name in names:
+            listed = self.named(name)
+        if self.has_many:
+            import numpy as np
+
+            from spanview.index.bulk import copy_of
+
+            traces = np.array(listed, np.int64)
+            traces = traces[copy_of(table.error_count)[traces] > 0]
+            return int(traces[copy_of(table.start_ns)[traces].argmax()]) if len(traces) else None
+        failed = (trace for trace in listed if table.error_count[trace])
+        return max(failed, key=table.start_ns.__getitem__, default=None)
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

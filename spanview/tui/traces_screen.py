@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import compress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
@@ -15,13 +14,13 @@ from spanview.display.units import count, moment
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 from spanview.tui.base_screen import bindings_of
-from spanview.tui.copying import Copying
+from spanview.tui.group_list import GroupList
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
 from spanview.tui.plot import Plot
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
-from spanview.tui.traces_model import Column, TracesModel
+from spanview.tui.trace_list import ColumnHeads, TraceList
+from spanview.tui.traces_groups import GroupedTraces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.linelist import LineList
     from spanview.tui.matching import TraceMatcher
 
 _GROWING_S: Final = 2.0
@@ -39,7 +37,7 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
-class TracesScreen(Copying):
+class TracesScreen(GroupedTraces):
     """A line a trace, or a line a root name.
 
     Args:
@@ -52,41 +50,29 @@ class TracesScreen(Copying):
     BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
-        super().__init__()
-        self._store = store
-        self._model = TracesModel(store)
+        super().__init__(store)
         self._query = query
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
+        self._is_plotted = True
         self._still_looking = 0.0
         """What share of the traces the filter has still to look at."""
-        self._grown_at: dict[int, float] = {}
-        self.grouped = False
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt(_HINT, self._query, is_query=True)
         yield Plot(self._model)
-        yield ColumnHeads(self._model)
+        groups = GroupList()
+        yield ColumnHeads(self._model, groups)
         yield TraceList(self._store, self._model)
-        yield GroupList()
+        yield groups
         yield Static(Content(""), id="nothing")
         yield self.footer()
 
-    @property
-    def traces(self) -> TraceList:
-        """The list of traces."""
-        return self.query_one(TraceList)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that is shown."""
-        return self.query_one(GroupList) if self.grouped else self.traces
-
     def on_mount(self) -> None:
         """Begin with the list of traces."""
-        self.query_one(GroupList).display = False
+        self.groups.display = False
         self.set_focus(self.traces)
         if self._query:
             self._filter(self._query)
@@ -108,26 +94,36 @@ class TracesScreen(Copying):
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
+        self._has_grown = self._has_grown or bool(changed)
         if self._matcher is not None and changed:
             self._matcher.look_at(changed)
         if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
             now = time.monotonic()
             for trace in changed:
                 self._grown_at[trace] = now
-        self._show()
+        self._show(is_news=True)
 
-    def _show(self, *, anew: bool = False) -> None:
+    def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
         traces = self.traces
         traces.is_loading = self.viewer.feed_state.loading
         traces.growing = set(self._grown_at)
         traces.refresh_rows(anew=anew)
+        # What takes long isn't done each time that spans come.
+        can_wait = is_news and self._model.has_many
         if self.grouped:
-            self.query_one(GroupList).show(self._model.groups())
+            self._count_groups(can_wait=can_wait)
         self._say_if_nothing()
         self._count_matches()
         self.query_one(ColumnHeads).refresh()
-        self.query_one(Plot).look_again()
+        if can_wait:
+            self._is_plotted = False
+        else:
+            self._plot()
         self.refresh_frame()
+
+    def _plot(self) -> None:
+        self._is_plotted = True
+        self.query_one(Plot).look_again(self._lit())
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the plot where there is room for it."""
@@ -156,14 +152,18 @@ class TracesScreen(Copying):
             nothing.update(Content("\n".join(map(sanitise, lines))))
 
     def _calm_down(self) -> None:
-        """Drop the marks of traces that don't grow any more."""
+        """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
+        if not self._is_plotted:
+            self._plot()
+        if self.grouped:
+            self._stitch()
         limit = time.monotonic() - _GROWING_S
         calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
         for trace in calm:
             del self._grown_at[trace]
         if calm:
-            self.traces.growing = set(self._grown_at)
-            self.traces.refresh()
+            self._mark_growing()
+            self.rows.refresh()
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 
@@ -229,10 +229,10 @@ class TracesScreen(Copying):
 
     async def action_open(self) -> None:
         """Open the trace, or show the traces of the group."""
-        group = self.query_one(GroupList).selected
-        if self.grouped and group is not None:
+        group = self.chosen_group
+        if group is not None:
             self._model.only_root, self._model.is_drilled = group.name, True
-            self._show_groups(on=False)
+            self._show_groups(on=False, anew=True)
             self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
         elif not self.grouped and self.traces.selected is not None:
             await self.viewer.open_trace(self.traces.selected)
@@ -241,7 +241,7 @@ class TracesScreen(Copying):
         """Drop the group that was opened, then the filter."""
         if self._model.is_drilled:
             self._model.is_drilled = False
-            self._show_groups(on=True)
+            self._show_groups(on=True, anew=True)
         elif self._model.picked != (None, None):
             self._pick(None, None)
         elif self.query_one(Prompt).display:
@@ -249,7 +249,7 @@ class TracesScreen(Copying):
             self.set_focus(self.rows)
             self._filter("")
         elif self.grouped:
-            self._show_groups(on=False)
+            self._show_groups(on=False, anew=False)
 
     def action_leave(self) -> None:
         """Go back; where there is nothing to go back to, quit."""
@@ -257,19 +257,6 @@ class TracesScreen(Copying):
             self.action_back()
         else:
             self.app.exit()
-
-    def action_group(self) -> None:
-        """Group by root name, or show the traces again."""
-        self._model.is_drilled = False
-        self._show_groups(on=not self.grouped)
-
-    def _show_groups(self, *, on: bool) -> None:
-        self.grouped = on
-        self.traces.display = not on
-        self.query_one(GroupList).display = on
-        self.query_one(ColumnHeads).grouped = on
-        self._show(anew=True)
-        self.set_focus(self.rows)
 
     def action_pick(self, side: int) -> None:
         """Let the list begin, or end, with the time of the selected trace."""
@@ -299,9 +286,9 @@ class TracesScreen(Copying):
 
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""
-        group = self.query_one(GroupList).selected
-        if self.grouped and group is not None:
-            named = [trace for trace in self._model.order if self._model.root_name(trace) == group.name]
+        group = self.chosen_group
+        if group is not None:
+            named = self._model.named(group.name)
             await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {sanitise(group.name or '?', 60)}")
         else:
             await self.viewer.open_flame(*self._listed())
@@ -311,35 +298,12 @@ class TracesScreen(Copying):
         listed = self._model.order
         return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
 
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        columns = list(Column)
-        self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
-
-    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
-        """Sort by the column that was clicked; once more turns the order round."""
-        if event.column is self._model.sort:
-            self.action_turn()
-        else:
-            self._sort_by(event.column)
-
-    def _sort_by(self, column: Column) -> None:
-        self._model.sort, self._model.descending = column, column is not Column.ROOT
-        self.viewer.say(f"sorted by {column.value.lower()}")
-        self._show(anew=True)
-
-    def action_turn(self) -> None:
-        """Turn the order round."""
-        self._model.descending = not self._model.descending
-        self._show(anew=True)
-
     async def action_error(self, _by: int) -> None:
-        """Open the newest trace with an error, at the error."""
-        table = self._store.trace_table
-        failed = compress(self._model.order, map(table.error_count.__getitem__, self._model.order))
-        newest = max(failed, key=table.start_ns.__getitem__, default=None)
+        """Open the newest trace with an error, of the selected group where there is one, at the error."""
+        group = self.chosen_group
+        newest = self._model.newest_failure(self._lit())
         if newest is None:
-            self.viewer.say("no trace with an error")
+            self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
         else:
             await self.viewer.open_trace(newest, at_error=True)
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import following, inside, peers, processes, viewer
+from . import each_key, following, inside, peers, processes, viewer
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Layout, Shape, folder_of
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 _FULL, _QUICK = 200_000, 10_000
 _LARGER: Final = 5
 """So many times more spans have the folders of what is measured on large ones."""
+_SMALL: Final = 10
+"""Spans of each trace where many traces are wanted."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 14)), "peers")
+_GOALS: Final = (*(f"P{number}" for number in range(1, 14)), "keys", "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -84,6 +86,8 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P6", in_list),
         ("P6", in_trace),
         ("P7", lambda: viewer.keys_while_loading(folder_of(Shape(many)), rounds)),
+        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), rounds, followed=False)),
+        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), rounds, followed=True)),
         ("P8", lambda: viewer.first_rows(folder_of(Shape(spans)), folder_of(Shape(200)), rounds)),
         ("P9", lambda: processes.start(4 * rounds)),
         ("P10", lambda: followed(PROCESSES, 8, 1, 40)),

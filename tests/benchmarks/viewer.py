@@ -20,7 +20,7 @@ _ROW: Final = re.compile(rb"\d\d:\d\d:\d\d\.\d{3}")
 """The start of a trace, which every row has, and nothing else on the screen."""
 _CURSOR: Final = re.compile(rb"\x1b\[(\d+);1H\x1b\[1;[\d;]+m(\d\d:\d\d:\d\d\.\d{3})")
 """The row under the cursor, the only bold one: its line on the screen and the start of its trace."""
-_LOADED: Final = re.compile(
+LOADED: Final = re.compile(
     rb"\x1b\[1;1H\x1b\[[\d;]+m spanview  (?:(?!reading )[^\x1b])+ traces?\b(?:(?!reading )[^\x1b])*\x1b"
 )
 """The header when all was read: how many traces there are, and no word of reading."""
@@ -38,7 +38,7 @@ _SETTLED_S: Final = 2.5
 _BETWEEN_KEYS_S: Final = 0.06
 _LONGEST_KEY_S: Final = 1.0
 _LONGEST_HEADER: Final = 1024
-"""Bytes of what `_LOADED` and `_CURSOR` find, at most."""
+"""Bytes of what `LOADED` and `_CURSOR` find, at most."""
 
 
 def _viewer(folder: Path) -> Terminal:
@@ -160,7 +160,7 @@ class _Pressing:
         """Take in what is written within some seconds; tell whether anything was."""
         piece = self._terminal.read(seconds)
         self._written = self._written[-_LONGEST_HEADER:] + piece
-        self._is_loaded = self._is_loaded or _LOADED.search(self._written) is not None
+        self._is_loaded = self._is_loaded or LOADED.search(self._written) is not None
         for match in _CURSOR.finditer(self._written):
             self._cursor = match.groups()
         return bool(piece)
@@ -175,7 +175,7 @@ def second_opening(folder: Path, rounds: int) -> list[Figure]:
         def seconds() -> float:
             words = ("-m", "spanview", "view", str(folder))
             with Terminal(*words, environment={"XDG_CACHE_HOME": cache}) as terminal:
-                taken = terminal.seconds_until(_LOADED)
+                taken = terminal.seconds_until(LOADED)
                 terminal.wait_until_quiet(_SETTLED_S)
                 terminal.leave(b"q")
             return taken

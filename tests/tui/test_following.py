@@ -9,8 +9,9 @@ import pytest
 from builders import Builder, Document
 from spanview.tui.app import Opening
 from spanview.tui.feed import FeedState
+from spanview.tui.group_list import GroupList
 from spanview.tui.header import state_text
-from spanview.tui.trace_list import GroupList, TraceList
+from spanview.tui.trace_list import TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.waterfall import Waterfall
 from viewers import Growing, Look, looking_at

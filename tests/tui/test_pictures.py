@@ -93,7 +93,7 @@ async def test_groups() -> None:
         await look.press("r")
         below = look.lines[1 + ROWS + 1 :]
         heads = below[0].split()
-        assert heads == ["TRACES", "ERRORS", "P50", "P95", "MAX", "NEWEST", "ROOT"]
+        assert heads == ["TRACES", "▾", "ERR", "ERR%", "INC", "P50", "P95", "P99", "MAX", "µs", "ms", "s", "ROOT"]
         counts = [int(line.split()[0].replace(",", "")) for line in below[1:11] if line.strip()]
         assert counts == sorted(counts, reverse=True)
         assert counts[0] > 1

@@ -126,20 +126,6 @@ def test_dates_are_shown_where_they_tell_something(data: Growing, last_us: int, 
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-def test_groups() -> None:
-    """Traces with one root name are one group, the most frequent first; percentiles are nearest-rank."""
-    builder = Builder()
-    documents = [builder.span("often", trace=1 + n, start=n, duration=n + 1) for n in range(20)]
-    documents += [builder.span("once", trace=90, start=500, status="ERROR"), builder.span(trace=91, parent=99)]
-    model = TracesModel(Growing(*documents).store)
-    model.refresh()
-    often, lost, once = model.groups()
-    assert (often.name, often.traces, often.errors) == ("often", 20, 0)
-    assert (often.p50_ns, often.p95_ns, often.max_ns) == (10_000, 19_000, 20_000)
-    assert (once.name, once.traces, once.errors) == ("once", 1, 1)
-    assert lost.name is None
-
-
 def test_groups_of_nothing() -> None:
     """Without traces there are no groups."""
     assert TracesModel(Growing().store).groups() == []
@@ -288,6 +274,10 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
         changes["picked"] = data.draw(times), data.draw(times)
         limit = data.draw(st.none() | st.sets(st.integers(0, count - 1)))
         anew = data.draw(st.booleans())
+        incomplete = data.draw(
+            st.none() | st.binary(max_size=count + 1).map(lambda some: bytes(each & 1 for each in some))
+        )
+        lit = data.draw(st.sampled_from([(), (changes["only_root"],)]))
         for many, model in zip((1 << 60, 0), models, strict=True):
             for name, value in changes.items():
                 setattr(model, name, {*value} if isinstance(value, set) else value)
@@ -295,8 +285,12 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
                 model.limit_to(limit)
             with patch.object(traces_model, "MANY", many):
                 model.refresh(anew=anew)
-                groups, grid = model.groups(), model.grid(7, 3)
+                groups, grid = model.groups(incomplete), model.grid(7, 3, lit)
+                named = [*model.named(changes["only_root"])]
+                failures = model.newest_failure(), model.newest_failure((changes["only_root"],))
             assert model.order == models[0].order
-            assert groups == models[0].groups()
-            assert grid == models[0].grid(7, 3)
+            assert groups == models[0].groups(incomplete)
+            assert grid == models[0].grid(7, 3, lit)
+            assert failures == (models[0].newest_failure(), models[0].newest_failure((changes["only_root"],)))
+            assert named == [*models[0].named(changes["only_root"])]
             assert (model.longest_ns, model.spans_days) == (models[0].longest_ns, models[0].spans_days)

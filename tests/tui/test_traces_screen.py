@@ -12,8 +12,9 @@ from __future__ import annotations
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
 from spanview.tui.app import Opening
+from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
-from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
+from spanview.tui.trace_list import ColumnHeads, TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
 from spanview.tui.waterfall import Waterfall

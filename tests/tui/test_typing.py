@@ -17,11 +17,12 @@ import pytest
 from textual.widgets import Input
 
 from builders import Builder, Document
+from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
 from spanview.tui.palette import PaletteScreen
 from spanview.tui.prompt import Prompt
 from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_list import GroupList, TraceList
+from spanview.tui.trace_list import TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
 from viewers import Look, looking_at

@@ -1,0 +1,138 @@
+"""The viewer, which writes down what each key took: `python -m tests.benchmarks.timed_viewer FOLDER [PATH]…`.
+
+key comes      acts          painted        next key
+|--------------|-------------|---------------|
+|           taken            |     beats     |
+|      processor time        | the longest   |
+
+`times` in the folder has a line a key, as JSON; `done` grows by a byte when one was painted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+from textual.events import Key
+
+from spanview import cli
+from spanview.commands import view
+from spanview.tui import app
+from spanview.tui.app import SpanviewApp
+from spanview.tui.traces_screen import TracesScreen
+
+if TYPE_CHECKING:
+    from textual.events import Event
+
+TIMES, DONE = "times", "done"
+_BEAT_S: Final = 0.002
+_NOTHING_TO_PAINT_S: Final = 0.1
+
+
+@dataclass(slots=True)
+class Pressed:
+    """A key, and what it took; all times in milliseconds."""
+
+    screen: str
+    key: str
+    taken: float = 0.0
+    """From its coming until it has acted and is painted."""
+    own: float = 0.0
+    """The processor's time for it of the thread that paints, other programs left out."""
+    process: float = 0.0
+    """The processor's time of all threads meanwhile."""
+    held: float = 0.0
+    """The longest time, of the processor for the thread that paints, from one chance for a key to the next, until the
+    next key."""
+
+
+class TimedViewer(SpanviewApp):
+    """The viewer, with a clock.
+
+    Args:
+        arguments: As the viewer has them.
+    """
+
+    CSS_PATH = str(Path(app.__file__).with_name(str(SpanviewApp.CSS_PATH)))
+    folder = Path()
+    """Where the times are written to."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._pressed: Pressed | None = None
+        self._came = self._acted = self._own = self._process = 0.0
+        self._is_painted = True
+
+    async def on_mount(self) -> None:
+        """Begin to look at the clock; what the viewer does then is called by Textual, too."""
+        self._beat = asyncio.create_task(self._watch())
+
+    async def on_event(self, event: Event) -> None:
+        """Take the time when a key has acted."""
+        if not isinstance(event, Key) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        self._write_down()
+        self._pressed, self._is_painted, self._acted = Pressed(self._place(), event.key), False, 0.0
+        self._came, self._own, self._process = event.time, time.thread_time(), time.process_time()
+        await super().on_event(event)
+        self._acted = time.monotonic()
+        self._take_times()
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        super()._display(screen, renderable)
+        if renderable is not None and not self._is_painted and self._acted:
+            self._take_times()
+            self._say_it_is_painted()
+
+    def _take_times(self) -> None:
+        if self._pressed is not None:
+            self._pressed.taken = 1000 * (time.monotonic() - self._came)
+            self._pressed.own = 1000 * (time.thread_time() - self._own)
+            self._pressed.process = 1000 * (time.process_time() - self._process)
+
+    def _say_it_is_painted(self) -> None:
+        self._is_painted = True
+        with (self.folder / DONE).open("ab") as file:
+            file.write(b".")
+
+    def _place(self) -> str:
+        screen = self.screen
+        if not isinstance(screen, TracesScreen):
+            return type(screen).__name__.removesuffix("Screen")
+        if screen.focused is not screen.rows:
+            return "filter"
+        return "groups" if screen.grouped else "traces"
+
+    async def _watch(self) -> None:
+        before = time.thread_time()
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            now = time.thread_time()
+            if self._pressed is not None:
+                self._pressed.held = max(self._pressed.held, 1000 * (now - before))
+            before = now
+            if self._acted and not self._is_painted and time.monotonic() - self._acted > _NOTHING_TO_PAINT_S:
+                self._say_it_is_painted()
+
+    def _write_down(self) -> None:
+        if self._pressed is not None:
+            with (self.folder / TIMES).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(self._pressed)) + "\n")
+
+
+def main(words: list[str]) -> int:
+    """Show the viewer."""
+    TimedViewer.folder = Path(words[0])
+    with patch.object(view, "SpanviewApp", TimedViewer):
+        return cli.main(["view", *words[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

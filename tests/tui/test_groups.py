@@ -1,0 +1,378 @@
+"""Traces by root name: figures, columns, order, marks, and what the keys do to a group.
+
+in the store     start    duration
+batch              10 µs      20 µs
+batch              20 µs      30 µs   an error
+batch              40 µs       2 s    two errors, a missing parent
+quick              30 µs       5 µs
+slow                0 µs     900 µs
+delta              50 µs          –   no end
+(no root)          60 µs      10 µs   its parent is missing
+"""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import Builder, Document
+from span_graphs import graphs
+from spanview.model.times import NO_TIME
+from spanview.tui import completeness, traces_groups, traces_model
+from spanview.tui.completeness import Completeness
+from spanview.tui.feed import FeedState
+from spanview.tui.flame_screen import FlameScreen
+from spanview.tui.group_list import GroupColumn, GroupList, GroupRow, GroupWidths, share_text, value_of
+from spanview.tui.plot import Plot
+from spanview.tui.trace_list import ColumnHeads
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_model import TracesModel
+from viewers import Growing, Look, looking_at
+
+US_PER_S = 1_000_000
+
+
+def documents() -> list[Document]:
+    """Return the spans of the drawing."""
+    builder = Builder()
+    return [
+        builder.span("slow", trace=1, start=0, duration=900),
+        builder.span("batch", trace=2, start=10, duration=20),
+        builder.span("batch", trace=3, span=3, start=20, duration=30),
+        builder.span("bad step", trace=3, span=5, parent=3, start=21, duration=1, status="ERROR"),
+        builder.span("quick", trace=4, start=30, duration=5),
+        builder.span("batch", trace=5, start=40, duration=2 * US_PER_S, status="ERROR"),
+        builder.span("worse step", trace=5, parent=77, start=41, duration=1, status="ERROR"),
+        builder.span("delta", trace=6, start=50, duration=None),
+        builder.span("lost", trace=7, parent=78, start=60, duration=10),
+    ]
+
+
+def groups_on(look: Look) -> GroupList:
+    """Return the list of groups."""
+    return look.screen.query_one(GroupList)
+
+
+def order_on(look: Look) -> list[str | None]:
+    """Return the names of the groups, from the top."""
+    return [group.name for group in groups_on(look).groups]
+
+
+def row_on(look: Look, name: str) -> str:
+    """Return the line of a group."""
+    lists = groups_on(look).region
+    return next(line for line in look.lines[lists.y : lists.bottom] if line.rstrip().endswith(name))
+
+
+# -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def slow_percentile(values: list[int], hundredths: int) -> int | None:
+    """Return the least value that at least so many hundredths of all values don't exceed."""
+    return min(
+        (each for each in values if 100 * sum(other <= each for other in values) >= hundredths * len(values)),
+        default=None,
+    )
+
+
+def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRow]:
+    """Return the groups of a store, counted from its spans in the simplest way."""
+    groups: dict[str | None, GroupRow] = {}
+    members: dict[str | None, list[int]] = {}
+    for trace in growing.store.traces:
+        roots = [node.span for node in trace.roots if node.span is not None and node.span.parent_id is None]
+        members.setdefault(roots[0].name if roots else None, []).append(trace.number)
+    for name, numbers in members.items():
+        traces = [trace for trace in growing.store.traces if trace.number in numbers]
+        known = [trace.duration_ns for trace in traces if trace.duration_ns is not None and trace.duration_ns >= 0]
+        p50_ns, p95_ns, p99_ns = (slow_percentile(known, percent) for percent in (50, 95, 99))
+        groups[name] = GroupRow(
+            name,
+            traces=len(traces),
+            errors=sum(trace.error_count > 0 for trace in traces),
+            incomplete=sum(incomplete[number] for number in numbers),
+            p50_ns=p50_ns,
+            p95_ns=p95_ns,
+            p99_ns=p99_ns,
+            max_ns=max(known, default=None),
+            total_ns=sum(known),
+            histogram=tuple(sum(1 for each in known if min(15, len(str(each)) - 1) == power) for power in range(16)),
+            newest_ns=max((trace.start_ns for trace in traces if trace.start_ns is not None), default=NO_TIME),
+        )
+    return groups
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(most=40), st.sampled_from([0, 1 << 60]))
+def test_figures(documents: list[Document], many: int) -> None:
+    """Groups are what counting one trace after the other gives, percentiles by their definition; whatever is read."""
+    growing = Growing(*documents)
+    with patch.object(completeness, "PAYS_FROM", many), patch.object(traces_model, "MANY", many):
+        incomplete = Completeness(growing.store).look()
+        model = TracesModel(growing.store)
+        model.refresh()
+        groups = model.groups(incomplete)
+    assert incomplete == bytes(not growing.store.tree(trace).complete for trace in range(len(incomplete)))
+    assert {group.name: group for group in groups} == slow_groups(growing, incomplete)
+    assert [group.traces for group in groups] == sorted((group.traces for group in groups), reverse=True)
+
+
+@pytest.mark.parametrize("many", [0, 1 << 60])
+def test_sums_of_any_size(many: int) -> None:
+    """Totals are exact where 64 bits don't hold them."""
+    builder = Builder()
+    growing = Growing(*(builder.span("long", trace=1 + n, start=-4e15, duration=8e15) for n in range(3)))
+    with patch.object(traces_model, "MANY", many):
+        model = TracesModel(growing.store)
+        model.refresh()
+        (group,) = model.groups()
+    assert group.max_ns is not None
+    assert group.total_ns == 3 * group.max_ns
+    assert group.total_ns > 2**63
+
+
+def test_without_any_duration() -> None:
+    """Traces without an end are counted, and have no figures."""
+    model = TracesModel(Growing(Builder().span("open", duration=None)).store)
+    model.refresh()
+    (group,) = model.groups()
+    assert (group.traces, group.total_ns, sum(group.histogram)) == (1, 0, 0)
+    assert (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns) == (None,) * 4
+
+
+@pytest.mark.parametrize("pays_from", [0, 1 << 60])
+def test_completeness_is_found_anew_where_a_trace_grows(pays_from: int) -> None:
+    """A trace that a parent was missing of is complete when it comes; others are remembered."""
+    builder = Builder()
+    growing = Growing(builder.span("a", trace=1, span=1, parent=9), builder.span("b", trace=2, span=2))
+    with patch.object(completeness, "PAYS_FROM", pays_from):
+        known = Completeness(growing.store)
+        assert known.look() == b"\x01\x00"
+        growing.add(builder.span("root", trace=1, span=9), builder.span("c", trace=3, parent=8))
+        assert known.look() == b"\x00\x00\x01"
+        assert known.look() == b"\x00\x00\x01"
+
+
+SHARES = [(0, 5, ""), (5, 5, "100 %"), (1, 3, "33.3 %"), (1, 100_000, "0.1 %"), (99_999, 100_000, "99.9 %")]
+
+
+@pytest.mark.parametrize(("part", "whole", "expected"), SHARES)
+def test_shares(part: int, whole: int, expected: str) -> None:
+    """Something is never written as nothing, and not everything never as everything."""
+    assert share_text(part, whole) == expected
+
+
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_narrow_screen() -> None:
+    """At 80 cells there are counts, errors and their share, incomplete traces, three times, and the name."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("r")
+        heads = look.lines[1].split()
+        assert heads == ["TRACES", "▾", "ERR", "ERR%", "INC", "P50", "P95", "MAX", "ROOT"]
+        assert "2 66.7 %    ◌1    30 µs      2 s      2 s    batch" in row_on(look, "batch")
+        assert row_on(look, "delta").split() == ["1", "–", "–", "–", "delta"]
+        assert row_on(look, "? parent not seen").split()[:2] == ["1", "◌1"]
+
+
+async def test_a_wide_screen() -> None:
+    """At 200 cells there are all columns, and histograms."""
+    async with looking_at(*documents(), size=(200, 50)) as look:
+        await look.press("r")
+        heads = look.lines[look.screen.query_one(ColumnHeads).region.y].split()
+        expected = "TRACES ▾ ERR ERR% INC P50 P95 P99 MAX TOTAL µs ms s NEWEST ROOT"
+        assert heads == expected.split()
+        line = row_on(look, "batch")
+        assert "30 µs      2 s      2 s      2 s    2.00 s  " in line
+        histogram = line[line.index("2.00 s  ") :].split()
+        assert set("".join(histogram)) & set("▁▂▃▄▅▆▇█")
+
+
+@given(st.integers(1, 300))
+def test_columns_fit(width: int) -> None:
+    """Whatever the width, names have room, and a wider screen never shows less."""
+    widths, wider = GroupWidths.of(width), GroupWidths.of(width + 1)
+    assert widths.root >= 8
+    assert {*widths.sortable} <= {*wider.sortable}
+
+
+async def test_heads_stand_above_their_columns() -> None:
+    """Heads end where their figures end."""
+    for width in (80, 120, 200):
+        async with looking_at(*documents(), size=(width, 50)) as look:
+            await look.press("r")
+            heads, row = look.lines[look.screen.query_one(ColumnHeads).region.y], row_on(look, "batch")
+            assert row.index("batch") == heads.index("ROOT")
+            assert row[: heads.index("P95") + 3].endswith("2 s")
+            assert row[: heads.index("INC") + 3].endswith("◌1")
+
+
+# -- order ------------------------------------------------------------------------------------------------------------
+
+
+async def test_each_column_sorts() -> None:
+    """`s` goes through the columns that are shown, `S` turns the order; both say so in the heads."""
+    async with looking_at(*documents(), size=(200, 50)) as look:
+        await look.press("r")
+        assert order_on(look) == ["batch", None, "delta", "quick", "slow"]
+        for column in [*GroupColumn][1:]:
+            await look.press("s")
+            groups = groups_on(look)
+            assert groups.sort is column
+            assert f"{column.value} {'▴' if column is GroupColumn.ROOT else '▾'}" in look.text
+            values = [value_of(group, column) for group in groups.groups]
+            assert values == sorted(values, reverse=column is not GroupColumn.ROOT)
+            await look.press("S")
+            turned = [value_of(group, column) for group in groups_on(look).groups]
+            assert turned == values[::-1]
+            assert f"{column.value} {'▾' if column is GroupColumn.ROOT else '▴'}" in look.text
+        await look.press("s")
+        assert groups_on(look).sort is GroupColumn.TRACES
+
+
+async def test_columns_that_are_not_shown_are_passed_over() -> None:
+    """On a narrow screen nothing sorts by what can't be seen."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("r")
+        seen = []
+        for _ in range(8):
+            await look.press("s")
+            seen.append(groups_on(look).sort.value)
+        assert seen == ["ERR", "ERR%", "INC", "P50", "P95", "MAX", "ROOT", "TRACES"]
+
+
+async def test_the_cursor_and_the_order() -> None:
+    """Who is at the top stays there, to see the first; who has chosen a group stays on it, while more comes, too."""
+    async with looking_at(*documents()) as look:
+        await look.press("r", "s", "s", "s", "s")
+        assert groups_on(look).cursor == 0
+        assert order_on(look)[0] == "slow"
+        await look.press("down", "S")
+        chosen = groups_on(look).selected
+        assert chosen is not None
+        assert chosen.name == order_on(look)[-2]
+        await look.grow(*(Builder().span("new", trace=50 + n, start=1, duration=3) for n in range(9)))
+        assert "new" in order_on(look)
+        selected = groups_on(look).selected
+        assert selected is not None
+        assert selected.name == chosen.name
+
+
+async def test_the_lists_have_orders_of_their_own() -> None:
+    """Sorting groups leaves the order of traces alone, and the other way round."""
+    async with looking_at(*documents()) as look:
+        await look.press("r", "s", "r")
+        assert "START ▾" in look.text
+        await look.press("s", "r")
+        assert "ERR ▾" in look.text
+        assert "DURATION" not in look.text
+
+
+async def test_sorting_by_the_mouse() -> None:
+    """A click on a head sorts by it, a second one turns the order; what is above histograms sorts by nothing."""
+    async with looking_at(*documents(), size=(200, 50)) as look:
+        await look.press("r")
+        heads = look.lines[look.screen.query_one(ColumnHeads).region.y]
+        for text, order in (("MAX", "▾"), ("MAX", "▴"), ("NEWEST", "▾"), ("ROOT", "▴"), ("µs", "")):
+            await look.pilot.click(ColumnHeads, offset=(heads.index(text) + 1, 0))
+            if order:
+                await look.until_shown(f"{text} {order}")
+        assert groups_on(look).sort is GroupColumn.ROOT
+        assert not groups_on(look).descending
+
+
+# -- one group --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_newest_failure_of_a_group() -> None:
+    """`e` opens the newest trace of the selected group that failed; without one, that is said."""
+    async with looking_at(*documents()) as look:
+        await look.press("r", "e")
+        assert look.is_on(TraceScreen)
+        assert look.header.startswith(" ‹ batch   2 s")
+        await look.press("escape", "G", "e")
+        assert not look.is_on(TraceScreen)
+        assert "no trace of this group with an error" in look.footer
+
+
+async def test_blocks_of_a_group() -> None:
+    """`F` merges the traces of the selected group."""
+    async with looking_at(*documents()) as look:
+        await look.press("r", "F")
+        assert look.is_on(FlameScreen)
+        assert "3 traces of batch" in look.header
+
+
+async def test_the_plot_sets_the_selected_group_off() -> None:
+    """Above groups, the selected one's traces are drawn as blocks, all others as dots; above traces, all as blocks."""
+    async with looking_at(*documents(), size=(120, 40)) as look:
+
+        def drawn() -> str:
+            return "".join(look.lines[look.screen.query_one(Plot).region.y :][:5])
+
+        all_blocks = sum(drawn().count(each) for each in "▁▂▃▄▅▆▇█✖")
+        assert "·" not in drawn()
+        await look.press("r")
+        assert drawn().count("·")
+        assert drawn().count("✖") == 2
+        await look.press("G")
+        assert groups_on(look).selected is not None
+        assert "✖" not in drawn()
+        assert sum(drawn().count(each) for each in "▁▂▃▄▅▆▇█·") == all_blocks
+        await look.press("r")
+        assert "·" not in drawn()
+
+
+# -- marks ------------------------------------------------------------------------------------------------------------
+
+
+async def test_growing_groups_are_marked() -> None:
+    """A group in which a trace has grown lately has a mark, and loses it."""
+    async with looking_at(*documents()) as look:
+        await look.press("r")
+        assert "● " not in row_on(look, "quick")
+        await look.grow(Builder().span("more", trace=4, span=99, start=31))
+        assert "● quick" in row_on(look, "quick")
+        assert "● " not in row_on(look, "slow")
+        with patch("spanview.tui.traces_screen._GROWING_S", 0.0):
+            await look.until(lambda: "● " not in row_on(look, "quick"))
+
+
+async def test_loading_groups_are_not_incomplete() -> None:
+    """While bytes are unread, nobody knows what is incomplete."""
+    async with looking_at(*documents()) as look:
+        await look.tell(FeedState(loading=True, bytes_read=1, bytes_total=2))
+        await look.press("r")
+        assert "◌" not in look.text
+        assert row_on(look, "quick").split()[:2] == ["1", "…"]
+        await look.tell(FeedState(loading=False))
+        assert "◌1" in row_on(look, "batch")
+
+
+async def test_incomplete_traces_are_counted_anew() -> None:
+    """When the missing parent comes, the group has no incomplete trace any more."""
+    async with looking_at(*documents()) as look:
+        await look.press("r")
+        assert "◌1" in row_on(look, "batch")
+        await look.grow(Builder().span("there", trace=5, span=77, start=41, duration=2))
+        assert "◌" not in row_on(look, "batch")
+
+
+async def test_large_stores_are_counted_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where counting takes long, keys don't wait for it, and what comes of it is shown all the same."""
+    for name in ("MANY", "_QUICK"):
+        monkeypatch.setattr(traces_model, name, 0)
+    monkeypatch.setattr(traces_groups, "_AT_ONCE", 0)
+    async with looking_at(*documents()) as look:
+        await look.press("r")
+        await look.until(lambda: "batch" in look.text and "◌1" in row_on(look, "batch"))
+        assert order_on(look) == ["batch", None, "delta", "quick", "slow"]
+        await look.grow(Builder().span("there", trace=5, span=77, start=41, duration=2))
+        await look.until(lambda: "◌" not in row_on(look, "batch"))
+        await look.press("slash")
+        await look.type("quick")
+        await look.until(lambda: order_on(look) == ["quick"])

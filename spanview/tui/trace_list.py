@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
+from spanview.tui.comparing import mark_text
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.traces_model import Column, Facts, GroupRow, TracesModel
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.index.store import Store
+    from spanview.tui.comparing import Side
 
 _WIDE = 100
 """From this width on there is room for the bars."""
@@ -54,6 +56,8 @@ class TraceList(LineList):
         self.growing: set[int] = set()
         """Traces that have grown lately."""
         self.is_loading = True
+        self.marked: Side | None = None
+        """What is to be compared."""
 
     @property
     def selected(self) -> int | None:
@@ -84,7 +88,7 @@ class TraceList(LineList):
         facts = self.model.facts(trace)
         plain, dim, error, accent = (None, *(self.paint_style(name) for name in ("dim", "error", "accent")))
         start = moment(table.start_ns[trace], with_date=self.model.spans_days, digits=3)
-        root = self._root(trace, facts)
+        root, mark = self._root(trace, facts), mark_text(self.marked, trace)
         parts: list[tuple[str, Style | None]] = [
             (fixed(start, widths.start), dim),
             (right(duration(ns if ns >= 0 else None), 10), plain),
@@ -95,7 +99,8 @@ class TraceList(LineList):
             (right(f"{table.span_count[trace]:,}", 7), plain),
             (right(f"{errors:,}" if errors else "", 5), error),
             (right(f"{facts.processes:,}" if facts else "…", 5), dim),
-            ("  " + data_text(root[0], widths.root) + " ", root[1]),
+            ("  " + mark, accent),
+            (data_text(root[0], widths.root - len(mark)) + " ", root[1]),
             self._state(trace, errors, facts),
         ]
         return line(parts)
@@ -130,6 +135,8 @@ class GroupList(LineList):
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.groups: list[GroupRow] = []
+        self.marked: Side | None = None
+        """What is to be compared."""
 
     @property
     def selected(self) -> GroupRow | None:
@@ -146,6 +153,8 @@ class GroupList(LineList):
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one group's line."""
         group = self.groups[row]
+        mark = mark_text(self.marked, (group.name,))
+        room = width - 73 - len(mark)
         figures = [right(duration(ns if ns >= 0 else None), 10) for ns in (group.p50_ns, group.p95_ns, group.max_ns)]
         return line(
             [
@@ -153,7 +162,8 @@ class GroupList(LineList):
                 (right(f"{group.errors:,}" if group.errors else "", 8), self.paint_style("error")),
                 ("".join(figures), None),
                 ("  " + fixed(moment(group.newest_ns, digits=3), 23), self.paint_style("dim")),
-                ("  " + data_text("? parent not seen" if group.name is None else group.name, max(8, width - 73)), None),
+                ("  " + mark, self.paint_style("accent")),
+                (data_text("? parent not seen" if group.name is None else group.name, max(8, room)), None),
             ]
         )
 

@@ -15,13 +15,14 @@ from spanview.display.units import count, moment
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.base_screen import bindings_of
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
+from spanview.tui.listed_traces import ListedTraces
 from spanview.tui.plot import Plot
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
-from spanview.tui.traces_model import Column, TracesModel
+from spanview.tui.traces_model import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.linelist import LineList
     from spanview.tui.matching import TraceMatcher
 
 _GROWING_S: Final = 2.0
@@ -39,7 +39,7 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
-class TracesScreen(BaseScreen):
+class TracesScreen(ListedTraces):
     """A line a trace, or a line a root name.
 
     Args:
@@ -52,16 +52,10 @@ class TracesScreen(BaseScreen):
     BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
-        super().__init__()
-        self._store = store
-        self._model = TracesModel(store)
-        self._query = query
+        super().__init__(store, query)
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
-        self._still_looking = 0.0
-        """What share of the traces the filter has still to look at."""
         self._grown_at: dict[int, float] = {}
-        self.grouped = False
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -74,19 +68,9 @@ class TracesScreen(BaseScreen):
         yield Static(Content(""), id="nothing")
         yield self.footer()
 
-    @property
-    def traces(self) -> TraceList:
-        """The list of traces."""
-        return self.query_one(TraceList)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that is shown."""
-        return self.query_one(GroupList) if self.grouped else self.traces
-
     def on_mount(self) -> None:
         """Begin with the list of traces."""
-        self.query_one(GroupList).display = False
+        self.groups.display = False
         self.set_focus(self.traces)
         if self._query:
             self._filter(self._query)
@@ -122,7 +106,7 @@ class TracesScreen(BaseScreen):
         traces.growing = set(self._grown_at)
         traces.refresh_rows(anew=anew)
         if self.grouped:
-            self.query_one(GroupList).show(self._model.groups())
+            self.groups.show(self._model.groups())
         self._say_if_nothing()
         self._count_matches()
         self.query_one(ColumnHeads).refresh()
@@ -229,7 +213,7 @@ class TracesScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Open the trace, or show the traces of the group."""
-        group = self.query_one(GroupList).selected
+        group = self.groups.selected
         if self.grouped and group is not None:
             self._model.only_root, self._model.is_drilled = group.name, True
             self._show_groups(on=False)
@@ -250,6 +234,9 @@ class TracesScreen(BaseScreen):
             self._filter("")
         elif self.grouped:
             self._show_groups(on=False)
+        elif self.viewer.marked is not None:
+            self.viewer.mark(None)
+            self.viewer.say("nothing is marked any more")
 
     def action_leave(self) -> None:
         """Go back; where there is nothing to go back to, quit."""
@@ -266,7 +253,7 @@ class TracesScreen(BaseScreen):
     def _show_groups(self, *, on: bool) -> None:
         self.grouped = on
         self.traces.display = not on
-        self.query_one(GroupList).display = on
+        self.groups.display = on
         self.query_one(ColumnHeads).grouped = on
         self._show(anew=True)
         self.set_focus(self.rows)
@@ -292,24 +279,6 @@ class TracesScreen(BaseScreen):
         times = [f"{word} {moment(ns, with_date=self._model.spans_days, digits=3)}" for word, ns in bounds]
         found = count(len(self._model.order), "trace")
         self.viewer.say(f"{' '.join(times)}: {found}; Esc: all" if times else found)
-
-    async def action_statistics(self) -> None:
-        """Show statistics of the spans in the listed traces."""
-        await self.viewer.open_statistics(*self._listed())
-
-    async def action_flame(self) -> None:
-        """Show where the time goes in the listed traces, or in those of the selected group."""
-        group = self.query_one(GroupList).selected
-        if self.grouped and group is not None:
-            named = [trace for trace in self._model.order if self._model.root_name(trace) == group.name]
-            await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {sanitise(group.name or '?', 60)}")
-        else:
-            await self.viewer.open_flame(*self._listed())
-
-    def _listed(self) -> tuple[list[int] | None, str]:
-        """Return the listed traces, None where that is all, and what they are in words."""
-        listed = self._model.order
-        return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
 
     def action_sort(self) -> None:
         """Sort by the next column."""

@@ -1,0 +1,104 @@
+"""What the first screen asks about the traces that it lists: statistics, blocks, and how they differ from others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count
+from spanview.tui.comparing import ComparingScreen, Side
+from spanview.tui.trace_list import GroupList, TraceList
+from spanview.tui.traces_model import TracesModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.index.store import Store
+    from spanview.tui.linelist import LineList
+
+_LONGEST: Final = 60
+"""Characters of a name, or of a filter."""
+
+
+class ListedTraces(ComparingScreen):
+    """A list of traces, or of groups of them.
+
+    Args:
+        store: The store.
+        query: The filter to begin with.
+    """
+
+    def __init__(self, store: Store, query: str) -> None:
+        super().__init__()
+        self._store = store
+        self._model = TracesModel(store)
+        self._query = query
+        self._still_looking = 0.0
+        """What share of the traces the filter has still to look at."""
+        self.grouped = False
+
+    @property
+    def traces(self) -> TraceList:
+        """The list of traces."""
+        return self.query_one(TraceList)
+
+    @property
+    def groups(self) -> GroupList:
+        """The list of groups."""
+        return self.query_one(GroupList)
+
+    @property
+    def rows(self) -> LineList:
+        """The list that is shown."""
+        return self.groups if self.grouped else self.traces
+
+    def mark_has_changed(self) -> None:
+        """Show the mark where it is now."""
+        self.traces.marked = self.groups.marked = self.viewer.marked
+        self.rows.refresh()
+
+    def side(self) -> Side | None:
+        """Return the selected trace, or the selected group as it is now."""
+        if not self.grouped:
+            trace = self.traces.selected
+            return None if trace is None else self.side_of_trace(self._store, trace)
+        group = self.groups.selected
+        if group is None:
+            return None
+        name, listed, root_name = group.name, self._model.order[:], self._model.root_name
+
+        def traces() -> Sequence[int]:
+            return [trace for trace in listed if root_name(trace) == name]
+
+        shown = "unseen roots" if name is None else sanitise(name, _LONGEST) or "(no name)"
+        return Side((name,), f"traces of {shown}", traces)
+
+    async def action_compare_rest(self) -> None:
+        """Compare the listed traces with all others."""
+        listed, number = self._model.order[:], len(self._store.trace_table)
+        if len(listed) == number:
+            self.viewer.say("all traces are listed: filter them first, with /")
+        elif not listed or self._still_looking:
+            self.viewer.say("no trace is listed" if not self._still_looking else "the filter is still looking")
+        else:
+            query = sanitise(self._query.strip(), _LONGEST)
+            rest = Side(None, "all others", lambda: sorted({*range(number)}.difference(listed)))
+            await self.viewer.open_diff(Side(None, f"listed: {query}" if query else "listed", lambda: listed), rest)
+
+    async def action_statistics(self) -> None:
+        """Show statistics of the spans in the listed traces."""
+        await self.viewer.open_statistics(*self._listed())
+
+    async def action_flame(self) -> None:
+        """Show where the time goes in the listed traces, or in those of the selected group."""
+        side = self.side()
+        if self.grouped and side is not None:
+            named = side.traces()
+            await self.viewer.open_flame(named, f"{count(len(named), 'trace')}{side.what.removeprefix('traces')}")
+        else:
+            await self.viewer.open_flame(*self._listed())
+
+    def _listed(self) -> tuple[list[int] | None, str]:
+        """Return the listed traces, None where that is all, and what they are in words."""
+        listed = self._model.order
+        return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")

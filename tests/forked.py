@@ -168,7 +168,7 @@ class _Call:
 def _serve() -> None:
     from importlib import import_module
 
-    for module in ("check", "export", "spans", "stats", "tree"):
+    for module in ("check", "diff", "export", "spans", "stats", "tree"):
         import_module(f"spanview.commands.{module}")
     sys.stdout.write("ready\n")
     sys.stdout.flush()

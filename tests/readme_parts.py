@@ -17,6 +17,7 @@ _SCREENS: Final = (
     (On.STATS, "Statistics"),
     (On.SPANS, "Spans"),
     (On.FLAME, "Blocks"),
+    (On.DIFF, "Comparison"),
 )
 
 

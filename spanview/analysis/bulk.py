@@ -12,6 +12,7 @@ import numpy as np
 
 from spanview.analysis.selftime import self_times
 from spanview.analysis.stats import POWERS, rank_of
+from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.telling import Tell
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
 
@@ -77,11 +79,11 @@ def _covered(starts: Times, ends: Times, durations: Times, parents: Places, chil
 
 
 def slowest(
-    store: Store, column: array[int], wanted: Iterable[int], traces: Iterable[int] | None, most: int
+    store: Store, column: Sequence[int], wanted: Iterable[int], traces: Iterable[int] | None, most: int
 ) -> list[int]:
     """Return the rows with some keys that have a duration, slowest first, then by row; so many at the most."""
     spans = store.spans
-    count = len(spans.next_row)
+    count = min(len(column), len(spans.next_row))
     columns = (column, spans.start_ns, spans.end_ns, spans.trace)
     keys, starts, ends, of_rows = (copy_of(each)[:count] for each in columns)
     fits = np.isin(keys, [*wanted]) & (starts != NO_TIME) & (ends != NO_TIME)
@@ -111,7 +113,7 @@ def among(store: Store, column: array[int], row: int) -> tuple[int, int, int, in
 
 
 def grouped(
-    store: Store, column: Sequence[int], traces: Sequence[int] | None
+    store: Store, column: Sequence[int], traces: Sequence[int] | None, tell: Tell = unheard
 ) -> Iterator[tuple[int, int, int, list[int], int]]:
     """Yield each key of a column, how many spans have it, how many of them failed, their durations, and own times' sum.
 
@@ -119,12 +121,16 @@ def grouped(
         store: Where the spans are.
         column: The key of each row.
         traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
     """
     spans = store.spans
     own, have = self_times_of_all(store)
+    tell(0.5)
     # As many as there were then, of a store that grows.
+    count = min(len(own), len(column))
+    own, have = own[:count], have[:count]
     keys, starts, ends, statuses, of_rows = (
-        copy_of(each)[: len(own)] for each in (column, spans.start_ns, spans.end_ns, spans.status, spans.trace)
+        copy_of(each)[:count] for each in (column, spans.start_ns, spans.end_ns, spans.status, spans.trace)
     )
     durations = ends - np.where(have, starts, 0)
     failed = statuses == ERROR

@@ -6,12 +6,13 @@ their children   the paths of their parents, with their own names and services, 
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import numpy as np
 
-from spanview.analysis.flame import place
-from spanview.index.bulk import MISSING, ROOT, odd_traces, parent_rows
+from spanview.analysis.flame import NOWHERE, place
+from spanview.index.bulk import MISSING, ROOT, copy_of, odd_traces, parent_rows
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 
@@ -58,6 +59,25 @@ def paths_of_rows(store: Store, traces: Sequence[int] | None, places: Places) ->
         column[[*placed]] = [*placed.values()]
     chosen = np.flatnonzero(is_chosen[of_rows])
     return cast("Sequence[int]", np.maximum(column, 0)), _firsts(store, chosen, column, len(places))
+
+
+def renumbered(
+    store: Store, column: Sequence[int], order: Sequence[int], traces: Sequence[int] | None
+) -> Sequence[int]:
+    """Return the number of the path of each row, `NOWHERE` for those of other traces.
+
+    Args:
+        store: Where the spans are.
+        column: The place of each row.
+        order: The number of the path of each place.
+        traces: Numbers of the traces that count; None for all.
+    """
+    numbers = np.array(order, np.uint32)[np.asarray(column)] if len(order) else np.full(len(column), NOWHERE, np.uint32)
+    if traces is not None:
+        is_chosen = np.zeros(len(store.trace_table), np.bool_)
+        is_chosen[[*traces]] = True
+        numbers[~is_chosen[copy_of(store.spans.trace)[: len(column)]]] = NOWHERE
+    return array("I", numbers.tobytes())
 
 
 def _descend(store: Store, rows: Numbers, parents: Numbers, places: Places, column: Numbers) -> Numbers:

@@ -14,12 +14,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.stats import nearest_rank
+from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.flame import CallPath, Flame
+    from spanview.analysis.telling import Tell
 
 FIGURES: Final = ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns")
 """What is compared of each path."""
@@ -105,18 +107,15 @@ class Diff:
     b: Totals
     paths: Sequence[PathDiff]
     """By their numbers."""
+    numbers: tuple[Sequence[int], Sequence[int]]
+    """Of A and of B: the number here of each of its call paths."""
 
     def by_change(self) -> list[PathDiff]:
         """Return the paths by how much their self time has changed, the most first; of like changes the slower first.
 
         Then by the change of the total and of the count, then by number.
         """
-
-        def rank(path: PathDiff) -> tuple[int, bool, int, int, int]:
-            own, total, count = (path.change(figure) or 0 for figure in ("self_ns", "total_ns", "count"))
-            return -abs(own), own < 0, -abs(total), -abs(count), path.number
-
-        return sorted(self.paths, key=rank)
+        return sorted(self.paths, key=rank_of_change)
 
     def line(self, path: PathDiff) -> list[PathDiff]:
         """Return a path and what is above it, from the root on, but at most the last `MOST_NAMES`."""
@@ -126,23 +125,37 @@ class Diff:
         return line[::-1]
 
 
-def diff(a: Flame, b: Flame) -> Diff:
-    """Match the call paths of two sides by their names and services; the sides may be of different stores."""
+def rank_of_change(path: PathDiff) -> tuple[int, bool, int, int, int]:
+    """Return what a path is sorted by where the greatest change comes first."""
+    own, total, count = (path.change(figure) or 0 for figure in ("self_ns", "total_ns", "count"))
+    return -abs(own), own < 0, -abs(total), -abs(count), path.number
+
+
+def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
+    """Match the call paths of two sides by their names and services; the sides may be of different stores.
+
+    Args:
+        a: One side.
+        b: The other one.
+        tell: Told how far it is.
+    """
     numbers: dict[_Key, int] = {}
     sides: tuple[dict[int, CallPath], ...] = ({}, {})
-    for side, merged in zip(sides, (a, b), strict=True):
-        own: list[int] = []
+    of_a: list[int] = []
+    of_b: list[int] = []
+    for side, merged, own in zip(sides, (a, b), (of_a, of_b), strict=True):
         for path in merged.paths:
             # Parents come before their children, on each side and so in both together.
             key = (ROOT if path.parent == ROOT else own[path.parent], path.name, path.service)
             number = numbers.setdefault(key, len(numbers))
             own.append(number)
             side[number] = path
+        tell(0.25 if own is of_a else 0.5)
     paths: list[PathDiff] = []
     for number, (parent, name, service) in enumerate(numbers):
         depth = 0 if parent == ROOT else paths[parent].depth + 1
         paths.append(PathDiff(number, parent, depth, name, service, *(side.get(number) for side in sides)))
-    return Diff(_totals(a), _totals(b), paths)
+    return Diff(_totals(a), _totals(b), paths, (of_a, of_b))
 
 
 def _totals(side: Flame) -> Totals:

@@ -19,10 +19,11 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import stitched
 from spanview.analysis.stats import grouped, nearest_rank, pays_at_once
+from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
@@ -30,11 +31,14 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence, Sequence
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
 NO_NAME = -1
 """The number that stands for the name of a parent that no file holds."""
+NOWHERE: Final = 2**32 - 1
+"""The number of no path: of what is in other traces, or has come since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,15 @@ class Flame:
     """Nanoseconds from start to end of each trace that has both, sorted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Some traces, merged by call path, and where each of their spans went."""
+
+    flame: Flame
+    column: Sequence[int]
+    """The number of the path of each row that there was, or `NOWHERE`."""
+
+
 class Places:
     """Call paths while they are found: numbers, parents before their children."""
 
@@ -108,14 +121,41 @@ class Places:
         return len(self._numbers)
 
 
-def flame(store: Store, traces: Iterable[int] | None = None) -> Flame:
+def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Flame:
     """Merge traces by call path.
 
     Args:
         store: Where the spans are.
         traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
+    """
+    return _merged(store, None if traces is None else [*traces], tell)[0]
+
+
+def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Located:
+    """Merge traces by call path, and say where each span went.
+
+    Args:
+        store: Where the spans are.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
     """
     numbers = None if traces is None else [*traces]
+    merged, column, order = _merged(store, numbers, tell)
+    if not isinstance(column, dict):
+        from spanview.analysis import bulk_flame
+
+        return Located(merged, bulk_flame.renumbered(store, column, order, numbers))
+    known = array("I", [NOWHERE]) * (max(column, default=-1) + 1)
+    for row, path in column.items():
+        known[row] = order[path]
+    return Located(merged, known)
+
+
+def _merged(
+    store: Store, numbers: Sequence[int] | None, tell: Tell
+) -> tuple[Flame, Sequence[int] | dict[int, int], Sequence[int]]:
+    """Return the paths, the place of each row, and the number of the path of each place."""
     places = Places()
     column: Sequence[int] | dict[int, int]
     at_once = pays_at_once(store)
@@ -124,10 +164,13 @@ def flame(store: Store, traces: Iterable[int] | None = None) -> Flame:
 
         column, firsts = bulk_flame.paths_of_rows(store, numbers, places)
     else:
-        column, firsts = _paths_of_rows(store, numbers, places)
+        column, firsts = _paths_of_rows(store, numbers, places, part(tell, 0.0, 0.5))
     keys = places.keys()
+    tell(0.5)
     figures: list[tuple[int, int, Sequence[int], int]] = [(places.missing, 0, (), 0)] * len(keys)
-    for path, count, errors, durations, self_ns in grouped(store, column, numbers, at_once=at_once):
+    for path, count, errors, durations, self_ns in grouped(
+        store, column, numbers, at_once=at_once, tell=part(tell, 0.5, 1.0)
+    ):
         if path != ROOT:
             figures[path] = count, errors, _compact(durations), self_ns
     table = store.trace_table
@@ -137,7 +180,8 @@ def flame(store: Store, traces: Iterable[int] | None = None) -> Flame:
         for trace in counted
         if NO_TIME not in (table.start_ns[trace], table.end_ns[trace])
     )
-    return Flame(_in_order(store, keys, figures, firsts), len(counted), lengths)
+    paths, order = _in_order(store, keys, figures, firsts)
+    return Flame(paths, len(counted), lengths), column, order
 
 
 def _in_order(
@@ -145,7 +189,8 @@ def _in_order(
     keys: Sequence[tuple[int, int, int]],
     figures: Sequence[tuple[int, int, Sequence[int], int]],
     firsts: Sequence[int],
-) -> list[CallPath]:
+) -> tuple[list[CallPath], list[int]]:
+    """Return the paths by their numbers, and the number of the path of each place."""
     names, services = store.names.texts, store.services.texts
     totals = [sum(durations) for _, _, durations, _ in figures]
     below: defaultdict[int, list[int]] = defaultdict(list)
@@ -158,12 +203,14 @@ def _in_order(
         return -totals[path], is_missing, "" if is_missing else names[name], "" if is_missing else services[service]
 
     paths: list[CallPath] = []
+    order = [0] * len(keys)
     # The last comes first from the stack.
     pending = [(path, ROOT, 0) for path in sorted(below[ROOT], key=rank, reverse=True)]
     while pending:
         path, parent, depth = pending.pop()
         _, name, service = keys[path]
         count, errors, durations, self_ns = figures[path]
+        order[path] = len(paths)
         pending += [(child, len(paths), depth + 1) for child in sorted(below.pop(path, ()), key=rank, reverse=True)]
         paths.append(
             CallPath(
@@ -179,7 +226,7 @@ def _in_order(
                 first_row=firsts[path],
             )
         )
-    return paths
+    return paths, order
 
 
 def _compact(durations: Sequence[int]) -> Sequence[int]:
@@ -197,13 +244,15 @@ class _PathOf(dict[int, int]):
         return ROOT
 
 
-def _paths_of_rows(store: Store, traces: Sequence[int] | None, places: Places) -> tuple[dict[int, int], Sequence[int]]:
+def _paths_of_rows(
+    store: Store, traces: Sequence[int] | None, places: Places, tell: Tell
+) -> tuple[dict[int, int], Sequence[int]]:
     """Return the path of each row of the traces, and the first row of each path."""
     spans = store.spans
     column = _PathOf()
     missing: set[tuple[int, int]] = set()
     every: list[int] = []
-    for tree in stitched(store, range(len(store.trace_table)) if traces is None else traces):
+    for tree in stitched(store, range(len(store.trace_table)) if traces is None else traces, tell):
         place(store, tree, places, column)
         every += tree.rows
         if tree.missing:

@@ -13,6 +13,7 @@ from itertools import compress
 from operator import ne, sub
 from typing import TYPE_CHECKING, Final, cast
 
+from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME
@@ -20,6 +21,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
 
@@ -54,24 +56,25 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
     return known + [None] * (len(parents) - len(known))
 
 
-def self_times_of(store: Store, traces: Sequence[int]) -> tuple[list[int], list[int | None]]:
+def self_times_of(store: Store, traces: Sequence[int], tell: Tell = unheard) -> tuple[list[int], list[int | None]]:
     """Return the rows of the spans of some traces, and the self time of each, as `self_times` has it."""
     rows: list[int] = []
     own: list[int | None] = []
-    for tree in stitched(store, traces):
+    for tree in stitched(store, traces, tell):
         rows += tree.rows
         # Placeholders come last among the nodes, and are nobody's row.
         own += self_times(tree, store.spans)[: len(tree.rows)]
     return rows, own
 
 
-def stitched(store: Store, traces: Sequence[int]) -> Iterator[TraceTree]:
+def stitched(store: Store, traces: Sequence[int], tell: Tell = unheard) -> Iterator[TraceTree]:
     """Yield trees in which each span of some traces has the parent that it has in its own; for passes over all spans.
 
     Most traces have a few spans, and stitching them costs more by the trace than by the span. Span ids are random:
     where none is there twice and no parent is of another trace, several traces can be stitched as if they were one.
     """
     for first in range(0, len(traces), _TOGETHER):
+        tell(first / len(traces))
         some = traces[first : first + _TOGETHER]
         tree = _stitched_as_one(store, some)
         if tree is None:

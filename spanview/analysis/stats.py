@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.query_values import text_of
 from spanview.analysis.selftime import self_times_of
+from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM, Interned
 from spanview.model.problems import QueryError
@@ -21,13 +22,27 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 POWERS: Final = 16
 """Powers of ten of nanoseconds that durations are counted by; what is longer has the last."""
 GROUPINGS: Final = ("name", "service", "kind")
 """What spans can be grouped by, besides the keys of attributes."""
+_TOLD_EVERY: Final = 256
+"""Records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What spans are grouped by."""
+
+    numbers: Sequence[int]
+    """Of each row that there was."""
+    texts: Sequence[str]
+    """What the numbers stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,30 +92,61 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
         traces: Numbers of the traces that count; None for all.
 
     Raises:
-        QueryError: No span has such an attribute.
+        QueryError: No span has such an attribute, in other traces either.
     """
-    column, texts = _column(store, by)
     numbers = None if traces is None else [*traces]
+    try:
+        column = column_of(store, by, numbers)
+    except QueryError:
+        if numbers is None:
+            raise
+        column = column_of(store, by)
+    return groups_of(store, column, numbers)
+
+
+def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Group]:
+    """Return the groups of spans by a column, those with the greatest total first, then by key.
+
+    Args:
+        store: Where the spans are.
+        column: What they are grouped by; rows that have come since it was made don't count.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
+    """
+    found = grouped(store, column.numbers, traces, at_once=pays_at_once(store), tell=tell)
     groups = (
-        _group(texts[key], count, errors, durations, self_ns)
-        for key, count, errors, durations, self_ns in grouped(store, column, numbers, at_once=pays_at_once(store))
+        _group(column.texts[key], count, errors, durations, self_ns) for key, count, errors, durations, self_ns in found
     )
     return sorted(groups, key=lambda group: (-group.total_ns, group.key))
 
 
-def spans_of(store: Store, by: str, key: str, traces: Iterable[int] | None, most: int) -> list[int]:
+def spans_of(store: Store, column: Column, key: str, traces: Iterable[int] | None, most: int) -> list[int]:
     """Return the rows of the spans of a group that have a duration, slowest first.
 
     Args:
         store: Where the spans are.
-        by: As for `statistics`.
+        column: What they are grouped by.
         key: The group's.
         traces: Numbers of the traces that count; None for all.
         most: So many at the most.
     """
-    column, texts = _column(store, by)
+    wanted = {number for number, text in enumerate(column.texts) if text == key}
+    return slowest(store, column.numbers, wanted, traces, most)
+
+
+def slowest(
+    store: Store, column: Sequence[int], wanted: AbstractSet[int], traces: Iterable[int] | None, most: int
+) -> list[int]:
+    """Return the rows with some numbers in a column that have a duration, slowest first, then by row.
+
+    Args:
+        store: Where the spans are.
+        column: A number for each row that there was.
+        wanted: The numbers.
+        traces: Numbers of the traces that count; None for all.
+        most: So many rows at the most.
+    """
     spans = store.spans
-    wanted = {number for number, text in enumerate(texts) if text == key}
     if len(spans) >= PAYS_FROM:
         from spanview.analysis import bulk
 
@@ -143,27 +189,38 @@ def among_name(store: Store, row: int) -> AmongName | None:
     return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, lengths[-1], histogram(lengths))
 
 
-def _column(store: Store, by: str) -> tuple[array[int], Sequence[str]]:
-    """Return the column that spans are grouped by, and the texts that its numbers stand for.
+def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Column:
+    """Return what spans are grouped by; for an attribute, every record is read again.
+
+    Args:
+        store: Where the spans are.
+        by: As for `statistics`.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
 
     Raises:
-        QueryError: No span has such an attribute.
+        QueryError: No span of the traces has such an attribute.
     """
     if by == "name":
-        return store.spans.name, store.names.texts
+        return Column(store.spans.name, store.names.texts)
     if by == "service":
-        return store.spans.service, store.services.texts
+        return Column(store.spans.service, store.services.texts)
     if by == "kind":
-        return store.spans.kind, (*KIND_NAMES, "")
-    return _attribute_column(store, by)
+        return Column(store.spans.kind, (*KIND_NAMES, ""))
+    return _attribute_column(store, by, traces, tell)
 
 
-def _attribute_column(store: Store, key: str) -> tuple[array[int], Sequence[str]]:
-    """Return a column of the values of an attribute, as texts; every record is read again for it."""
+def _attribute_column(store: Store, key: str, traces: Iterable[int] | None, tell: Tell) -> Column:
     numbers = Interned()
     column = array("I", [numbers[""]]) * len(store.spans)
+    rows: Sequence[int] = range(len(column))
+    if traces is not None:
+        # In the order of the files, but for what has come since.
+        rows = sorted(row for trace in traces for row in store.rows_of_trace(trace) if row < len(column))
     has_any = False
-    for row in range(len(column)):
+    for at, row in enumerate(rows):
+        if not at % _TOLD_EVERY:
+            tell(at / len(rows))
         span = store.span(row)
         for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
             if key in attributes:
@@ -173,7 +230,7 @@ def _attribute_column(store: Store, key: str) -> tuple[array[int], Sequence[str]
         raise QueryError(
             f"can't group by {key!r}: no span has such an attribute; there are also {', '.join(GROUPINGS)}"
         )
-    return column, numbers.texts
+    return Column(column, numbers.texts)
 
 
 def pays_at_once(store: Store) -> bool:
@@ -186,7 +243,12 @@ def pays_at_once(store: Store) -> bool:
 
 
 def grouped(
-    store: Store, column: Sequence[int] | dict[int, int], traces: Sequence[int] | None, *, at_once: bool
+    store: Store,
+    column: Sequence[int] | dict[int, int],
+    traces: Sequence[int] | None,
+    *,
+    at_once: bool,
+    tell: Tell = unheard,
 ) -> Iterable[tuple[int, int, int, list[int], int]]:
     """Return keys, and for each how many spans have it, how many failed, their sorted durations, and own times' sum.
 
@@ -195,12 +257,17 @@ def grouped(
         column: The key of each row.
         traces: Numbers of the traces that count; None for all.
         at_once: Whether all spans are counted at once, as `pays_at_once` has told; the column is a sequence then.
+        tell: Told how far it is.
     """
     if at_once and not isinstance(column, dict):
         from spanview.analysis import bulk
 
-        return bulk.grouped(store, column, traces)
-    rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else traces)
+        return bulk.grouped(store, column, traces, tell)
+    rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else traces, tell)
+    if not isinstance(column, dict) and max(rows, default=-1) >= len(column):
+        # Of a store that grows, the column doesn't have the newest rows.
+        known = [row < len(column) for row in rows]
+        rows, own = [*compress(rows, known)], [*compress(own, known)]
     keys = [*map(column.__getitem__, rows)]
     lengths = map(sub, map(store.spans.end_ns.__getitem__, rows), map(store.spans.start_ns.__getitem__, rows))
     statuses = map(store.spans.status.__getitem__, rows)

@@ -59,7 +59,8 @@ class Side:
 def run(options: Options) -> int:
     """Print what differs between two traces, two queries or two folders."""
     sides = _sides(options)
-    merged = diff(*(side.flame for side in sides))
+    a, b = sides
+    merged = diff(a.flame, b.flame)
     if options.json:
         write_to_standard_output(_chunks(merged, sides))
     else:

@@ -73,27 +73,49 @@ def path_lines(merged: Diff, *, width: int | None = None, most: int | None = Non
         columns -= 1
     table = [row[:columns] for row in table]
     room = _MOST_PATH if width is None else max(_LEAST_PATH, width - _width(table, columns))
-    labels = _Labels(merged)
+    labels = Labels(merged)
     paths = ["PATH", *(labels.path(path, room) for path in shown)]
     yield from _aligned([(*row, path) for row, path in zip(table, paths, strict=True)])
     if len(ordered) > len(shown):
         yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
 
 
+def figures_line(path: PathDiff) -> str:
+    """Return the figures of a path in one line, with their names."""
+    a, change, relation, b = _own(path)
+    changed = ", ".join(filter(None, (change, relation)))
+    further = zip(("total", "p50", "p95"), _times(path), strict=True)
+    named = [("count", counts(path)), ("errors", errors(path)), *further]
+    own = f"self {_pair(a, b)}" + (f" ({changed})" if changed else "")
+    return ", ".join([own, *(f"{name} {text}" for name, text in named if text)])
+
+
 def _table(paths: Sequence[PathDiff]) -> list[tuple[str, ...]]:
     """Return the figures, the most important to the left."""
     header: tuple[str, ...] = ("SELF A", "CHANGE", "", "SELF B", "COUNT", "ERRORS", "TOTAL", "P50", "P95")
     columns = len(header) - (0 if any(map(_has_many, paths)) else len(PERCENTILES))
-    rows = ((*_own(path), _counts(path), _errors(path), *_times(path)) for path in paths)
+    rows = ((*_own(path), counts(path), errors(path), *_times(path)) for path in paths)
     return [row[:columns] for row in (header, *rows)]
 
 
 def _own(path: PathDiff) -> tuple[str, ...]:
-    a, b = ("–" if side is None else duration(side.self_ns) for side in (path.a, path.b))
-    return a, _signed(path.change("self_ns")), _relative(path), b
+    a, change, b = times(path, "self_ns")
+    return a, change, relative(path), b
 
 
-def _relative(path: PathDiff) -> str:
+def times(path: PathDiff, figure: str) -> tuple[str, str, str]:
+    """Return A's, the change, and B's.
+
+    Args:
+        path: The call path.
+        figure: One of `FIGURES` that is a time.
+    """
+    a, b = ("–" if side is None else duration(getattr(side, figure)) for side in (path.a, path.b))
+    return a, _signed(path.change(figure)), b
+
+
+def relative(path: PathDiff) -> str:
+    """Return how much the self time has changed, or which side alone has the path."""
     if path.only_in is not None:
         return "only A" if path.only_in is Only.A else "only B"
     ratio = path.ratio("self_ns")
@@ -109,11 +131,13 @@ def _signed(ns: int | None) -> str:
     return "" if not ns else f"{'+' if ns > 0 else ''}{duration(ns)}"
 
 
-def _counts(path: PathDiff) -> str:
+def counts(path: PathDiff) -> str:
+    """Return how many spans both sides have, in one text."""
     return _pair(*("–" if side is None else f"{side.count:,}" for side in (path.a, path.b)))
 
 
-def _errors(path: PathDiff) -> str:
+def errors(path: PathDiff) -> str:
+    """Return how many spans of both sides failed; empty where none did."""
     a, b = (0 if side is None else side.errors for side in (path.a, path.b))
     return _pair(f"{a:,}", f"{b:,}") if a or b else ""
 
@@ -123,7 +147,8 @@ def _times(path: PathDiff) -> Iterator[str]:
         if figure in PERCENTILES and not _has_many(path):
             yield ""
         else:
-            yield _pair(*("–" if side is None else duration(getattr(side, figure)) for side in (path.a, path.b)))
+            a, _, b = times(path, figure)
+            yield _pair(a, b)
 
 
 def _has_many(path: PathDiff) -> bool:
@@ -147,7 +172,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"{figures}  {row[-1]}".rstrip()
 
 
-class _Labels:
+class Labels:
     """What paths are called: by names, and by services too where names alone would say the same of two paths."""
 
     def __init__(self, merged: Diff) -> None:
@@ -158,10 +183,10 @@ class _Labels:
     def path(self, path: PathDiff, room: int) -> str:
         """Return a path in so many cells: what has no room at its beginning is left out."""
         line = self._merged.line(path)
-        name, cells = self._name(path)
+        name, cells = self.name(path)
         names = [name]
         for above in line[-2::-1]:
-            name, more = self._name(above)
+            name, more = self.name(above)
             cells += len(_BETWEEN) + more
             if cells + (0 if above.parent == ROOT else len(_LEAD)) > room:
                 break
@@ -169,7 +194,7 @@ class _Labels:
         text = ("" if line[-len(names)].parent == ROOT else _LEAD) + _BETWEEN.join(reversed(names))
         return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
 
-    def _name(self, path: PathDiff) -> tuple[str, int]:
+    def name(self, path: PathDiff) -> tuple[str, int]:
         """Return a name and its cells; every path below has it, too."""
         if path.number not in self._known:
             name = self._text(path)

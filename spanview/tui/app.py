@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
     from spanview.sources.session import Session
+    from spanview.tui.comparing import Side
     from spanview.tui.known import Known
 
 _SAID_S = 4.0
@@ -126,6 +127,8 @@ class SpanviewApp(App[None]):
         """Why the viewer ended by itself."""
         self.said = ""
         """What the last key did, for the footer."""
+        self.marked: Side | None = None
+        """What is to be compared with the next that is chosen."""
 
     @cached_property
     def known(self) -> Known:
@@ -341,6 +344,18 @@ class SpanviewApp(App[None]):
         from spanview.tui.stats_screen import StatsScreen
 
         return self.push_screen(StatsScreen(self._store, traces, what))
+
+    def mark(self, side: Side | None) -> None:
+        """Mark something else to be compared, or nothing."""
+        self.marked = side
+        for screen in self._screens():
+            screen.mark_has_changed()
+
+    def open_diff(self, a: Side, b: Side) -> AwaitMount:
+        """Show how two sides differ."""
+        from spanview.tui.diff_screen import DiffScreen
+
+        return self.push_screen(DiffScreen(self._store, a, b))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through that a terminal would act on, wherever it comes from, or that it can't be sent."""

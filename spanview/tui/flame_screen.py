@@ -8,13 +8,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.worker import get_current_worker
 
 from spanview.analysis.flame import flame
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.background import WorkingScreen
+from spanview.tui.base_screen import bindings_of
 from spanview.tui.flame_model import By, FlameModel
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
@@ -126,7 +126,7 @@ def _number_of(name: str) -> int:
     return sum(name.encode("utf-8", "replace"))
 
 
-class FlameScreen(BaseScreen):
+class FlameScreen(WorkingScreen):
     """The flame view.
 
     Args:
@@ -159,25 +159,13 @@ class FlameScreen(BaseScreen):
     def on_mount(self) -> None:
         """Merge the traces, in a thread."""
         self.set_focus(self.blocks)
-        self.refresh_frame()
-        self.run_worker(self._find_out, thread=True, exclusive=True)
-
-    def _find_out(self) -> None:
-        worker = get_current_worker()
-        model = FlameModel(flame(self._store, self._traces))
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._take, model)
-
-    def _take(self, model: FlameModel) -> None:
-        if not self.is_left:
-            self.blocks.show(model)
-            self.refresh_frame()
+        self.work(lambda tell: FlameModel(flame(self._store, self._traces, tell)), self.blocks.show)
 
     def title_text(self) -> str:
         """Return what is merged."""
         model = self.blocks.model
         if model is None:
-            return f"‹ where the time goes in {self._what}   merging …"
+            return f"‹ where the time goes in {self._what}   merging … {self.share_text}"
         paths = count(len(model.flame.paths), "call path")
         return f"‹ where the time goes in {self._what}   {paths}   by {model.by.value}"
 

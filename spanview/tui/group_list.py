@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import duration, moment
+from spanview.tui.comparing import mark_text
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from rich.segment import Segment
     from rich.style import Style
+
+    from spanview.tui.comparing import Side
 
 _GROWING: Final = "● "
 _WORDS: Final = {
@@ -153,6 +156,8 @@ class GroupList(LineList):
         self.growing: Collection[str | None] = ()
         """Names of groups in which a trace has grown lately."""
         self.is_loading = True
+        self.marked: Side | None = None
+        """What is to be compared."""
 
     @property
     def selected(self) -> GroupRow | None:
@@ -225,7 +230,8 @@ class GroupList(LineList):
         grows = group.name in self.growing and not self.is_loading
         parts.append((" " * _BETWEEN + (_GROWING if grows else " " * len(_GROWING)), self.paint_style("accent")))
         name = "? parent not seen" if group.name is None else group.name or "(no name)"
-        parts.append((data_text(name, widths.root), None))
+        mark = mark_text(self.marked, (group.name,))
+        parts += [(mark, self.paint_style("accent")), (data_text(name, max(0, widths.root - len(mark))), None)]
         return line(parts)
 
     def _text(self, group: GroupRow, column: GroupColumn) -> str:

@@ -16,8 +16,9 @@ class On(Flag):
     STATS = auto()
     SPANS = auto()
     FLAME = auto()
+    DIFF = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF,
         "sort",
     ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
@@ -93,6 +94,10 @@ KEYS: Final = (
     Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME),
     Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
+    Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
+    Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
+    Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
+    Key("D", "compare_rest", "D", "compare the listed traces with all others", On.TRACES),
     Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),

@@ -1,24 +1,27 @@
-"""Statistics of some spans: a line a name, a service or a kind; and the spans behind a line, slowest first."""
+"""Statistics of some spans: a line a name, a service, a kind, or a value of any attribute."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
-from textual.worker import get_current_worker
 
-from spanview.analysis.stats import GROUPINGS, Group, spans_of, statistics
+from spanview.analysis.stats import GROUPINGS, Column, Group, column_of, groups_of, spans_of
+from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, duration, moment
-from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.display.units import count, duration
+from spanview.model.problems import QueryError
+from spanview.tui.background import WorkingScreen
+from spanview.tui.base_screen import bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
-from spanview.tui.paint import data_text, fixed, line, right
+from spanview.tui.paint import data_text, line, right
+from spanview.tui.prompt import Prompt
+from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.app import ComposeResult
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 _SORTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
@@ -47,8 +51,6 @@ _TIMES: Final[tuple[tuple[str, Callable[[Group], int | None]], ...]] = (
     ("MAX", lambda group: group.max_ns),
 )
 _FOR_WIDE: Final = frozenset(("SELF", "P50"))
-_MOST_SPANS: Final = 10_000
-"""So many of a group's spans are listed, the slowest."""
 
 
 class GroupLines(LineList):
@@ -90,7 +92,16 @@ def has_histogram(width: int) -> bool:
     return width >= _WIDE
 
 
-class StatsScreen(BaseScreen):
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted."""
+
+    by: str
+    column: Column
+    groups: Sequence[Group]
+
+
+class StatsScreen(WorkingScreen):
     """Statistics.
 
     Args:
@@ -107,14 +118,17 @@ class StatsScreen(BaseScreen):
         self._store = store
         self._traces = traces
         self._what = what
-        self._groups: list[Group] = []
+        self._counted: Counted | None = None
         self._by = GROUPINGS[0]
+        """What is counted by, or was asked for."""
+        self._own: tuple[str, ...] = ()
+        """The key of an attribute that was counted by."""
         self._sort = 0
-        self._is_counting = True
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
+        yield Prompt("the key of an attribute, as http.method; Enter counts by it")
         yield Static(Content(""), classes="heads")
         yield GroupLines()
         yield self.footer()
@@ -127,44 +141,57 @@ class StatsScreen(BaseScreen):
     def on_mount(self) -> None:
         """Begin with the names."""
         self.set_focus(self.rows)
-        self._count()
+        self._count(self._by)
 
     def title_text(self) -> str:
         """Return what is counted."""
-        number = "counting …" if self._is_counting else count(len(self._groups), "row")
-        return f"‹ statistics of {self._what}   by {self._by}   {number}"
+        number = count(len(self._counted.groups), "row") if self._counted is not None else ""
+        if self.share is not None:
+            number = f"counting … {self.share_text}; Esc ends it"
+        return f"‹ statistics of {self._what}   by {data_text(self._by, 40).rstrip()}   {number}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
-        if not self._is_counting:
-            self._show()
+        self._show()
 
-    def _count(self) -> None:
-        self._is_counting = True
-        self.refresh_frame()
-        self.run_worker(self._find_out, thread=True, exclusive=True)
+    def _count(self, by: str) -> None:
+        self._by = by
 
-    def _find_out(self) -> None:
-        """Called in a thread: all spans are stitched."""
-        worker, by = get_current_worker(), self._by
-        groups = statistics(self._store, by, self._traces)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._take, groups, by)
+        def ask(tell: Tell) -> Counted | str:
+            try:
+                column = column_of(self._store, by, self._traces, part(tell, 0.0, 0.5))
+            except QueryError:
+                return f"no span here has {sanitise(by, 40)}"
+            return Counted(by, column, groups_of(self._store, column, self._traces, part(tell, 0.5, 1.0)))
 
-    def _take(self, groups: list[Group], by: str) -> None:
-        if self.is_left or by != self._by:
+        self.work(ask, self._take_groups)
+
+    def _take_groups(self, answer: Counted | str) -> None:
+        prompt = self.query_one(Prompt)
+        if isinstance(answer, str):
+            self._by = self._counted.by if self._counted is not None else self._by
+            prompt.say(answer, is_mistake=True)
+            prompt.open()
             return
-        self._groups, self._is_counting = groups, False
+        self._counted = answer
+        if answer.by not in GROUPINGS:
+            self._own = (answer.by,)
+        prompt.clear()
+        self.set_focus(self.rows)
         self._show()
 
     def _show(self) -> None:
+        if self._counted is None:
+            return
         name, key = _SORTS[self._sort]
-        self.rows.show(sorted(self._groups, key=key, reverse=True))
+        self.rows.show(sorted(self._counted.groups, key=key, reverse=True))
         width = self.rows.line_width
         columns = [("COUNT", _COUNT), ("ERRORS", _ERRORS), *((head, _TIME) for head, _ in columns_in(width))]
         heads = "".join(right(head + (" ▾" if head.lower() == name else ""), cells) for head, cells in columns)
         scale = "  " + SCALE if has_histogram(width) else ""
-        self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {self._by.upper()}"))
+        by = self._counted.by
+        named = by.upper() if by in GROUPINGS else data_text(by, 40).rstrip()
+        self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {named}"))
         self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -177,106 +204,51 @@ class StatsScreen(BaseScreen):
 
     def action_group(self) -> None:
         """Group by the next thing."""
-        self._by = GROUPINGS[(GROUPINGS.index(self._by) + 1) % len(GROUPINGS)]
-        self._count()
+        groupings = GROUPINGS + self._own
+        at = groupings.index(self._by) + 1 if self._by in groupings else 0
+        self._count(groupings[at % len(groupings)])
+
+    def action_by_key(self) -> None:
+        """Let the key of an attribute be typed."""
+        self.query_one(Prompt).open()
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Count by what was typed."""
+        if self.is_left:
+            return
+        prompt = self.query_one(Prompt)
+        prompt.say("")
+        if event.done:
+            self.set_focus(self.rows)
+            if event.text.strip():
+                self._count(event.text)
+            else:
+                prompt.clear()
+
+    def action_back(self) -> None:
+        """End the counting, or the typing, then go back."""
+        prompt = self.query_one(Prompt)
+        has_ended = self._counted is not None and self.end_work()
+        if prompt.display:
+            prompt.clear()
+            self.set_focus(self.rows)
+        elif not has_ended:
+            self.app.pop_screen()
+        if has_ended and self._counted is not None:
+            self._by = self._counted.by
+            self.viewer.say("the counting was ended")
 
     async def action_open(self) -> None:
         """List the spans of the group, slowest first."""
-        rows = self.rows
-        if rows.cursor < len(rows.groups):
+        rows, counted = self.rows, self._counted
+        if counted is not None and rows.cursor < len(rows.groups):
             key = rows.groups[rows.cursor].key
-            found = spans_of(self._store, self._by, key, self._traces, _MOST_SPANS)
-            await self.app.push_screen(SpansScreen(self._store, found, f"{self._by} {sanitise(key, 60) or '–'}"))
+            found = spans_of(self._store, counted.column, key, self._traces, MOST_SPANS)
+            what = f"{sanitise(counted.by, 40)} {sanitise(key, 60) or '–'}"
+            await self.app.push_screen(SpansScreen(self._store, found, what))
 
     def action_copy(self) -> None:
         """Copy the name of the group."""
         rows = self.rows
-        if rows.cursor < len(rows.groups):
-            self.viewer.copy(rows.groups[rows.cursor].key, self._by)
-
-
-class SpanLines(LineList):
-    """A line a span.
-
-    Args:
-        store: The store.
-        spans: Their rows in the span table.
-    """
-
-    def __init__(self, store: Store, spans: list[int]) -> None:
-        super().__init__()
-        self._store = store
-        self.spans = spans
-
-    def on_mount(self) -> None:
-        """Show the first ones."""
-        self.rows_have_changed(len(self.spans), 0)
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one span's line."""
-        spans, at = self._store.spans, self.spans[row]
-        root = self._store.trace_table.root_row[spans.trace[at]]
-        failed = "✖" if spans.status[at] == ERROR else " "
-        names = self._store.names.texts
-        above = "in " + names[spans.name[root]] if root != NO_ROW else ""
-        room = max(8, (width - 10 - 2 - 2 - 25) // 2)
-        return line(
-            [
-                (right(duration(spans.end_ns[at] - spans.start_ns[at]), 10), None),
-                (f" {failed} ", self.paint_style("error")),
-                (fixed(moment(spans.start_ns[at], digits=3), 25), self.paint_style("dim")),
-                (data_text(names[spans.name[at]] or "(no name)", room), None),
-                (" " + data_text(above, room), self.paint_style("dim")),
-            ]
-        )
-
-
-class SpansScreen(BaseScreen):
-    """Spans of several traces.
-
-    Args:
-        store: The store.
-        spans: Their rows in the span table.
-        what: What they have in common, in words.
-    """
-
-    ON: ClassVar[On] = On.SPANS
-    BINDINGS = bindings_of(On.SPANS)
-
-    def __init__(self, store: Store, spans: list[int], what: str) -> None:
-        super().__init__()
-        self._store = store
-        self._spans = spans
-        self._what = what
-
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield SpanLines(self._store, self._spans)
-        yield self.footer()
-
-    @property
-    def rows(self) -> SpanLines:
-        """The spans."""
-        return self.query_one(SpanLines)
-
-    def on_mount(self) -> None:
-        """Take the keys."""
-        self.set_focus(self.rows)
-        self.refresh_frame()
-
-    def title_text(self) -> str:
-        """Return what is listed."""
-        most = "the slowest " if len(self._spans) == _MOST_SPANS else ""
-        return f"‹ {self._what}   {most}{count(len(self._spans), 'span')}, slowest first"
-
-    async def action_open(self) -> None:
-        """Show the span in its trace."""
-        if self.rows.cursor < len(self._spans):
-            row = self._spans[self.rows.cursor]
-            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
-
-    def action_copy(self) -> None:
-        """Copy the span id."""
-        if self.rows.cursor < len(self._spans):
-            self.viewer.copy(f"{self._store.spans.span_id[self._spans[self.rows.cursor]]:016x}", "span id")
+        if self._counted is not None and rows.cursor < len(rows.groups):
+            self.viewer.copy(rows.groups[rows.cursor].key, sanitise(self._counted.by, 40))

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
+from spanview.tui.comparing import mark_text
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.traces_model import Column, Facts, TracesModel
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.index.store import Store
+    from spanview.tui.comparing import Side
     from spanview.tui.group_list import GroupColumn, GroupList
 
 _WIDE = 100
@@ -56,6 +58,8 @@ class TraceList(LineList):
         self.growing: set[int] = set()
         """Traces that have grown lately."""
         self.is_loading = True
+        self.marked: Side | None = None
+        """What is to be compared."""
 
     @property
     def selected(self) -> int | None:
@@ -92,7 +96,7 @@ class TraceList(LineList):
         facts = self.model.facts(trace)
         plain, dim, error, accent = (None, *(self.paint_style(name) for name in ("dim", "error", "accent")))
         start = moment(table.start_ns[trace], with_date=self.model.spans_days, digits=3)
-        root = self._root(trace, facts)
+        root, mark = self._root(trace, facts), mark_text(self.marked, trace)
         parts: list[tuple[str, Style | None]] = [
             (fixed(start, widths.start), dim),
             (right(duration(ns if ns >= 0 else None), 10), plain),
@@ -103,7 +107,8 @@ class TraceList(LineList):
             (right(f"{table.span_count[trace]:,}", 7), plain),
             (right(f"{errors:,}" if errors else "", 5), error),
             (right(f"{facts.processes:,}" if facts else "…", 5), dim),
-            ("  " + data_text(root[0], widths.root) + " ", root[1]),
+            ("  " + mark, accent),
+            (data_text(root[0], widths.root - len(mark)) + " ", root[1]),
             self._state(trace, errors, facts),
         ]
         return line(parts)

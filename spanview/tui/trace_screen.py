@@ -10,6 +10,7 @@ from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
 from spanview.tui.base_screen import bindings_of
+from spanview.tui.comparing import MARK, ComparingScreen
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
+    from spanview.tui.comparing import Side
     from spanview.tui.window import Window
 
 _ROOM_FOR_DETAILS: Final = 30
@@ -34,7 +36,7 @@ _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
 
-class TraceScreen(PicturedTrace):
+class TraceScreen(PicturedTrace, ComparingScreen):
     """Tree and waterfall of one trace.
 
     Args:
@@ -120,7 +122,17 @@ class TraceScreen(PicturedTrace):
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)
         parts.append(format_trace_id(trace_id) if trace_id else "no trace id")
+        if self.viewer.marked is not None and self.viewer.marked.key == trace:
+            parts.insert(1, f"{MARK}marked")
         return "   ".join(parts)
+
+    def side(self) -> Side:
+        """Return this trace."""
+        return self.side_of_trace(self._store, self.trace)
+
+    def mark_has_changed(self) -> None:
+        """Say whether this trace is marked."""
+        self.refresh_frame()
 
     # -- growing -----------------------------------------------------------------------------------------------------
 

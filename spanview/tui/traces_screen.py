@@ -17,10 +17,10 @@ from spanview.tui.base_screen import bindings_of
 from spanview.tui.group_list import GroupList
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
+from spanview.tui.listed_traces import ListedTraces
 from spanview.tui.plot import Plot
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, TraceList
-from spanview.tui.traces_groups import GroupedTraces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
-class TracesScreen(GroupedTraces):
+class TracesScreen(ListedTraces):
     """A line a trace, or a line a root name.
 
     Args:
@@ -50,13 +50,10 @@ class TracesScreen(GroupedTraces):
     BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
-        super().__init__(store)
-        self._query = query
+        super().__init__(store, query)
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
         self._is_plotted = True
-        self._still_looking = 0.0
-        """What share of the traces the filter has still to look at."""
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -250,6 +247,9 @@ class TracesScreen(GroupedTraces):
             self._filter("")
         elif self.grouped:
             self._show_groups(on=False, anew=False)
+        elif self.viewer.marked is not None:
+            self.viewer.mark(None)
+            self.viewer.say("nothing is marked any more")
 
     def action_leave(self) -> None:
         """Go back; where there is nothing to go back to, quit."""
@@ -279,24 +279,6 @@ class TracesScreen(GroupedTraces):
         times = [f"{word} {moment(ns, with_date=self._model.spans_days, digits=3)}" for word, ns in bounds]
         found = count(len(self._model.order), "trace")
         self.viewer.say(f"{' '.join(times)}: {found}; Esc: all" if times else found)
-
-    async def action_statistics(self) -> None:
-        """Show statistics of the spans in the listed traces."""
-        await self.viewer.open_statistics(*self._listed())
-
-    async def action_flame(self) -> None:
-        """Show where the time goes in the listed traces, or in those of the selected group."""
-        group = self.chosen_group
-        if group is not None:
-            named = self._model.named(group.name)
-            await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {sanitise(group.name or '?', 60)}")
-        else:
-            await self.viewer.open_flame(*self._listed())
-
-    def _listed(self) -> tuple[list[int] | None, str]:
-        """Return the listed traces, None where that is all, and what they are in words."""
-        listed = self._model.order
-        return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
 
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, of the selected group where there is one, at the error."""

@@ -20,7 +20,7 @@ from builders import EPOCH_NS, Builder, store_of, trace_row
 from slow_paths import paths_of
 from span_graphs import forests, graphs
 from spanview.analysis import bulk_flame, stats
-from spanview.analysis.flame import flame
+from spanview.analysis.flame import NOWHERE, flame, located
 from spanview.analysis.stats import statistics
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -222,6 +222,24 @@ def check(documents: list[Document]) -> None:
         assert found == paths_of(documents, ids)
         for levels in (1, 64):
             assert comparable(at_once(store, traces, levels=levels)) == comparable(merged)
+        check_places(store, traces)
+
+
+def check_places(store: Store, traces: list[int] | None) -> None:
+    """See to it that each span is where it is counted, and that numpy says the same."""
+    found = located(store, traces)
+    with patch.object(stats, "PAYS_FROM", 0):
+        column = [*located(store, traces).column]
+    # What comes last and is nowhere may be left out.
+    column_of_all = [*found.column, *[NOWHERE] * (len(store.spans) - len(found.column))]
+    assert column == column_of_all
+    spans = store.spans
+    for number, path in enumerate(found.flame.paths):
+        rows = [row for row, at in enumerate(column) if at == number]
+        assert path.name is None or len(rows) == path.count
+        assert {store.names.texts[spans.name[row]] for row in rows} == ({path.name} if rows else set())
+    chosen = {*range(len(store.trace_table))} if traces is None else {*traces}
+    assert all((at == NOWHERE) == (spans.trace[row] not in chosen) for row, at in enumerate(column))
 
 
 @settings(max_examples=150, deadline=None)

@@ -261,6 +261,8 @@ _PRINTING: Final[tuple[tuple[str, ...], ...]] = (
     ("stats",),
     ("stats", "--json"),
     ("check", "--json"),
+    ("diff", "name~1", "name~2"),
+    ("diff", "--json", "name~1", "name~2"),
     ("spans", "--follow"),
 )
 

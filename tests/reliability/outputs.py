@@ -3,8 +3,8 @@
 printed                                    what is to be there
 -------                                    -------------------
 `spans`, `export` as jsonl, as trace-tree  strict JSON; each string as it was written
-`check --json`, `stats --json`             strict JSON; each file's name, each span's name
-`tree`, `check`, `stats`, the notices      as many lines as with harmless strings, no character that acts
+`check`, `stats`, `diff` with `--json`     strict JSON; each file's name, each span's name
+the same without, `tree`, the notices      as many lines as with harmless strings, no character that acts
 `tree --bars`, `tree --svg`                the same
 """
 
@@ -26,14 +26,24 @@ if TYPE_CHECKING:
 
     from programs import Outcome
 
+_SIDES: Final = ("kind=PRODUCER", "kind=CONSUMER")
+"""Queries; the trace matches both."""
 _EXPORTS: Final = (
     ("spans",),
     ("export", "--format", "jsonl"),
     ("export", "--format", "trace-tree"),
     ("check", "--json"),
     ("stats", "--json"),
+    ("diff", "--json", *_SIDES),
 )
-_LINES: Final = (("tree",), ("tree", "--bars"), ("tree", "--svg", "-"), ("check",), ("stats",))
+_LINES: Final = (
+    ("tree",),
+    ("tree", "--bars"),
+    ("tree", "--svg", "-"),
+    ("check",),
+    ("stats",),
+    ("diff", *_SIDES),
+)
 _HARMLESS: Final = "harmless"
 
 
@@ -73,9 +83,12 @@ def _is_safe(text: str) -> bool:
 
 def _compare(figures: Figures, text: str, command: tuple[str, ...], output: bytes, where: str) -> None:
     written = [*documents(text)]
-    if command[0] in {"check", "stats"}:
+    if command[0] in {"check", "stats", "diff"}:
         (value,) = map(strictly, output.splitlines())
-        if command[0] == "stats":
+        if command[0] == "diff":
+            expected = {f"nm{text}", f"sv{text}"}
+            found = [name for path in value["paths"] for name in (path["service"], *path["path"]) if name is not None]
+        elif command[0] == "stats":
             expected = {f"nm{text}"}
             found = [group["key"] for group in value["groups"]]
         else:

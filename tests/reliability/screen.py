@@ -41,6 +41,10 @@ _TAGS: Final = (
     *("sd", "sv", "ak", "av", "al", "mk", "mv", "en", "ek", "ev"),
     *("et", "em", "es", "lk", "lv", "rk", "rv", "ru", "nm"),
 )
+_WIDEST_SIDE: Final = 47
+"""Cells of what a side is, where it is one trace."""
+_MOST_BACK: Final = 6
+"""Steps back from any screen to the list of traces without a filter, groups and a mark."""
 _WIDEST_KEY: Final = 32
 """Cells of the column in which keys stand; what is wider goes on below."""
 
@@ -70,7 +74,11 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
     yield _Step(b"F", ESCAPE * 2 + b"F", "where the time goes", (f"✖ {name}", name))
-    yield _Step(b"\r", ESCAPE + b"rr\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
+    # The trace and its group are the two sides.
+    sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"
+    yield _Step(b"drd", ESCAPE + b"drd", "‹ comparison", (*sides, name))
+    yield _Step(b"drd\r", b"\r", "slowest first", (" A B ", f"in {name}", name))
+    yield _Step(b"\r", ESCAPE * 2 + b"r\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
     span, texts = b"\rg\r", [*head, f"{name} › {name}", f"ak{shown(text)}", *shown_lines(f"av{text}")]
     if text.isascii():
         texts += [shown(in_json(f"{tag}{text}")) for tag in ("al", "mk", "mv")]
@@ -126,7 +134,7 @@ class _Viewer:
 
     def go_to(self, step: _Step) -> bool:
         """Go to a screen, from wherever the viewer is; tell whether it gets there."""
-        self.terminal.send(*[ESCAPE] * 4, b"g", step.keys)
+        self.terminal.send(*[ESCAPE] * _MOST_BACK, b"g", step.keys)
         return self.settle() and self.terminal.is_soon(lambda _: self.is_on(step), _PATIENCE_S)
 
     def is_on(self, step: _Step) -> bool:
@@ -281,7 +289,7 @@ def _prompt_has(terminal: Terminal, text: str) -> bool:
 # -- anything ----------------------------------------------------------------------------------------------------------
 
 _KEYS: Final = (
-    *(each.encode() for each in "jkgGhlenNEfosSrycd0+-<>[]/:? "),
+    *(each.encode() for each in "jkgGhlenNEfosSrycdDbt0+-<>[]/:? "),
     *(
         b"\r",
         b"\t",

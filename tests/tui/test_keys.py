@@ -9,9 +9,13 @@ from textual.keys import Keys, _character_to_key
 
 from builders import Builder
 from readme_parts import README, block_of, keys_table
+from spanview.tui.diff_screen import DiffScreen
+from spanview.tui.flame_screen import FlameScreen
 from spanview.tui.help_screen import HelpScreen, KeyLines
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.span_screen import SpanScreen
+from spanview.tui.spans_screen import SpansScreen
+from spanview.tui.stats_screen import StatsScreen
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
 from viewers import looking_at
@@ -24,6 +28,10 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.TRACE, TraceScreen),
     (On.SPAN, SpanScreen),
     (On.HELP, HelpScreen),
+    (On.STATS, StatsScreen),
+    (On.SPANS, SpansScreen),
+    (On.FLAME, FlameScreen),
+    (On.DIFF, DiffScreen),
 ]
 
 
@@ -57,7 +65,7 @@ def test_keys_are_known_to_textual() -> None:
             assert is_character or name in words, name
 
 
-@pytest.mark.parametrize("on", [On.TRACES, On.TRACE, On.SPAN])
+@pytest.mark.parametrize("on", list(On))
 def test_the_footer_fits(on: On) -> None:
     """The hints of each screen fit 100 cells, and the way to the help stands first, where no screen cuts it off."""
     assert len(footer_text(on)) <= 98
@@ -66,7 +74,7 @@ def test_the_footer_fits(on: On) -> None:
 
 async def test_the_help_has_every_key() -> None:
     """On each screen the help shows all keys, those of the screen first."""
-    async with looking_at(Builder().span(), size=(100, 70)) as look:
+    async with looking_at(Builder().span(), size=(100, 80)) as look:
         for on in (On.TRACES, On.TRACE, On.SPAN):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)

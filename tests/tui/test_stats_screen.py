@@ -8,7 +8,8 @@ a  0 - 100 µs     a  200 - 500 µs   ERROR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -18,14 +19,17 @@ from hypothesis import strategies as st
 from builders import Builder, store_of
 from span_graphs import graphs
 from spanview.analysis import stats
-from spanview.analysis.stats import GROUPINGS, spans_of, statistics
+from spanview.analysis.stats import GROUPINGS, column_of, groups_of, spans_of, statistics
 from spanview.display.histogram import HISTOGRAM, histogram_text
-from spanview.tui.stats_screen import GroupLines, SpansScreen, StatsScreen
+from spanview.tui import stats_screen
+from spanview.tui.spans_screen import SpansScreen
+from spanview.tui.stats_screen import GroupLines, StatsScreen
 from spanview.tui.trace_screen import TraceScreen
-from viewers import looking_at
+from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.analysis.stats import Column
 
 
 def _documents() -> list[Document]:
@@ -62,13 +66,13 @@ def test_slowest(documents: list[Document], most: int) -> None:
     for by in GROUPINGS:
         for group in statistics(store, by):
             for traces in (None, range(0, len(store.trace_table), 2)):
-                found = spans_of(store, by, group.key, traces, most)
+                found = spans_of(store, column_of(store, by), group.key, traces, most)
                 lengths = [store.spans.end_ns[row] - store.spans.start_ns[row] for row in found]
                 assert lengths == sorted(lengths, reverse=True)
                 if traces is None:
                     assert len(found) == min(most, sum(group.histogram))
                 with patch.object(stats, "PAYS_FROM", 0):
-                    assert spans_of(store, by, group.key, traces, most) == found
+                    assert spans_of(store, column_of(store, by), group.key, traces, most) == found
 
 
 async def test_from_the_traces_to_one_span() -> None:
@@ -110,3 +114,101 @@ async def test_of_one_trace_and_by_other_things() -> None:
         await look.until(lambda: "KIND" in look.lines[1])
         assert "INTERNAL" in look.text
         assert all(len(line) <= 80 for line in look.lines)
+
+
+def _with_keys() -> list[Document]:
+    build = Builder()
+    return [
+        build.span("a", trace=1, span=1, start=0, duration=100, attributes={"color": "red", "kind of": 1}),
+        build.span("b", trace=1, span=2, parent=1, start=10, duration=10, attributes={"color": "blue"}),
+        build.span("c", trace=2, span=3, start=200, duration=300, attributes={"size": 4}),
+    ]
+
+
+async def test_by_any_attribute() -> None:
+    """`b` takes a key; an unknown one is said so, and can be mended; `r` goes on from it and comes back."""
+    async with looking_at(*_with_keys(), size=(80, 24)) as look:
+        await look.press("t")
+        await look.until_shown("by name   3 rows")
+        await look.press("b")
+        await look.type("colo")
+        await look.press("enter")
+        await look.until_shown("no span here has colo")
+        assert "by name   3 rows" in look.header
+        await look.type("r")
+        assert "no span here" not in look.text
+        await look.press("enter")
+        await look.until_shown("by color   3 rows")
+        assert look.lines[1].split()[-1] == "color"
+        assert [line.split()[-1] for line in look.lines[2:5]] == ["–", "red", "blue"]
+        await look.press("j", "y")
+        assert look.app.clipboard == "red"
+        await look.press("enter")
+        assert "color red   1 span" in look.header
+        await look.press("q", "r")
+        await look.until_shown("by name   3 rows")
+        await look.press("r", "r", "r")
+        await look.until_shown("by color   3 rows")
+        await look.press("b")
+        await look.type("  ")
+        await look.press("enter", "b", "escape")
+        assert look.is_on(StatsScreen)
+        await look.press("escape")
+        assert not look.is_on(StatsScreen)
+
+
+async def test_an_attribute_of_another_trace() -> None:
+    """Of one trace only its own records count, and are read."""
+    async with looking_at(*_with_keys(), size=(80, 24)) as look:
+        await look.press("enter", "t")
+        await look.until_shown("statistics of c   by name   1 row")
+        look.data.reader.reads = 0
+        await look.press("b")
+        await look.type("color")
+        await look.press("enter")
+        await look.until_shown("no span here has color")
+        assert look.data.reader.reads == 1
+
+
+async def test_counting_is_ended() -> None:
+    """While records are read the header says how far it is; Esc ends that, and shows what was there."""
+    ended = threading.Event()
+
+    def slow(_store: Any, _by: str, _traces: Any, tell: Any) -> Column:
+        try:
+            while True:
+                tell(0.5)
+                threading.Event().wait(0.001)
+        finally:
+            ended.set()
+
+    async with looking_at(*_with_keys(), size=(100, 24)) as look:
+        await look.press("t")
+        await look.until_shown("by name   3 rows")
+        with patch.object(stats_screen, "column_of", slow):
+            await look.press("b")
+            await look.type("color")
+            await look.press("enter")
+            await look.until_shown("by color   counting … 25%; Esc ends it")
+            await look.press("escape")
+            await look.until(ended.is_set)
+        assert look.is_on(StatsScreen)
+        assert "by name   3 rows" in look.header
+        assert "the counting was ended" in look.footer
+        await look.press("r")
+        await look.until_shown("by service   1 row")
+        await look.press("escape")
+        assert not look.is_on(StatsScreen)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+async def test_what_comes_after_the_column_was_made(*, is_large: bool) -> None:
+    """Rows that are newer than a column of attributes don't count, however they are counted."""
+    data = Growing(*_with_keys())
+    column = column_of(data.store, "color")
+    before = groups_of(data.store, column)
+    listed = spans_of(data.store, column, "", None, 9)
+    data.add(*[Builder().span("new", trace=1, span=90 + at, start=0, duration=0) for at in range(3)])
+    with patch.object(stats, "PAYS_FROM", 0 if is_large else 50_000):
+        assert groups_of(data.store, column) == groups_of(data.store, column, [0, 1]) == before
+        assert spans_of(data.store, column, "", None, 9) == listed

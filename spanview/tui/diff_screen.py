@@ -1,0 +1,289 @@
+"""How two sides differ: a line a call path, A to the left, B to the right, and between them what has changed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from spanview.analysis.flame import located
+from spanview.analysis.telling import part
+from spanview.display.diff_text import counts, errors, figures_line, relative, side_lines, times
+from spanview.display.units import count, moment
+from spanview.index.table import PAYS_FROM
+from spanview.tui.background import WorkingScreen
+from spanview.tui.base_screen import bindings_of
+from spanview.tui.diff_model import DiffModel, Order
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+from spanview.tui.linelist import LineList
+from spanview.tui.paint import fixed, line, right
+from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.segment import Segment
+    from rich.style import Style
+    from textual import events
+    from textual.app import ComposeResult
+
+    from spanview.analysis.diff import PathDiff
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.comparing import Side
+    from spanview.tui.diff_model import SpansOfPath
+
+_TIME, _RELATIVE, _COUNT, _ERRORS = 10, 8, 11, 8
+_OWN: Final = 3 * _TIME + _RELATIVE
+_FURTHER: Final = (("TOTAL", "total_ns"), ("P50", "p50_ns"), ("P95", "p95_ns"))
+"""Times that stand there where there is room, and the figure of each."""
+_LEAST_PATH: Final = 36
+"""Cells that further times leave to the path."""
+_STEP: Final = 2
+"""Cells by which a path stands behind the one that calls it."""
+_LONGEST_PATH: Final = 1000
+"""Cells of a path that is copied."""
+_LONGEST_WHAT: Final = 60
+"""Cells of a path in a title."""
+
+
+def further(width: int) -> tuple[tuple[str, str], ...]:
+    """Return the further times that there is room for in lines `width` cells wide."""
+    room = width - _OWN - _COUNT - _ERRORS - 2 - _LEAST_PATH
+    return _FURTHER[: max(0, room // (3 * _TIME))]
+
+
+def _numbers(text: str, change: int, width: int) -> str:
+    """Return two numbers in so many cells, or how much they differ where both have no room."""
+    return right(text if len(text) < width else f"{change:+,}", width)
+
+
+class PathLines(LineList):
+    """A line a call path."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model: DiffModel | None = None
+        self.order = Order.CHANGE
+
+    @property
+    def paths(self) -> Sequence[PathDiff]:
+        """The paths, in their order."""
+        return () if self.model is None else self.model.orders[self.order]
+
+    @property
+    def selected(self) -> PathDiff | None:
+        """The path under the cursor."""
+        return self.paths[self.cursor] if self.cursor < len(self.paths) else None
+
+    def show(self, model: DiffModel, order: Order) -> None:
+        """Show paths in an order; the cursor stays on its path, or begins at the first."""
+        selected = self.selected
+        self.model, self.order = model, order
+        self.rows_have_changed(len(self.paths), next((at for at, path in enumerate(self.paths) if path is selected), 0))
+        self.reveal()
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one path's line."""
+        path, shown = self.paths[row], further(width)
+        changed = path.change("self_ns") or 0
+        style = None if not changed else self.paint_style("warning" if changed > 0 else "accent")
+        a, change, b = times(path, "self_ns")
+        failed = _numbers(errors(path), path.change("errors") or 0, _ERRORS)
+        parts: list[tuple[str, Style | None]] = [
+            (right(a, _TIME), None),
+            (right(change, _TIME) + right(relative(path), _RELATIVE), style),
+            (right(b, _TIME), None),
+            (_numbers(counts(path), path.change("count") or 0, _COUNT), None),
+            (failed, self.paint_style("error")),
+        ]
+        for _, figure in shown:
+            parts.append(("".join(right(text, _TIME) for text in times(path, figure)), None))
+        room = max(8, width - _OWN - _COUNT - _ERRORS - 3 * _TIME * len(shown) - 2)
+        parts.append(("  " + fixed(self._path_text(path, room), room), None))
+        return line(parts)
+
+    def _path_text(self, path: PathDiff, room: int) -> str:
+        if self.model is None or self.order is not Order.TREE:
+            return "" if self.model is None else self.model.labels.path(path, room)
+        return " " * min(_STEP * path.depth, room // 2) + self.model.labels.name(path)[0]
+
+
+class DiffHeads(Widget):
+    """The line above the paths; a click on a column puts them in its order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.order = Order.CHANGE
+
+    def render(self) -> Content:
+        """Return the heads in their columns, with an arrow at the one that decides the order."""
+        width = max(0, self.size.width - 1)
+        heads = [
+            right(self._head("SELF A", Order.A), _TIME),
+            right(self._head("CHANGE", Order.CHANGE), _TIME) + " " * _RELATIVE,
+            right(self._head("SELF B", Order.B), _TIME),
+            right("COUNT", _COUNT) + right("ERRORS", _ERRORS),
+        ]
+        for name, _ in further(width):
+            heads += [right(text, _TIME) for text in (f"{name} A", "CHANGE", f"{name} B")]
+        return Content("".join(heads) + "  " + self._head("PATH", Order.TREE))
+
+    def _head(self, name: str, order: Order) -> str:
+        return f"{name} ▾" if order is self.order else name
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the paths in another order."""
+        ends = ((_TIME, Order.A), (2 * _TIME + _RELATIVE, Order.CHANGE), (_OWN, Order.B))
+        order = next((order for end, order in ends if event.x < end), Order.TREE)
+        if isinstance(self.screen, DiffScreen):
+            self.screen.put_in_order(order)
+
+
+class DiffScreen(WorkingScreen):
+    """The comparison.
+
+    Args:
+        store: The store.
+        a: One side.
+        b: The other one.
+    """
+
+    ON: ClassVar[On] = On.DIFF
+    BINDINGS = bindings_of(On.DIFF)
+
+    def __init__(self, store: Store, a: Side, b: Side) -> None:
+        super().__init__()
+        self._store = store
+        self._given = a, b
+        self._order = Order.CHANGE
+        self._begun_ns = 0
+        self._has_grown = False
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Static(Content(""), classes="sides")
+        yield TwoSided(classes="chosen")
+        yield DiffHeads()
+        yield PathLines()
+        yield self.footer()
+
+    @property
+    def rows(self) -> PathLines:
+        """The paths."""
+        return self.query_one(PathLines)
+
+    def on_mount(self) -> None:
+        """Merge both sides."""
+        self.set_focus(self.rows)
+        self._begun_ns = time.time_ns()
+        self.viewer.say(f"A is {self._given[0].what}")
+        self.work(self._merge, self._take_model)
+
+    def _merge(self, tell: Tell) -> DiffModel:
+        """Called in a thread: all spans are stitched."""
+        a, b = self._given
+        merged_a = located(self._store, a.traces(), part(tell, 0.0, 0.3))
+        merged_b = located(self._store, b.traces(), part(tell, 0.3, 0.6))
+        return DiffModel(self._store, (merged_a, merged_b), part(tell, 0.6, 1.0))
+
+    def _take_model(self, model: DiffModel) -> None:
+        self.rows.show(model, self._order)
+        self._show_sides()
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Say so if the store has grown: what is shown holds still."""
+        if changed:
+            self._has_grown = True
+        self.refresh_frame()
+
+    def on_resize(self) -> None:
+        """Show as much of the sides as there is room for."""
+        self._show_sides()
+
+    def _show_sides(self) -> None:
+        model, width = self.rows.model, self.size.width
+        words = [side.what for side in self._given]
+        if model is None:
+            lines = [f" {letter}  {text}" for letter, text in zip("AB", words, strict=True)]
+        else:
+            lines = [f" {text}" for text in side_lines(model.diff, words)]
+        self.query_one(".sides", Static).update(Content("\n".join(fixed(text, width) for text in lines)))
+
+    def title_text(self) -> str:
+        """Return what is compared, and in what order."""
+        model = self.rows.model
+        if model is None:
+            return f"‹ comparison   merging … {self.share_text}"
+        paths = count(len(model.diff.paths), "call path")
+        looking = f"   looking … {self.share_text}" if self.share is not None else ""
+        when = f" as of {moment(self._begun_ns, with_date=False, digits=0)}" if self._has_grown else ""
+        return f"‹ comparison{when}{looking}   {paths}   by {self._order.value}"
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Say which path is selected, too: its line may have no room for all of it."""
+        super().refresh_frame()
+        model, path = self.rows.model, self.rows.selected
+        text = "" if model is None or path is None else model.labels.path(path, max(8, self.size.width - 2))
+        self.query_one(".chosen", TwoSided).say(text, "")
+
+    def on_line_list_moved(self, _event: LineList.Moved) -> None:
+        """Say which path is selected."""
+        if not self.is_left:
+            self.refresh_frame()
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Put the paths in the next order."""
+        orders = list(Order)
+        self.put_in_order(orders[(orders.index(self._order) + 1) % len(orders)])
+
+    def put_in_order(self, order: Order) -> None:
+        """Put the paths in an order."""
+        self._order = self.query_one(DiffHeads).order = order
+        if self.rows.model is not None:
+            self.rows.show(self.rows.model, order)
+        self.viewer.say(f"ordered by {order.value}")
+        self.query_one(DiffHeads).refresh()
+
+    async def action_open(self) -> None:
+        """List the spans of the path, of both sides."""
+        model, path = self.rows.model, self.rows.selected
+        if model is None or path is None:
+            return
+        if path.name is None:
+            self.viewer.say("these parents were not seen: there is nothing to open")
+            return
+        what = model.labels.path(path, _LONGEST_WHAT)
+        if len(self._store.spans) >= PAYS_FROM:
+            self.work(lambda _: model.spans_of(path, MOST_SPANS), lambda found: self._open_spans(what, found))
+        elif (screen := self._spans_screen(what, model.spans_of(path, MOST_SPANS))) is not None:
+            # At once: the next key is for the spans.
+            await self.app.push_screen(screen)
+
+    def _open_spans(self, what: str, found: SpansOfPath) -> None:
+        if self.is_current and (screen := self._spans_screen(what, found)) is not None:
+            self.app.push_screen(screen)
+
+    def _spans_screen(self, what: str, found: SpansOfPath) -> SpansScreen | None:
+        if found.rows:
+            return SpansScreen(self._store, found.rows, what, found.sides)
+        self.viewer.say("no span of this path has an end yet")
+        return None
+
+    def action_back(self) -> None:
+        """End what is being looked for, then go back."""
+        if not self.end_work() or self.rows.model is None:
+            self.app.pop_screen()
+
+    def action_copy(self) -> None:
+        """Copy the line of the path as a text."""
+        model, path = self.rows.model, self.rows.selected
+        if model is not None and path is not None:
+            self.viewer.copy(f"{model.labels.path(path, _LONGEST_PATH)}: {figures_line(path)}", "line")

@@ -1,0 +1,303 @@
+"""Comparing traces and groups in the viewer.
+
+trace 1                     trace 2                     trace 3
+order  0 - 100 µs           order  200 - 400 µs         other  500 - 510 µs   ERROR
+  cart   10 -  30 µs          cart   210 - 370 µs
+    pay    15 - 20 µs         mail   380 - 390 µs
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from builders import Builder, store_of
+from span_graphs import forests
+from spanview.analysis.flame import located
+from spanview.index.tree import ROOT
+from spanview.tui import diff_model, diff_screen
+from spanview.tui.diff_model import DiffModel, Order
+from spanview.tui.diff_screen import DiffHeads, DiffScreen
+from spanview.tui.spans_screen import SpansScreen
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from viewers import Look, looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+    from spanview.analysis.flame import Located
+
+
+def _documents() -> list[Document]:
+    build = Builder()
+    return [
+        build.span("order", trace=1, span=1, start=0, duration=100),
+        build.span("cart", trace=1, span=2, parent=1, start=10, duration=20),
+        build.span("pay", trace=1, span=3, parent=2, start=15, duration=5),
+        build.span("order", trace=2, span=4, start=200, duration=200),
+        build.span("cart", trace=2, span=5, parent=4, start=210, duration=160),
+        build.span("mail", trace=2, span=6, parent=4, start=380, duration=10),
+        build.span("other", trace=3, span=7, start=500, duration=10, status="ERROR"),
+    ]
+
+
+async def _is_compared(look: Look) -> None:
+    await look.until(lambda: look.is_on(DiffScreen) and _screen(look).rows.model is not None)
+    await look.press()
+
+
+def _screen(look: Look) -> DiffScreen:
+    assert isinstance(look.screen, DiffScreen)
+    return look.screen
+
+
+def _has_order(look: Look, order: Order) -> bool:
+    return _screen(look).rows.order is order
+
+
+def _names(look: Look) -> list[str | None]:
+    return [path.name for path in _screen(look).rows.paths]
+
+
+@settings(max_examples=100, deadline=None)
+@given(forests(traces=4, most=20), st.integers(1, 8), st.sampled_from([1, 3, 10_000]))
+def test_orders_and_spans(documents: list[Document], most: int, piece: int) -> None:
+    """Each order has every path; the spans of all paths are those of both sides, each with its sides."""
+    store = store_of(*documents)
+    traces = range(len(store.trace_table))
+    with patch.object(diff_model, "_PIECE", piece):
+        model = DiffModel(store, (located(store, traces[:-1]), located(store, traces[-2:])))
+    assert model.orders[Order.CHANGE] == model.diff.by_change()
+    for order, paths in model.orders.items():
+        assert sorted(path.number for path in paths) == [*range(len(model.diff.paths))]
+        if order in (Order.A, Order.B):
+            own = [path.a if order is Order.A else path.b for path in paths]
+            times = [-1 if each is None else each.self_ns for each in own]
+            assert times == sorted(times, reverse=True)
+    above = [ROOT]
+    for path in model.orders[Order.TREE]:
+        del above[path.depth + 1 :]
+        assert path.parent == above[-1]
+        above.append(path.number)
+    spans, found = store.spans, 0
+    for path in model.diff.paths:
+        listed = model.spans_of(path, 1_000)
+        lengths = [spans.end_ns[row] - spans.start_ns[row] for row in listed.rows]
+        assert lengths == sorted(lengths, reverse=True)
+        assert model.spans_of(path, most).rows == listed.rows[:most]
+        for letter, side, chosen in (("A", path.a, traces[:-1]), ("B", path.b, traces[-2:])):
+            rows = [row for row in listed.rows if letter in listed.sides[row]]
+            assert all(store.names.texts[spans.name[row]] == path.name for row in rows)
+            assert all(spans.trace[row] in chosen for row in rows)
+            assert len(rows) == (len(side.durations) if side is not None else 0)
+        found += len(listed.rows)
+    assert found <= len(spans)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_two_traces(size: tuple[int, int]) -> None:
+    """`d` marks one and compares it with the next; the lines, their orders, and the spans behind them."""
+    async with looking_at(*_documents(), size=size) as look:
+        await look.press("j", "j", "d")
+        assert "marked trace 00000000 order; d on another one compares" in look.footer
+        marked = [line for line in look.lines if "◆ order" in line]
+        assert ["100 µs" in line for line in marked] == [True]
+        await look.press("k", "d")
+        await _is_compared(look)
+        assert "4 call paths   by the change of self time" in look.header
+        assert "as of" not in look.header
+        assert look.lines[2].split()[:7] == ["A", "1", "3", "0", "100", "µs", "100"]
+        assert look.lines[3].split()[:7] == ["B", "1", "3", "0", "200", "µs", "200"]
+        assert look.lines[4].split() == ["+100", "µs", "+100", "µs", "change"]
+        assert look.lines[5].strip() == "order › cart"
+        assert _names(look) == ["cart", "order", "mail", "pay"]
+        lines = [look.line_of(name) for name in ("15 µs", "80 µs", "only B", "only A")]
+        assert look.lines[lines[0]].split()[:8] == ["15", "µs", "+145", "µs", "×11", "160", "µs", "1"]
+        assert look.lines[lines[1]].split()[:5] == ["80", "µs", "-50", "µs", "-62"]
+        assert "mail" in look.lines[lines[2]]
+        assert "pay" in look.lines[lines[3]]
+        assert ("P95 B" in look.text) == (size[0] == 200)
+        assert all(cell_len(line) == size[0] for line in look.lines)
+        await look.press("j", "s")
+        assert "ordered by B's self time" in look.footer
+        assert _names(look) == ["cart", "order", "mail", "pay"]
+        assert _screen(look).rows.selected == _screen(look).rows.paths[1]
+        await look.press("s")
+        assert _names(look) == ["order", "cart", "pay", "mail"]
+        await look.press("s")
+        assert _names(look) == ["order", "cart", "pay", "mail"]
+        assert "    pay" in look.lines[look.line_of("only A")]
+        await look.press("g", "y")
+        assert "copied the line" in look.footer
+        text = "order: self 80 µs → 30 µs (-50 µs, -62 %), count 1, total 100 µs → 200 µs"
+        assert look.app.clipboard == text
+        await look.press("j", "enter")
+        assert look.is_on(SpansScreen)
+        assert [line.split()[:3] for line in look.lines[1:3]] == [["B", "160", "µs"], ["A", "20", "µs"]]
+        await look.press("j", "enter")
+        screen = look.screen
+        assert isinstance(screen, TraceScreen)
+        assert screen.rows.node is not None
+        assert screen._model.key(screen.rows.node) == 1
+        await look.press("escape", "escape", "escape")
+        assert look.is_on(TracesScreen)
+
+
+async def test_the_mark() -> None:
+    """It stays on its trace, on both screens, until it is taken off there, or by Esc."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("d", "j", "enter")
+        assert "marked" not in look.header
+        await look.press("d")
+        await _is_compared(look)
+        assert "trace 00000000 other" in look.lines[2]
+        await look.press("q", "q", "g")
+        assert "◆ other" in look.text
+        await look.press("enter")
+        assert "◆ marked" in look.header
+        await look.press("d")
+        assert "no longer marked" in look.footer
+        assert "◆ marked" not in look.header
+        await look.press("q")
+        assert "◆" not in look.text
+        await look.press("d", "escape")
+        assert "nothing is marked any more" in look.footer
+        assert "◆" not in look.text
+
+
+async def test_groups() -> None:
+    """A group is marked by its root's name, and is compared with a group or with a trace."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("r", "d")
+        assert "marked traces of order" in look.footer
+        assert "◆ order" in look.text
+        await look.press("d")
+        assert "no longer marked" in look.footer
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        assert look.lines[2].split()[:4] == ["A", "2", "6", "0"]
+        assert look.lines[3].split()[:4] == ["B", "1", "1", "1"]
+        assert look.lines[3].rstrip().endswith("traces of other")
+        failed = look.lines[look.line_of("0 → 1")]
+        assert "other" in failed
+        await look.press("escape", "r", "G", "d")
+        await _is_compared(look)
+        await look.press("enter")
+        sides = {line.split()[1] if line.startswith(" A B") else "" for line in look.lines[1:3]}
+        assert sides <= {"B", ""}
+        assert " A B " in look.text
+
+
+async def test_the_filter_against_the_rest() -> None:
+    """`D` compares what is listed with everything else, and says what it lacks."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("D")
+        assert "all traces are listed" in look.footer
+        await look.press("slash")
+        await look.type("name=cart")
+        await look.press("enter")
+        await look.until_shown("2 of 3 traces")
+        await look.press("D")
+        await _is_compared(look)
+        assert look.lines[2].split()[:4] == ["A", "2", "6", "0"]
+        assert look.lines[2].rstrip().endswith("listed: name=cart")
+        assert look.lines[3].split()[:4] == ["B", "1", "1", "1"]
+        assert look.lines[3].rstrip().endswith("all others")
+        await look.press("escape", "slash")
+        await look.type("zzz")
+        await look.press("enter")
+        await look.until_shown("0 of 3 traces")
+        await look.press("D", "d")
+        assert "nothing is selected" in look.footer
+
+
+async def test_what_holds_still_while_spans_come() -> None:
+    """The comparison stays as it was, and says of when it is."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        before = look.lines[1:-1]
+        await look.grow(Builder().span("new", trace=2, span=90, parent=4, start=220, duration=100))
+        await look.until_shown("as of ")
+        assert look.lines[1:-1] == before
+        # The spans of a path are those that were compared, too.
+        while _screen(look).rows.selected != _screen(look).rows.paths[-1]:
+            await look.press("j")
+        await look.press("enter")
+        assert look.is_on(SpansScreen)
+
+
+async def test_what_has_nothing_to_open() -> None:
+    """Parents that no file holds, and spans without an end."""
+    build = Builder()
+    documents = [
+        build.span("lost", trace=1, span=1, parent=70, start=0, duration=None),
+        build.span("root", trace=2, span=2, start=5),
+    ]
+    async with looking_at(*documents, size=(80, 24)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        paths = _screen(look).rows.paths
+        for name, said in ((None, "these parents were not seen"), ("lost", "no span of this path has an end yet")):
+            at = next(number for number, path in enumerate(paths) if path.name == name)
+            _screen(look).rows.move_to(at)
+            await look.press("enter")
+            assert said in look.footer
+            assert look.is_on(DiffScreen)
+
+
+async def test_by_mouse() -> None:
+    """A click on a column puts the paths in its order, a second one on a row opens it."""
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        heads = look.line_of("SELF A")
+        for x, order in ((3, Order.A), (15, Order.CHANGE), (35, Order.B), (90, Order.TREE)):
+            await look.pilot.click(offset=(x, heads))
+            await look.until(partial(_has_order, look, order))
+            assert look.screen.query_one(DiffHeads).order is order
+            assert look.lines[heads].count("▾") == 1
+        await look.pilot.click(offset=(5, heads + 1), times=2)
+        await look.until(lambda: look.is_on(SpansScreen))
+
+
+async def test_it_is_ended() -> None:
+    """While it is being merged the header says how far it is; Esc ends it, and the thread too."""
+    going, ended = threading.Event(), threading.Event()
+
+    def slow(_store: Any, _traces: Any, tell: Any) -> Located:
+        going.set()
+        try:
+            while True:
+                tell(0.5)
+                threading.Event().wait(0.001)
+        finally:
+            ended.set()
+
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        with patch.object(diff_screen, "located", slow):
+            await look.press("d", "j", "d")
+            await look.until(going.is_set)
+            await look.until_shown("‹ comparison   merging … 15%")
+            await look.press("s", "y", "enter", "j")
+            assert look.is_on(DiffScreen)
+            await look.press("escape")
+            assert look.is_on(TracesScreen)
+            await look.until(ended.is_set)
+
+
+async def test_of_many_spans_they_are_looked_for_in_a_thread() -> None:
+    """Where it would take long, the spans of a path come when they are found."""
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        with patch.object(diff_screen, "PAYS_FROM", 0):
+            await look.press("enter")
+            await look.until(lambda: look.is_on(SpansScreen))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,8 +19,9 @@ from spanview.display.sanitise import sanitise, typed
 from spanview.index.table import NO_ROW
 from spanview.tui.base_screen import BaseScreen
 from spanview.tui.feed import Feed, FeedState
-from spanview.tui.paint import HARMLESS, Encodable
 from spanview.tui.terminal import careful
+from spanview.tui.themed_app import ThemedApp
+from spanview.tui.themes import NAMES
 from spanview.tui.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.driver import Driver
     from textual.events import Event
-    from textual.filter import LineFilter
     from textual.widget import AwaitMount
 
     from spanview.index.store import Store
@@ -62,6 +61,12 @@ class Opening:
     """Lines to show while there is nothing to show."""
     choose: Callable[[Store], set[int] | None] | None = None
     """Which traces are shown at all, asked when everything was read; None for all."""
+    settings: str | None = None
+    """The file that keeps what a person has set; None where nothing is kept."""
+    theme: str = NAMES[0]
+    """What goes with the terminal, for a person who has set no theme."""
+    colorless: bool = False
+    """Whether the terminal is sent no colours."""
 
 
 def _line_of(pasted: str) -> str:
@@ -81,7 +86,7 @@ class FeedNews(Message):
         return isinstance(message, FeedNews)
 
 
-class SpanviewApp(App[None]):
+class SpanviewApp(ThemedApp):
     """The viewer.
 
     Args:
@@ -96,7 +101,7 @@ class SpanviewApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "quit", show=False, priority=True)]
 
     def __init__(self, store: Store, opening: Opening, open_session: Callable[[], Session]) -> None:
-        super().__init__()
+        super().__init__(opening.settings, opening.theme, colorless=opening.colorless)
         self._store = store
         self._opening = opening
         self._feed = Feed(store, open_session, follow=opening.follow, tell=self._hear)
@@ -104,9 +109,6 @@ class SpanviewApp(App[None]):
         self._said_timer: Any = None
         self._is_opened = opening.trace is None
         self._is_ending = False
-        # Textual writes there.
-        encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
-        self._guards = [HARMLESS] if encoding.lower().startswith("utf") else [HARMLESS, Encodable(encoding)]
         self._problems_seen = 0
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
@@ -129,6 +131,8 @@ class SpanviewApp(App[None]):
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
+        if self._kept.notice:
+            self.say(f"settings not taken: {self._kept.notice}")
         self._feed.start()
 
     def _end_by(self, number: int) -> None:
@@ -140,6 +144,7 @@ class SpanviewApp(App[None]):
 
     def leave(self) -> None:
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
+        self._kept.write()
         self._feed.wait(_ENDS_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -213,19 +218,20 @@ class SpanviewApp(App[None]):
 
     def _pass_on(self) -> None:
         changed, self._changed = self._changed, set()
-        for screen in self._screens():
+        for screen in self.screens():
             screen.feed_has_news(changed)
         self.call_after_refresh(self._feed.go_on)
 
-    def _screens(self) -> list[BaseScreen]:
+    def screens(self) -> list[BaseScreen]:
+        """Return the screens that are there, the one in sight last."""
         return [screen for screen in self.screen_stack if isinstance(screen, BaseScreen) and screen.is_mounted]
 
     def _refresh_frames(self) -> None:
-        for screen in self._screens():
+        for screen in self.screens():
             screen.refresh_frame()
 
     async def _everything_was_read(self) -> None:
-        first = next(screen for screen in self._screens() if isinstance(screen, TracesScreen))
+        first = next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
         if self._opening.choose is not None:
             first.limit_to(self._opening.choose)
         if not self._is_opened and self._opening.trace is not None:
@@ -273,16 +279,12 @@ class SpanviewApp(App[None]):
 
         return self.push_screen(StatsScreen(self._store, traces, what))
 
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let nothing through that a terminal would act on, wherever it comes from, or that it can't be sent."""
-        return [*super().get_line_filters(), *self._guards]
-
     def toggle_pause(self) -> None:
         """Hold what is shown still, or go on."""
         self.paused = not self.paused
         if not self.paused:
             self._pass_on()
-        self._refresh_frames()
+        self.say("what is shown holds still" if self.paused else "what is new is shown")
 
     def say(self, text: str) -> None:
         """Show for a while, in the footer, what a key did."""

@@ -94,6 +94,7 @@ KEYS: Final = (
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),
     Key("space", "pause", "␣", "pause following, and go on", On.TRACES | On.TRACE, "pause"),
+    Key("T", "theme", "T", "next theme: dark, light, high contrast, the terminal's own colours", On.EVERYWHERE),
     Key("colon,ctrl+p", "palette", ":", "palette of all actions", On.EVERYWHERE),
 )
 
@@ -101,6 +102,23 @@ KEYS: Final = (
 def keys_on(screen: On) -> list[Key]:
     """Return the keys of a screen, in the order of the help."""
     return [key for key in KEYS if screen & key.on]
+
+
+_SPELT: Final = {"⏎": "Enter", "␣": "Space", "↑": "Up", "↓": "Down", "←": "Left", "→": "Right"}
+
+
+def spelt(text: str) -> str:
+    """Return a text with keys' names for their signs, for terminals that lack the signs."""
+    for sign, name in _SPELT.items():
+        text = text.replace(sign, name)
+    return text
+
+
+def action_of(screen: On, shown: str) -> str | None:
+    """Return the action of a key, as it is shown first, on a screen; None where it has none."""
+    return next(
+        (key.action for key in keys_on(screen) if shown in {key.shown.split()[0], spelt(key.shown.split()[0])}), None
+    )
 
 
 def footer_text(screen: On) -> str:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.colorless import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +86,7 @@ class Minimap(Widget, inherit_bindings=False):
             style = error if glyph == _FAILED and is_in else inside if is_in else outside
             # Blank cells of the window are told from those outside of it by a line.
             shown = "▁" if glyph == " " and is_in and not is_whole else glyph
-            segments.append(Segment(shown, style))
+            segments.append(Segment(shown if is_in or glyph == " " or not self.app.no_color else OUTSIDE, style))
         return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
 
     def _style(self, name: str) -> Style:

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
+from spanview.tui.colorless import OUTSIDE
 from spanview.tui.paint import right
 from spanview.tui.plot_model import FAILED, Grid, label_of
 
@@ -78,6 +79,8 @@ class Plot(Widget, inherit_bindings=False):
         for column in range(grid.columns):
             glyph = grid.glyph(column, y, most)
             is_in = first <= column <= last
+            if self.app.no_color and not is_in and not glyph.isspace():
+                glyph = OUTSIDE
             segments.append(Segment(glyph, (error if glyph == FAILED else bar) if is_in else dim))
         return self._strip(segments)
 

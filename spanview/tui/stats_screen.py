@@ -142,6 +142,7 @@ class StatsScreen(BaseScreen):
     def on_mount(self) -> None:
         """Begin with the names."""
         self.set_focus(self.rows)
+        self.take_settings()
         self._count()
 
     def title_text(self) -> str:
@@ -182,17 +183,29 @@ class StatsScreen(BaseScreen):
         self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {self._by.upper()}"))
         self.refresh_frame()
 
+    def take_settings(self) -> None:
+        """Sort as was sorted last."""
+        names = [name for name, _ in _SORTS]
+        wanted = self.viewer.settings.statistics_sort
+        self._sort = names.index(wanted) if wanted in names else 0
+        if not self._is_counting:
+            self._show()
+
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
         """Sort by the next column."""
         self._sort = (self._sort + 1) % len(_SORTS)
-        self.viewer.say(f"sorted by {_SORTS[self._sort][0]}")
-        self._show()
+        name = _SORTS[self._sort][0]
+        self.viewer.keep(statistics_sort=name)
+        self.viewer.say(f"sorted by {name}")
+        if not self._is_counting:
+            self._show()
 
     def action_group(self) -> None:
         """Group by the next thing."""
         self._by = GROUPINGS[(GROUPINGS.index(self._by) + 1) % len(GROUPINGS)]
+        self.viewer.say(f"by {self._by}")
         self._count()
 
     async def action_open(self) -> None:

@@ -201,7 +201,8 @@ class ColumnHeads(Widget):
     def on_click(self, event: events.Click) -> None:
         """Ask for another order."""
         if not self.grouped:
+            at = event.x - self.gutter.left
             for end, column in self._ends:
-                if event.x < end:
+                if at < end:
                     self.post_message(self.Clicked(column))
                     return

@@ -15,13 +15,13 @@ from spanview.display.units import count, moment
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
-from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.base_screen import bindings_of
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
 from spanview.tui.plot import Plot
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, GroupList, TraceList
-from spanview.tui.traces_model import Column, TracesModel
+from spanview.tui.traces_order import OrderedTraces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.linelist import LineList
     from spanview.tui.matching import TraceMatcher
 
 _GROWING_S: Final = 2.0
@@ -39,7 +38,7 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
 
 
-class TracesScreen(BaseScreen):
+class TracesScreen(OrderedTraces):
     """A line a trace, or a line a root name.
 
     Args:
@@ -52,16 +51,13 @@ class TracesScreen(BaseScreen):
     BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
-        super().__init__()
-        self._store = store
-        self._model = TracesModel(store)
+        super().__init__(store)
         self._query = query
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
         self._still_looking = 0.0
         """What share of the traces the filter has still to look at."""
         self._grown_at: dict[int, float] = {}
-        self.grouped = False
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -74,24 +70,12 @@ class TracesScreen(BaseScreen):
         yield Static(Content(""), id="nothing")
         yield self.footer()
 
-    @property
-    def traces(self) -> TraceList:
-        """The list of traces."""
-        return self.query_one(TraceList)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that is shown."""
-        return self.query_one(GroupList) if self.grouped else self.traces
-
     def on_mount(self) -> None:
-        """Begin with the list of traces."""
-        self.query_one(GroupList).display = False
-        self.set_focus(self.traces)
+        """Begin with the list of traces, or of groups."""
+        self.take_settings()
         if self._query:
             self._filter(self._query)
         self.set_interval(1.0, self._calm_down)
-        self._show()
 
     def on_unmount(self) -> None:
         """End the filtering."""
@@ -258,19 +242,6 @@ class TracesScreen(BaseScreen):
         else:
             self.app.exit()
 
-    def action_group(self) -> None:
-        """Group by root name, or show the traces again."""
-        self._model.is_drilled = False
-        self._show_groups(on=not self.grouped)
-
-    def _show_groups(self, *, on: bool) -> None:
-        self.grouped = on
-        self.traces.display = not on
-        self.query_one(GroupList).display = on
-        self.query_one(ColumnHeads).grouped = on
-        self._show(anew=True)
-        self.set_focus(self.rows)
-
     def action_pick(self, side: int) -> None:
         """Let the list begin, or end, with the time of the selected trace."""
         trace = self.traces.selected
@@ -310,28 +281,6 @@ class TracesScreen(BaseScreen):
         """Return the listed traces, None where that is all, and what they are in words."""
         listed = self._model.order
         return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        columns = list(Column)
-        self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
-
-    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
-        """Sort by the column that was clicked; once more turns the order round."""
-        if event.column is self._model.sort:
-            self.action_turn()
-        else:
-            self._sort_by(event.column)
-
-    def _sort_by(self, column: Column) -> None:
-        self._model.sort, self._model.descending = column, column is not Column.ROOT
-        self.viewer.say(f"sorted by {column.value.lower()}")
-        self._show(anew=True)
-
-    def action_turn(self) -> None:
-        """Turn the order round."""
-        self._model.descending = not self._model.descending
-        self._show(anew=True)
 
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, at the error."""

@@ -17,10 +17,11 @@ from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
 from spanview.tui.legend import color_of
 from spanview.tui.linelist import LineList
 from spanview.tui.minimap import profile
-from spanview.tui.paint import data_text, fixed, right
+from spanview.tui.paint import data_text, fixed, joined, right
 from spanview.tui.trace_facets import EXTRAS
 
 if TYPE_CHECKING:
@@ -204,6 +205,8 @@ class Waterfall(LineList):
             parts.append(_ON_PATH)
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
             parts.append("✖")
+        if self.app.no_color:
+            parts += self._plain_marks(node)
         if model.is_collapsed(node):
             hidden = f"+{model.below[node]:,}"
             errors = model.errors_below[node]
@@ -211,6 +214,13 @@ class Waterfall(LineList):
         if node in tree.cut:
             parts.append("↻ cycle")
         return " ".join(parts)
+
+    def _plain_marks(self, node: int) -> list[str]:
+        """Return what colours say where there are some."""
+        marks = [MATCH] if self.model.key(node) in self.matched else []
+        if self.facets.is_explained and not self.model.tree.is_missing(node):
+            marks.append(letter_of(self.facets.color_number(self.model.tree.rows[node])))
+        return marks
 
     def _extras(self, node: int) -> list[Segment]:
         """Return the further columns."""
@@ -246,20 +256,20 @@ class Waterfall(LineList):
         cells: list[tuple[str, Style | None]] = [(" ", None)] * width
         if run := model.run(node):
             self._draw_run(run, cells, window)
-            return _joined(cells)
+            return joined(cells)
         interval = model.interval(node)
         if interval is None:
             self._draw_unended(node, cells, window)
-            return _joined(cells)
+            return joined(cells)
         left, right_ = window.place(interval[0], width), window.place(interval[1], width)
         if right_ < 0 or left > width:
             edge = 0 if right_ < 0 else width - 1
             cells[edge] = ("‹" if right_ < 0 else "›", dim)
-            return _joined(cells)
+            return joined(cells)
         if tree.is_missing(node):
             for at in range(max(0, int(left)), min(width, int(right_) + 1)):
                 cells[at] = (_UNSEEN, dim)
-            return _joined(cells)
+            return joined(cells)
         self._draw_wait(node, left, cells, window)
         end = self._draw_span(node, left, right_, cells, window)
         for moment_ns in self.facets.events_of(tree.rows[node]):
@@ -268,7 +278,7 @@ class Waterfall(LineList):
                 cells[int(place)] = (_EVENT, cells[int(place)][1])
         if self._store.spans.status[tree.rows[node]] == ERROR:
             cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
-        return _joined(cells)
+        return joined(cells)
 
     def _draw_run(self, run: list[int], cells: list[tuple[str, Style | None]], window: Window) -> None:
         """Draw like siblings as how many of them run at each time."""
@@ -309,7 +319,8 @@ class Waterfall(LineList):
             while run < len(light) and light[run][1] < at + 1:
                 run += 1
             is_light = run < len(light) and light[run][0] <= at
-            cells[at] = (character, color + _LIGHT if is_light else color)
+            shade = LIGHT if is_light and self.app.no_color else character
+            cells[at] = (shade, color + _LIGHT if is_light else color)
         if self.facets.lit is not None:
             self._light_up(self.facets.lit.of(node), first, first + len(drawn), cells, window)
         return first + len(drawn)
@@ -320,23 +331,10 @@ class Waterfall(LineList):
         """Let what is on the critical path stand out of a bar, and of the waiting before it."""
         width, dim = len(cells), self.paint_style("dim")
         for at in range(first, min(end, width)):
-            cells[at] = cells[at][0], dim
+            cells[at] = UNLIT if self.app.no_color else cells[at][0], dim
         for stretch in stretches:
             left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
             for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):
                 if cells[at][0] != " ":
-                    cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
-
-
-def _joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:
-    """Return cells as segments, neighbours of one style in one."""
-    segments: list[Segment] = []
-    run, style = "", cells[0][1] if cells else None
-    for character, cell_style in cells:
-        if cell_style is style or cell_style == style:
-            run += character
-        else:
-            segments.append(Segment(run, style))
-            run, style = character, cell_style
-    segments.append(Segment(run, style))
-    return segments
+                    lit = FULL if cells[at][0] == UNLIT else cells[at][0]
+                    cells[at] = lit, self.paint_style("warning") + _BOLD

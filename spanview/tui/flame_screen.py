@@ -100,7 +100,7 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
                 style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True)
             segments.append(Segment(data_text(text, cells), style))
             at = block.right
-        return Strip(segments).adjust_cell_length(width, Style(bgcolor=self.rich_style.bgcolor))
+        return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
 
     def select(self, path: int) -> None:
         """Select another path."""

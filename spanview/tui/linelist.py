@@ -26,6 +26,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "linelist--cursor",
         "linelist--dim",
+        "linelist--unlit",
         "linelist--error",
         "linelist--accent",
         "linelist--warning",
@@ -118,8 +119,9 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         if row == self.cursor:
             name = "linelist--cursor"
             cursor = self.get_component_rich_style(name)
-            return strip.apply_style(Style(bgcolor=cursor.bgcolor, bold=cursor.bold, reverse=cursor.reverse))
-        return strip.apply_style(Style(bgcolor=self.rich_style.bgcolor))
+            selected = Style(bgcolor=cursor.bgcolor, bold=cursor.bold, reverse=cursor.reverse)
+            return strip.apply_style(Style(color=self.rich_style.color) + selected)
+        return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))
 
     def refresh_row(self, row: int) -> None:
         """Paint one row anew, if it is in sight."""

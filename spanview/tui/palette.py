@@ -18,7 +18,7 @@ from spanview.tui.keys import keys_on, spelt
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed
 from spanview.tui.prompt import Prompt
-from spanview.tui.themes import NAMES
+from spanview.tui.themes import ANSI, NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,14 @@ class PaletteScreen(BaseScreen):
         keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
         self._commands = [Command(key.shown, key.text, partial(self._below.run_action, key.action)) for key in keys]
         self._commands.append(Command("Ctrl+C", "quit", self.app.exit))
-        self._commands += [Command("", f"theme: {name}", partial(self.viewer.show_theme, name)) for name in NAMES]
+        self._commands += [
+            Command(
+                "",
+                f"theme: {name}" + (", the terminal's own colours" if name == ANSI else ""),
+                partial(self.viewer.show_theme, name),
+            )
+            for name in NAMES
+        ]
         self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
         self.query_one(Prompt).open()
         self._find()

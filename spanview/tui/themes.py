@@ -13,8 +13,13 @@ from rich.color import Color
 from rich.terminal_theme import TerminalTheme
 from textual.theme import Theme
 
-DEFAULTS: Final = {"quiet": "$foreground 70%", "cursor": "$primary 35%", "cursor-blurred": "$primary 20%"}
-"""What `spanview.tcss` asks for besides Textual's own variables: text that steps back, and the selected row."""
+DEFAULTS: Final = {
+    "quiet": "$foreground 70%",
+    "unlit": "$foreground 50%",
+    "cursor": "$primary 35%",
+    "cursor-blurred": "$primary 20%",
+}
+"""What `spanview.tcss` asks for besides Textual's own variables: text and bars that step back, and the selected row."""
 _SLOTS: Final = (12, 2, 3, 5, 6, 11, 10, 4, 13)
 """Numbers of the terminal's colours that `PALETTE` has, in its order."""
 
@@ -26,6 +31,8 @@ class _Shades(NamedTuple):
     foreground: str
     quiet: str
     """Text that steps back."""
+    unlit: str
+    """Bars that step back; no text, so 3 times the luminance is enough."""
     cursor: str
     """The background of the selected row."""
     cursor_blurred: str
@@ -43,22 +50,22 @@ class _Shades(NamedTuple):
 
 _SHADES: Final = {
     "dark": _Shades(
-        *("#121212", "#e0e0e0", "#a3a3a3", "#12324c", "#1c2a36", "#242d35", "#1e1e1e"),
+        *("#121212", "#e0e0e0", "#a3a3a3", "#7c7c7c", "#12324c", "#1c2a36", "#242d35", "#1e1e1e"),
         *("#5fb0f0", "#ff6f86", "#ffa62b"),
         "#4e9fdd #5fb36a #d9a441 #b07ad6 #3fb5b5 #d9805f #8fa63c #7f8fd9 #d67ab0",
     ),
     "light": _Shades(
-        *("#fafafa", "#1c1c1c", "#585858", "#cfe3f7", "#e3edf6", "#e2e8ee", "#f0f0f0"),
+        *("#fafafa", "#1c1c1c", "#585858", "#7e7e7e", "#cfe3f7", "#e3edf6", "#e2e8ee", "#f0f0f0"),
         *("#00558f", "#b00038", "#7f4600"),
         "#2376b6 #3c7f45 #946b1e #9851c9 #2c7e7e #ba532c #68792c #566bcd #c33e8c",
     ),
     "high contrast": _Shades(
-        *("#000000", "#ffffff", "#d8d8d8", "#003a6b", "#002a4d", "#1c1c1c", "#101010"),
+        *("#000000", "#ffffff", "#d8d8d8", "#868686", "#003a6b", "#002a4d", "#1c1c1c", "#101010"),
         *("#9fd4ff", "#ffb8bf", "#ffd75f"),
         "#61a9e1 #62b56d #d9a441 #be91dd #3fb5b5 #de9074 #95ad3f #93a0df #db8ab9",
     ),
     "high contrast light": _Shades(
-        *("#ffffff", "#000000", "#383838", "#cfe8ff", "#e4f1ff", "#e4e4e4", "#f4f4f4"),
+        *("#ffffff", "#000000", "#383838", "#7e7e7e", "#cfe8ff", "#e4f1ff", "#e4e4e4", "#f4f4f4"),
         *("#003a6e", "#800020", "#523200"),
         "#1b5c8e #2f6336 #725217 #7c35ad #216060 #914022 #505d22 #374eb9 #982f6c",
     ),
@@ -82,12 +89,13 @@ def _theme(name: str, shades: _Shades) -> Theme:
         dark="light" not in name,
         variables={
             "quiet": shades.quiet,
+            "unlit": shades.unlit,
             "cursor": shades.cursor,
             "cursor-blurred": shades.cursor_blurred,
             "input-cursor-background": shades.foreground,
             "input-cursor-foreground": shades.background,
             "input-selection-background": shades.cursor,
-            "scrollbar": shades.quiet,
+            "scrollbar": f"{shades.quiet} 60%",
             "scrollbar-background": shades.panel,
         },
     )
@@ -105,7 +113,12 @@ def themes() -> list[Theme]:
         background="ansi_default",
         surface="ansi_default",
         panel="ansi_default",
-        variables={"quiet": "ansi_default", "cursor": "ansi_default", "cursor-blurred": "ansi_default"},
+        variables={
+            "quiet": "ansi_default",
+            "unlit": "ansi_default",
+            "cursor": "ansi_default",
+            "cursor-blurred": "ansi_default",
+        },
     )
     return [*(_theme(name, shades) for name, shades in _SHADES.items()), own]
 

@@ -77,14 +77,15 @@ class OrderedTraces(BaseScreen):
 
     def _sort_by(self, column: Column) -> None:
         self._model.sort, self._model.descending = column, column is not Column.ROOT
-        self._keep_order(f"sorted by {column.value.lower()}")
+        self._keep_order()
 
     def action_turn(self) -> None:
         """Turn the order round."""
         self._model.descending = not self._model.descending
-        self._keep_order("the greatest first" if self._model.descending else "the least first")
+        self._keep_order(", the greatest first" if self._model.descending else ", the least first")
 
-    def _keep_order(self, what: str) -> None:
-        self.viewer.keep(sort=self._model.sort.value, descending=self._model.descending)
-        self.viewer.say(what)
+    def _keep_order(self, which_first: str = "") -> None:
+        column = self._model.sort.value
+        self.viewer.keep(sort=column, descending=self._model.descending)
+        self.viewer.say(f"sorted by {column.lower()}{which_first}")
         self._show(anew=True)

@@ -329,9 +329,9 @@ class Waterfall(LineList):
         self, stretches: list[Stretch], first: int, end: int, cells: list[tuple[str, Style | None]], window: Window
     ) -> None:
         """Let what is on the critical path stand out of a bar, and of the waiting before it."""
-        width, dim = len(cells), self.paint_style("dim")
+        width, unlit = len(cells), self.paint_style("unlit")
         for at in range(first, min(end, width)):
-            cells[at] = UNLIT if self.app.no_color else cells[at][0], dim
+            cells[at] = UNLIT if self.app.no_color else cells[at][0], unlit
         for stretch in stretches:
             left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
             for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):

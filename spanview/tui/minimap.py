@@ -83,7 +83,7 @@ class Minimap(Widget, inherit_bindings=False):
         segments = []
         for column, glyph in enumerate(text):
             is_in = is_whole or first <= column <= last
-            style = error if glyph == _FAILED and is_in else inside if is_in else outside
+            style = error if glyph == _FAILED else inside if is_in else outside
             # Blank cells of the window are told from those outside of it by a line.
             shown = "▁" if glyph == " " and is_in and not is_whole else glyph
             segments.append(Segment(shown if is_in or glyph == " " or not self.app.no_color else OUTSIDE, style))

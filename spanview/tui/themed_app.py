@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _KEPT_AFTER_S: Final = 0.5
 """So long after a change it is written: several keys make one file."""
+_GREY: Final = (Monochrome, NoColor)
+"""What Textual does at NO_COLOR, an empty one too, which means nothing: it sends grey, or default colours."""
 _NOT_KEPT: Final = "unsaved"
 
 
@@ -122,5 +124,6 @@ class ThemedApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through that a terminal would act on, wherever it comes from, or that it can't show."""
-        usual = [each for each in super().get_line_filters() if not isinstance(each, Monochrome | NoColor)]
-        return [*usual, *([COLORLESS] if self.no_color else []), *self._guards]
+        if self.no_color:
+            return [COLORLESS, *self._guards]
+        return [*(each for each in super().get_line_filters() if not isinstance(each, _GREY)), *self._guards]

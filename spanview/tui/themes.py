@@ -113,12 +113,7 @@ def themes() -> list[Theme]:
         background="ansi_default",
         surface="ansi_default",
         panel="ansi_default",
-        variables={
-            "quiet": "ansi_default",
-            "unlit": "ansi_default",
-            "cursor": "ansi_default",
-            "cursor-blurred": "ansi_default",
-        },
+        variables=dict.fromkeys(("ansi-background", "ansi-foreground", *DEFAULTS), "ansi_default"),
     )
     return [*(_theme(name, shades) for name, shades in _SHADES.items()), own]
 

@@ -234,6 +234,8 @@ class TraceScreen(FacetedTrace):
             self.viewer.say("what is below is shown")
         elif rows.node is not None and model.tree.children(rows.node):
             rows.move_to(rows.cursor + 1)
+        else:
+            self.viewer.say("nothing stands below this span")
         rows.refresh_rows()
 
     def action_collapse_all(self) -> None:

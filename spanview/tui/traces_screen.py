@@ -297,3 +297,5 @@ class TracesScreen(OrderedTraces):
         trace = self.traces.selected
         if trace is not None and not self.grouped:
             self.viewer.copy(format_trace_id(self._store.trace_table.trace_id(trace)), "trace id")
+        else:
+            self.viewer.say("there is no trace here to copy the id of")

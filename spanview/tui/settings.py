@@ -79,6 +79,8 @@ class KeptSettings:
         self._path = path
         self._unwritten: dict[str, Any] = {}
         self._writing = Lock()
+        self._changing = Lock()
+        """Held for no longer than it takes to look: whoever changes something doesn't wait for a disk."""
         self.notice = ""
         """What is wrong with the file, in words."""
         found, self.notice = ({}, "") if path is None else _read(path)
@@ -94,8 +96,9 @@ class KeptSettings:
     def change(self, changes: Mapping[str, Any]) -> bool:
         """Set something; return whether that is anything new, which is to be written."""
         new = {name: value for name, value in changes.items() if getattr(self.now, name) != value}
-        self.now = replace(self.now, **new)
-        self._unwritten |= new
+        with self._changing:
+            self.now = replace(self.now, **new)
+            self._unwritten |= new
         return bool(new)
 
     def forget(self) -> bool:
@@ -116,10 +119,12 @@ class KeptSettings:
         May be called in any thread.
         """
         with self._writing:
-            changes, self._unwritten = self._unwritten, {}
+            with self._changing:
+                changes, self._unwritten = self._unwritten, {}
             if not changes or self._path is None or _write(self._path, changes, asdict(self.now)):
                 return True
-            self._unwritten = {**changes, **self._unwritten}
+            with self._changing:
+                self._unwritten = {**changes, **self._unwritten}
             return False
 
 

@@ -36,7 +36,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse"),
+        *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""

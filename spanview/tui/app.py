@@ -116,8 +116,6 @@ class SpanviewApp(ThemedApp):
         self.paused = False
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
-        self.said = ""
-        """What the last key did, for the footer."""
 
     @property
     def places(self) -> str:

@@ -42,6 +42,8 @@ class ThemedApp(App[None]):
         self._kept = KeptSettings(settings)
         self._usual_theme = theme
         self._is_unkept = False
+        self.said = ""
+        """What the last key did, for the footer."""
         self.no_color = colorless
         # Textual writes there.
         encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
@@ -82,7 +84,7 @@ class ThemedApp(App[None]):
     def _say_unkept(self) -> None:
         if not self._is_unkept:
             self._is_unkept = True
-            self.say(_NOT_KEPT)
+            self.say(f"{self.said} · {_NOT_KEPT}" if self.said else _NOT_KEPT)
 
     def forget_settings(self) -> None:
         """Bring the defaults back, on each screen that is there."""

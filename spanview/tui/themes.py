@@ -13,13 +13,6 @@ from rich.color import Color
 from rich.terminal_theme import TerminalTheme
 from textual.theme import Theme
 
-DEFAULTS: Final = {
-    "quiet": "$foreground 70%",
-    "unlit": "$foreground 50%",
-    "cursor": "$primary 35%",
-    "cursor-blurred": "$primary 20%",
-}
-"""What `spanview.tcss` asks for besides Textual's own variables: text and bars that step back, and the selected row."""
 _SLOTS: Final = (12, 2, 3, 5, 6, 11, 10, 4, 13)
 """Numbers of the terminal's colours that `PALETTE` has, in its order."""
 
@@ -75,6 +68,19 @@ NAMES: Final = (*_SHADES, ANSI)
 """In the order in which one key goes through them."""
 
 
+def _variables(shades: _Shades) -> dict[str, str]:
+    return {
+        "quiet": shades.quiet,
+        "unlit": shades.unlit,
+        "cursor": shades.cursor,
+        "cursor-blurred": shades.cursor_blurred,
+    }
+
+
+DEFAULTS: Final = _variables(_SHADES["dark"])
+"""What `spanview.tcss` asks for besides Textual's own variables: text and bars that step back, and the selected row."""
+
+
 def _theme(name: str, shades: _Shades) -> Theme:
     return Theme(
         name=name,
@@ -88,10 +94,7 @@ def _theme(name: str, shades: _Shades) -> Theme:
         surface=shades.surface,
         dark="light" not in name,
         variables={
-            "quiet": shades.quiet,
-            "unlit": shades.unlit,
-            "cursor": shades.cursor,
-            "cursor-blurred": shades.cursor_blurred,
+            **_variables(shades),
             "input-cursor-background": shades.foreground,
             "input-cursor-foreground": shades.background,
             "input-selection-background": shades.cursor,

@@ -304,10 +304,10 @@ async def test_a_folder_that_cannot_be_written(path: Path) -> None:
     path.parent.write_text("a file in the folder's place")
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press("s")
-        await look.until(lambda: look.footer.rstrip().endswith("  unsaved"))
+        await look.until(lambda: look.footer.rstrip().endswith("sorted by duration · unsaved"))
         await look.press("s")
         await look.pilot.pause(0.8)
-        assert "sorted by" in look.footer
+        assert look.footer.rstrip().endswith("sorted by spans")
 
 
 # -- the program -------------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ async def test_the_palette_on_every_screen() -> None:
             assert missing not in look.text
             await look.send(*"thme light", ENTER)
             assert look.app.theme == "light"
-            look.app.theme = "textual-dark"
+            look.app.theme = "dark"
 
 
 async def test_the_palette_by_the_mouse() -> None:

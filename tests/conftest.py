@@ -1,4 +1,4 @@
-"""What all tests have in common: they leave the cache folder of whoever runs them alone."""
+"""What all tests have in common: they leave the cache and the settings of whoever runs them alone."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test find no settings but its own, in the programs that it starts too."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", os.fspath(tmp_path_factory.mktemp("config")))

@@ -6,7 +6,9 @@ import os
 import sys
 import time
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
+
+from platformdirs import user_config_dir
 
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
@@ -16,10 +18,13 @@ from spanview.sources.places import how_to_turn_tracing_on
 from spanview.tui.app import Opening, SpanviewApp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from spanview.commands.options import Options
     from spanview.sources.session import Session
+
+_LIGHT: Final = frozenset(("7", "9", "10", "11", "12", "13", "14", "15"))
+"""Numbers of light backgrounds in COLORFGBG, as rxvt counts colours."""
 
 
 def run(options: Options) -> int:
@@ -42,6 +47,9 @@ def run(options: Options) -> int:
         options.follow,
         nothing=how_to_turn_tracing_on(paths),
         choose=choose,
+        settings=os.path.join(user_config_dir("spanview", appauthor=False), "settings.json"),
+        theme=_theme_for(options.environment),
+        colorless=_is_colorless(options.environment),
     )
 
     def open_session() -> Session:
@@ -58,6 +66,17 @@ def run(options: Options) -> int:
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0
+
+
+def _theme_for(environment: Mapping[str, str]) -> str:
+    """Return the theme that goes with the terminal's background, where the terminal tells it."""
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if background in _LIGHT else "dark"
+
+
+def _is_colorless(environment: Mapping[str, str]) -> bool:
+    """Tell whether the terminal is to be sent no colours (https://no-color.org), or can't show any."""
+    return bool(environment.get("NO_COLOR")) or environment.get("TERM") in {"dumb", "unknown"}
 
 
 def _refuse_missing(paths: tuple[str, ...]) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -19,11 +17,11 @@ from textual.widgets import Input
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
-from spanview.index.table import NO_ROW
 from spanview.tui.base_screen import BaseScreen
 from spanview.tui.feed import Feed, FeedState
-from spanview.tui.paint import HARMLESS, Encodable
+from spanview.tui.opening_app import OpeningApp
 from spanview.tui.terminal import careful
+from spanview.tui.themes import NAMES
 from spanview.tui.traces_model import MANY
 from spanview.tui.traces_screen import TracesScreen
 from spanview.tui.warm import AT_REST_S, Tidy, import_screens
@@ -34,14 +32,10 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.driver import Driver
     from textual.events import Event
-    from textual.filter import LineFilter
-    from textual.widget import AwaitMount
 
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
     from spanview.sources.session import Session
-    from spanview.tui.comparing import Side
-    from spanview.tui.known import Known
 
 _SAID_S = 4.0
 _EVERY_S = 0.2
@@ -70,6 +64,12 @@ class Opening:
     """Lines to show while there is nothing to show."""
     choose: Callable[[Store], set[int] | None] | None = None
     """Which traces are shown at all, asked when everything was read; None for all."""
+    settings: str | None = None
+    """The file that keeps what a person has set; None where nothing is kept."""
+    theme: str = NAMES[0]
+    """What goes with the terminal, for a person who has set no theme."""
+    colorless: bool = False
+    """Whether the terminal is sent no colours."""
 
 
 def _line_of(pasted: str) -> str:
@@ -89,7 +89,7 @@ class FeedNews(Message):
         return isinstance(message, FeedNews)
 
 
-class SpanviewApp(App[None]):
+class SpanviewApp(OpeningApp):
     """The viewer.
 
     Args:
@@ -104,8 +104,7 @@ class SpanviewApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "quit", show=False, priority=True)]
 
     def __init__(self, store: Store, opening: Opening, open_session: Callable[[], Session]) -> None:
-        super().__init__()
-        self._store = store
+        super().__init__(store, opening.settings, opening.theme, colorless=opening.colorless)
         self._opening = opening
         self._feed = Feed(store, open_session, follow=opening.follow, tell=self._hear)
         self._changed: set[int] = set()
@@ -115,9 +114,6 @@ class SpanviewApp(App[None]):
         self._tidy = Tidy()
         self._is_opened = opening.trace is None
         self._is_ending = False
-        # Textual writes there.
-        encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
-        self._guards = [HARMLESS] if encoding.lower().startswith("utf") else [HARMLESS, Encodable(encoding)]
         self._problems_seen = 0
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
@@ -125,17 +121,6 @@ class SpanviewApp(App[None]):
         self.paused = False
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
-        self.said = ""
-        """What the last key did, for the footer."""
-        self.marked: Side | None = None
-        """What is to be compared with the next that is chosen."""
-
-    @cached_property
-    def known(self) -> Known:
-        """What can be proposed to whoever types a query."""
-        from spanview.tui.known import Known
-
-        return Known(self._store)
 
     @property
     def paths(self) -> Sequence[str]:
@@ -158,6 +143,8 @@ class SpanviewApp(App[None]):
         if not self.is_headless:
             self._tidy.put_off()
             self.set_interval(AT_REST_S, self._tidy.collect)
+        if self._kept.notice:
+            self.say(f"settings not taken: {self._kept.notice}")
         self._feed.start()
 
     def _end_by(self, number: int) -> None:
@@ -169,6 +156,7 @@ class SpanviewApp(App[None]):
 
     def leave(self) -> None:
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
+        self._kept.write()
         self._feed.wait(_ENDS_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -260,20 +248,21 @@ class SpanviewApp(App[None]):
 
     def _pass_on(self) -> None:
         changed, self._changed = self._changed, set()
-        for screen in self._screens():
+        for screen in self.screens():
             screen.feed_has_news(changed)
         self._passed_on_at = time.monotonic()
         self.call_after_refresh(self._feed.go_on)
 
-    def _screens(self) -> list[BaseScreen]:
+    def screens(self) -> list[BaseScreen]:
+        """Return the screens that are there, the one in sight last."""
         return [screen for screen in self.screen_stack if isinstance(screen, BaseScreen) and screen.is_mounted]
 
     def _refresh_frames(self) -> None:
-        for screen in self._screens():
+        for screen in self.screens():
             screen.refresh_frame()
 
     async def _everything_was_read(self) -> None:
-        first = next(screen for screen in self._screens() if isinstance(screen, TracesScreen))
+        first = next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
         if self._opening.choose is not None:
             first.limit_to(self._opening.choose)
         if not self._is_opened and self._opening.trace is not None:
@@ -310,63 +299,12 @@ class SpanviewApp(App[None]):
         fits = (row for row in store.rows_of_trace(trace) if query.matches(store, row))
         return min(fits, key=store.spans.start_ns.__getitem__, default=None)
 
-    def trace_id(self, trace: int) -> int:
-        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
-        return self._store.trace_table.trace_id(trace)
-
-    def root_name(self, trace: int) -> str:
-        """Return the name of a trace's root, safe to print."""
-        row = self._store.trace_table.root_row[trace]
-        if row == NO_ROW:
-            return "? parent not seen"
-        return sanitise(self._store.names.texts[self._store.spans.name[row]], 80) or "(no name)"
-
-    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
-        """Show one trace; whoever waits for it lets no key come before its screen is there.
-
-        Args:
-            trace: Its row in the trace table.
-            at_error: Whether to begin at its first error.
-            at_row: The span to begin at, by its row in the span table.
-        """
-        from spanview.tui.trace_screen import TraceScreen
-
-        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
-
-    def open_flame(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
-        """Show where the time of some traces goes, None for all."""
-        from spanview.tui.flame_screen import FlameScreen
-
-        return self.push_screen(FlameScreen(self._store, traces, what))
-
-    def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
-        """Show statistics of some traces, None for all."""
-        from spanview.tui.stats_screen import StatsScreen
-
-        return self.push_screen(StatsScreen(self._store, traces, what))
-
-    def mark(self, side: Side | None) -> None:
-        """Mark something else to be compared, or nothing."""
-        self.marked = side
-        for screen in self._screens():
-            screen.mark_has_changed()
-
-    def open_diff(self, a: Side, b: Side) -> AwaitMount:
-        """Show how two sides differ."""
-        from spanview.tui.diff_screen import DiffScreen
-
-        return self.push_screen(DiffScreen(self._store, a, b))
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let nothing through that a terminal would act on, wherever it comes from, or that it can't be sent."""
-        return [*super().get_line_filters(), *self._guards]
-
     def toggle_pause(self) -> None:
         """Hold what is shown still, or go on."""
         self.paused = not self.paused
         if not self.paused:
             self._pass_on()
-        self._refresh_frames()
+        self.say("what is shown holds still" if self.paused else "what is new is shown")
 
     def say(self, text: str) -> None:
         """Show for a while, in the footer, what a key did."""

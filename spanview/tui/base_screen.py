@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.binding import Binding
 from textual.screen import Screen
+from textual.widgets import Input
 
-from spanview.tui.header import TwoSided, state_text
-from spanview.tui.keys import On, footer_text, keys_on
+from spanview.tui.header import Footer, TwoSided, state_text
+from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -51,15 +52,31 @@ class BaseScreen(Screen[None]):
         """Return what the header says on the left."""
         raise NotImplementedError
 
-    def footer(self) -> TwoSided:
+    def footer(self) -> Footer:
         """Make the footer."""
-        return TwoSided(classes="footer")
+        return Footer(self._act_on_hint, classes="footer")
+
+    def _act_on_hint(self, shown: str) -> None:
+        """Do what a key does whose hint was clicked, in its turn among the keys."""
+        action = action_of(self.ON, shown)
+        if action is not None:
+            self.app.call_later(self._act, action)
+
+    async def _act(self, action: str) -> None:
+        field = self.focused
+        if not self.is_current:
+            return
+        if action == "open" and isinstance(field, Input):
+            await field.action_submit()
+        else:
+            await self.run_action(action)
 
     def refresh_frame(self, *_: Any) -> None:
         """Bring header and footer up to date."""
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
-        self.query_one(".footer", TwoSided).say(self.HINTS or footer_text(self.ON), self.viewer.said)
+        hints = self.HINTS or footer_text(self.ON)
+        self.query_one(".footer", TwoSided).say(spelt(hints) if self.viewer.spells else hints, self.viewer.said)
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in that the store has grown.
@@ -113,6 +130,13 @@ class BaseScreen(Screen[None]):
         """Hold what is shown still, or go on."""
         self.viewer.toggle_pause()
 
+    def take_settings(self) -> None:
+        """Bring what is shown in line with what is set; settings were forgotten."""
+
+    def action_theme(self) -> None:
+        """Show the next theme."""
+        self.viewer.next_theme()
+
     async def action_palette(self) -> None:
         """Offer all actions."""
         from spanview.tui.palette import PaletteScreen
@@ -123,4 +147,4 @@ class BaseScreen(Screen[None]):
         """Show the keys."""
         from spanview.tui.help_screen import HelpScreen
 
-        await self.app.push_screen(HelpScreen(self.ON))
+        await self.app.push_screen(HelpScreen(self))

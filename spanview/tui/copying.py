@@ -37,6 +37,8 @@ class Copying(BaseScreen):
         """Copy the trace id, where a trace is selected."""
         if self.chosen_trace is not None:
             self.action_copy_trace_id()
+        else:
+            self.viewer.say("there is no trace here to copy the id of")
 
     def _trace_id(self) -> str:
         """Return the id of the selected trace, empty where there is none."""

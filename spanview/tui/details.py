@@ -123,6 +123,8 @@ class TabLine(Widget):
     def render(self) -> Content:
         """Return the line."""
         texts = [(f" {title} ", title.split()[0] == self._section) for title in self._titles]
+        if self.app.no_color:
+            texts = [(f"[{text[1:-1]}]" if is_open else text, is_open) for text, is_open in texts]
         content = Content.assemble(*[(text, "reverse" if is_open else "") for text, is_open in texts])
         used = sum(len(text) for text, _ in texts)
         room = self.size.width - used - 1

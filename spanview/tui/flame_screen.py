@@ -15,6 +15,7 @@ from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of
+from spanview.tui.colorless import CURSOR
 from spanview.tui.flame_model import By, FlameModel
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
@@ -91,14 +92,15 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
             path = self.model.flame.paths[block.path]
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
-            text = "▏" + mark + (path.name if path.name is not None else _UNSEEN)
+            edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
+            text = edge + mark + (path.name if path.name is not None else _UNSEEN)
             color = color_of(_number_of(path.name or ""))
-            style = Style(bgcolor=color.color, color="black")
+            style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
             if block.path == self.selected:
-                style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True, reverse=False)
+                style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True)
             segments.append(Segment(data_text(text, cells), style))
             at = block.right
-        return Strip(segments).adjust_cell_length(width, page)
+        return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
 
     def select(self, path: int) -> None:
         """Select another path."""

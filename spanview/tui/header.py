@@ -13,6 +13,10 @@ from spanview.display.units import count, size
 from spanview.tui.paint import fixed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual import events
+
     from spanview.index.store import Store
     from spanview.tui.feed import FeedState
 
@@ -83,9 +87,36 @@ class TwoSided(Widget):
             self._left, self._right = left, right
             self.refresh()
 
+    @property
+    def _room(self) -> int:
+        """Cells for the left text."""
+        width = self.size.width - 2
+        return max(width - cell_len(self._right) - 2, 10) if self._right else width
+
     def render(self) -> Content:
         """Return the line."""
-        width = self.size.width - 2
-        room = width - cell_len(self._right) - 2
-        text = f" {fixed(self._left, max(room, 10))}  {self._right}" if self._right else f" {fixed(self._left, width)}"
-        return Content(fixed(text, width + 2))
+        text = f" {fixed(self._left, self._room)}" + (f"  {self._right}" if self._right else "")
+        return Content(fixed(text, self.size.width))
+
+
+class Footer(TwoSided):
+    """The hints, each of which can be clicked, and what the last key did.
+
+    Args:
+        act: Does what a hint says, given the key that it begins with.
+    """
+
+    def __init__(self, act: Callable[[str], object], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._act = act
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what the hint that was clicked says."""
+        event.stop()
+        end = 1
+        for hint in self._left.split("  "):
+            start, end = end, end + cell_len(hint)
+            if start <= event.x < min(end, self._room + 1):
+                self._act(hint.split()[0])
+                return
+            end += 2

@@ -47,6 +47,7 @@ KEYS: Final = (
     Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
     Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.HELP, "open"),
     Key("enter", "open", "⏎", "follow the link, or unfold the value, under the cursor", On.SPAN),
+    Key("enter", "open", "⏎", "do what the line under the cursor says", On.HELP, "do it"),
     Key("escape", "back", "Esc", "back; drops the filter first", On.EVERYWHERE, "back"),
     Key("q", "leave", "q", "back; on the first screen: quit", On.EVERYWHERE),
     Key("left,h", "collapse", "← h", "collapse, or to the parent", On.TRACE | On.SPAN),
@@ -105,6 +106,7 @@ KEYS: Final = (
     Key("I", "copy_trace_id", "I", "copy the trace id", On.TRACE | On.SPAN),
     Key("X", "copy_command", "X", "copy a command line that opens this trace", On.TRACES | On.TRACE | On.SPAN),
     Key("space", "pause", "␣", "pause following, and go on", On.TRACES | On.TRACE, "pause"),
+    Key("T", "theme", "T", "next theme: dark, light, high contrast, the terminal's own colours", On.EVERYWHERE),
     Key("colon,ctrl+p", "palette", ":", "palette of all actions", On.EVERYWHERE),
 )
 
@@ -112,6 +114,23 @@ KEYS: Final = (
 def keys_on(screen: On) -> list[Key]:
     """Return the keys of a screen, in the order of the help."""
     return [key for key in KEYS if screen & key.on]
+
+
+_SPELT: Final = {"⏎": "Enter", "␣": "Space", "↑": "Up", "↓": "Down", "←": "Left", "→": "Right"}
+
+
+def spelt(text: str) -> str:
+    """Return a text with keys' names for their signs, for terminals that lack the signs."""
+    for sign, name in _SPELT.items():
+        text = text.replace(sign, name)
+    return text
+
+
+def action_of(screen: On, shown: str) -> str | None:
+    """Return the action of a key, as it is shown first, on a screen; None where it has none."""
+    return next(
+        (key.action for key in keys_on(screen) if shown in {key.shown.split()[0], spelt(key.shown.split()[0])}), None
+    )
 
 
 def footer_text(screen: On) -> str:

@@ -10,6 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from spanview.display.sanitise import sanitise
+from spanview.tui.colorless import letter_of
 from spanview.tui.paint import PALETTE
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Legend(Widget):
         """Paint the line."""
         segments = [Segment(f" {self._facets.color_by.value}  ")]
         for number, name in self._facets.legend()[:_MOST_IN_LEGEND]:
-            segments += [Segment("■ ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
+            mark = letter_of(number) if self.app.no_color else "■"
+            segments += [Segment(f"{mark} ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
         strip = Strip(segments).adjust_cell_length(self.size.width)
         return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))

@@ -11,6 +11,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from spanview.tui.colorless import CURSOR, CURSOR_ELSEWHERE
+
 if TYPE_CHECKING:
     from textual import events
 
@@ -24,6 +26,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "linelist--cursor",
         "linelist--dim",
+        "linelist--unlit",
         "linelist--error",
         "linelist--accent",
         "linelist--warning",
@@ -81,7 +84,12 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def line_width(self) -> int:
         """Cells of a line; the scrollbar's place stays free without one, so that nothing moves when it comes."""
-        return max(0, self.content_size.width - self.styles.scrollbar_size_vertical)
+        return max(0, self.content_size.width - self.styles.scrollbar_size_vertical - self._gutter)
+
+    @property
+    def _gutter(self) -> int:
+        """Cells before each line, for the mark of the selected one where no colour tells it."""
+        return len(CURSOR) if self.app.no_color else 0
 
     def paint_style(self, name: str) -> Style:
         """Return the style of a component class, without a background, so that the cursor's shows through."""
@@ -103,12 +111,17 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         row = self.scroll_offset.y + y
         if row >= self._count:
             return Strip.blank(width, self.rich_style)
-        style = Style(bgcolor=self.rich_style.bgcolor)
+        mark = ""
+        if self.app.no_color:
+            has_keys = self.has_focus or not self.can_focus
+            mark = " " * self._gutter if row != self.cursor else CURSOR if has_keys else CURSOR_ELSEWHERE
+        strip = Strip([Segment(mark), *self.segments_of(row, self.line_width)]).adjust_cell_length(width)
         if row == self.cursor:
-            cursor = self.get_component_rich_style("linelist--cursor")
-            style = Style(bgcolor=cursor.bgcolor, bold=cursor.bold)
-        segments = Segment.apply_style(self.segments_of(row, self.line_width), style)
-        return Strip(segments).adjust_cell_length(width, style)
+            name = "linelist--cursor"
+            cursor = self.get_component_rich_style(name)
+            selected = Style(bgcolor=cursor.bgcolor, bold=cursor.bold, reverse=cursor.reverse)
+            return strip.apply_style(Style(color=self.rich_style.color) + selected)
+        return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))
 
     def refresh_row(self, row: int) -> None:
         """Paint one row anew, if it is in sight."""
@@ -171,7 +184,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             return
         event.stop()
         self.focus()
-        if self.clicked(row, event.x):
+        if self.clicked(row, event.x - self._gutter):
             return
         was_selected = row == self.cursor
         self.move_to(row)

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.colorless import OUTSIDE
 from spanview.tui.window import profile
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ class Minimap(Widget, inherit_bindings=False):
         segments = []
         for column, glyph in enumerate(text):
             is_in = is_whole or first <= column <= last
-            style = error if glyph == _FAILED and is_in else inside if is_in else outside
+            style = error if glyph == _FAILED else inside if is_in else outside
             # Blank cells of the window are told from those outside of it by a line.
             shown = "▁" if glyph == " " and is_in and not is_whole else glyph
-            segments.append(Segment(shown, style))
+            segments.append(Segment(shown if is_in or glyph == " " or not self.app.no_color else OUTSIDE, style))
         return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
 
     def _style(self, name: str) -> Style:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -10,17 +11,17 @@ from rich.style import Style
 from textual.filter import LineFilter
 
 from spanview.display.cells import data_text, fixed, right
-from spanview.display.colors import COLORS
+from spanview.tui.themes import service_color
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.color import Color
 
-__all__ = ["HARMLESS", "PALETTE", "Encodable", "data_text", "fixed", "line", "right"]
+__all__ = ["COLORLESS", "HARMLESS", "PALETTE", "Encodable", "data_text", "fixed", "joined", "line", "right"]
 
-PALETTE: Final = tuple(Style(color=color) for color in COLORS)
-"""For services and processes."""
+PALETTE: Final = tuple(map(Style.from_color, map(service_color, range(9))))
+"""Colours for services and processes that can be told apart in each theme; none is the red of errors."""
 
 
 class _Harmless(LineFilter):
@@ -42,20 +43,38 @@ def _printable(text: str) -> str:
 
 
 HARMLESS: Final = _Harmless()
+
+
+class _Colorless(LineFilter):
+    """Leaves no colour, of the text or behind it; what is bold, dim or turned round stays so."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - as filters are called
+        """Return the segments of a line without colours."""
+        return [Segment(segment.text, _without_color(segment.style)) for segment in segments]
+
+
+@lru_cache(4096)
+def _without_color(style: Style | None) -> Style | None:
+    return None if style is None else style.without_color
+
+
+COLORLESS: Final = _Colorless()
 _PLAIN: Final = {
     ord(shape): plain
     for shapes, plain in (
-        ("█▉▊▋▌▐▇▆▅▄▃▂▁▓▒░■", "#"),
-        ("▍▎▏▕│", "|"),
-        ("─━┈╌–", "-"),
-        ("▾", "v"),
-        ("▴", "^"),
+        ("█▉▊▋▌▐▇▆▅▄▃▂▁▓■", "#"),
+        ("▒░", "="),
+        ("▍▎▏▕│┤├└╵‖", "|"),
+        ("─━╌–", "-"),
+        ("┈·", "."),
+        ("▾↓", "v"),
+        ("▴↑", "^"),
         ("▸›→", ">"),
-        ("‹", "<"),
+        ("‹←", "<"),
+        ("↻", "@"),
         ("✖×", "x"),
         ("●•◆", "*"),
         ("○◌", "o"),
-        ("·", "."),
         ("…", "~"),
         ("╱", "/"),
         ("µ", "u"),
@@ -96,3 +115,17 @@ class Encodable(LineFilter):
 def line(parts: Sequence[tuple[str, Style | None]]) -> list[Segment]:
     """Return texts and their styles as segments."""
     return [Segment(text, style) for text, style in parts if text]
+
+
+def joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:
+    """Return cells as segments, neighbours of one style in one."""
+    segments: list[Segment] = []
+    run, style = "", cells[0][1] if cells else None
+    for character, cell_style in cells:
+        if cell_style is style or cell_style == style:
+            run += character
+        else:
+            segments.append(Segment(run, style))
+            run, style = character, cell_style
+    segments.append(Segment(run, style))
+    return segments

@@ -14,10 +14,11 @@ from textual.fuzzy import Matcher
 from spanview.display.units import count
 from spanview.tui.base_screen import BaseScreen
 from spanview.tui.header import TwoSided
-from spanview.tui.keys import keys_on
+from spanview.tui.keys import keys_on, spelt
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed
 from spanview.tui.prompt import Prompt
+from spanview.tui.themes import ANSI, NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,8 @@ class CommandLines(LineList, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self.commands: list[Command] = []
+        self.spells = False
+        """Whether signs of keys are spelt out."""
 
     def show(self, commands: list[Command]) -> None:
         """Show other commands, from the first on."""
@@ -56,7 +59,8 @@ class CommandLines(LineList, can_focus=False):
         """Return one line."""
         command = self.commands[row]
         text = fixed(command.text, max(0, width - _SHOWN - 1))
-        return [Segment(f" {fixed(command.key, _SHOWN)}", self.paint_style("accent")), Segment(text)]
+        key = spelt(command.key) if self.spells else command.key
+        return [Segment(f" {fixed(key, _SHOWN)}", self.paint_style("accent")), Segment(text)]
 
 
 class PaletteScreen(BaseScreen):
@@ -96,13 +100,19 @@ class PaletteScreen(BaseScreen):
 
     def on_mount(self) -> None:
         """Offer everything."""
+        self.rows.spells = self.viewer.spells
         keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
         self._commands = [Command(key.shown, key.text, partial(self._below.run_action, key.action)) for key in keys]
         self._commands.append(Command("Ctrl+C", "quit", self.app.exit))
         self._commands += [
-            Command("", f"theme: {name}", partial(setattr, self.app, "theme", name))
-            for name in sorted(self.app.available_themes)
+            Command(
+                "",
+                f"theme: {name}" + (", the terminal's own colours" if name == ANSI else ""),
+                partial(self.viewer.show_theme, name),
+            )
+            for name in NAMES
         ]
+        self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
         self.query_one(Prompt).open()
         self._find()
         self.refresh_frame()

@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
+from spanview.tui.colorless import OUTSIDE
 from spanview.tui.paint import right
 from spanview.tui.plot_model import FAILED, OTHERS, Grid, label_of
 
@@ -94,7 +95,9 @@ class Plot(Widget, inherit_bindings=False):
         for column in range(grid.columns):
             glyph = grid.glyph(column, y, most)
             style = error if glyph == FAILED else dim if glyph == OTHERS else bar
-            texts.append((glyph, style if first <= column <= last else dim))
+            is_in = first <= column <= last
+            shown = OUTSIDE if self.app.no_color and not is_in and not glyph.isspace() else glyph
+            texts.append((shown, style if is_in else dim))
         # One segment for all cells of a style that stand behind one another: painting costs by the segment.
         runs = groupby(texts, key=itemgetter(1))
         segments += [Segment("".join(glyph for glyph, _ in run), style) for style, run in runs]

@@ -151,11 +151,15 @@ class SpanScreen(LinkedSpan):
 
     def action_next_pane(self) -> None:
         """Show the next section."""
-        self.details.next_section()
+        details = self.query_one(Details)
+        details.next_section()
+        self.viewer.say(f"{details.section.lower()} of the span")
 
     def action_raw(self) -> None:
         """Show the record as the file has it, and back."""
-        self.details.toggle_raw()
+        details = self.query_one(Details)
+        details.toggle_raw()
+        self.viewer.say(f"{details.section.lower()} of the span")
 
     def action_copy(self) -> None:
         """Copy the value that the line under the cursor belongs to."""

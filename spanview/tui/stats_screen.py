@@ -141,6 +141,7 @@ class StatsScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Begin with the names."""
         self.set_focus(self.rows)
+        self.take_settings()
         self._count(self._by)
 
     def title_text(self) -> str:
@@ -194,12 +195,21 @@ class StatsScreen(WorkingScreen):
         self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {named}"))
         self.refresh_frame()
 
+    def take_settings(self) -> None:
+        """Sort as was sorted last."""
+        names = [name for name, _ in _SORTS]
+        wanted = self.viewer.settings.statistics_sort
+        self._sort = names.index(wanted) if wanted in names else 0
+        self._show()
+
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
         """Sort by the next column."""
         self._sort = (self._sort + 1) % len(_SORTS)
-        self.viewer.say(f"sorted by {_SORTS[self._sort][0]}")
+        name = _SORTS[self._sort][0]
+        self.viewer.keep(statistics_sort=name)
+        self.viewer.say(f"sorted by {name}")
         self._show()
 
     def action_group(self) -> None:
@@ -207,6 +217,7 @@ class StatsScreen(WorkingScreen):
         groupings = GROUPINGS + self._own
         at = groupings.index(self._by) + 1 if self._by in groupings else 0
         self._count(groupings[at % len(groupings)])
+        self.viewer.say(f"by {sanitise(self._by, 40)}")
 
     def action_by_key(self) -> None:
         """Let the key of an attribute be typed."""

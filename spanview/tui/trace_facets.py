@@ -98,6 +98,8 @@ class Facets:
         self.shown: list[int] = []
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""
         self._chosen: ColorBy | None = None
+        self.is_explained = False
+        """Whether it is shown what colours stand for."""
         self.lit: LitPath | None = None
         """The critical path, where it is lit."""
         self._own: tuple[object, list[int | None]] | None = None
@@ -163,6 +165,10 @@ class Facets:
     def color_by(self) -> ColorBy:
         """What colours stand for: services where the trace has several, unless something was chosen."""
         return self._chosen or (ColorBy.SERVICE if self._model.has_services else ColorBy.PROCESS)
+
+    def choose(self, color_by: ColorBy | None) -> None:
+        """Let colours stand for something; None for what goes with the trace."""
+        self._chosen = color_by
 
     def next_color(self) -> ColorBy:
         """Let colours stand for the next thing, and return it."""

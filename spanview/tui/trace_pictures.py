@@ -11,11 +11,10 @@ from textual.worker import get_current_worker
 from spanview.display.units import count
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import ExportError
-from spanview.tui.trace_search import SearchedTrace
+from spanview.tui.trace_look import FacetedTrace
 
 if TYPE_CHECKING:
     from spanview.display.picture import Picture
-    from spanview.index.store import Store
     from spanview.tui.trace_facets import Facets
     from spanview.tui.trace_model import TraceModel
 
@@ -28,18 +27,8 @@ _MOST_BYTES: Final = 48_000
 """Terminals that take a text to the clipboard take some 64 KiB, in which it is encoded a third longer."""
 
 
-class PicturedTrace(SearchedTrace):
-    """What a trace's screen does to take along what it shows.
-
-    Args:
-        store: The store.
-        model: The trace.
-        facets: What is shown of it.
-    """
-
-    def __init__(self, store: Store, model: TraceModel, facets: Facets) -> None:
-        super().__init__(store, model)
-        self._facets = facets
+class PicturedTrace(FacetedTrace):
+    """What a trace's screen does to take along what it shows."""
 
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""

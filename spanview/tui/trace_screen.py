@@ -17,7 +17,8 @@ from spanview.tui.keys import On
 from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_facets import EXTRAS, Facets, LitPath
+from spanview.tui.trace_facets import LitPath
+from spanview.tui.trace_look import ROOM_FOR_DETAILS
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.trace_pictures import PicturedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from spanview.tui.comparing import Side
     from spanview.tui.window import Window
 
-_ROOM_FOR_DETAILS: Final = 30
-"""Lines from which on the details stand below the waterfall."""
 _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
@@ -50,8 +49,7 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
-        model = TraceModel(store, trace)
-        super().__init__(store, model, Facets(store, model))
+        super().__init__(store, TraceModel(store, trace))
         self._at_error = at_error
         self._at_row = at_row
 
@@ -90,6 +88,7 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     def on_mount(self) -> None:
         """Begin at the root, or at the first error."""
         self.set_focus(self.rows)
+        self.take_settings()
         self.rows.rows_have_changed(len(self._model.rows), self._model.row_of_key(self._at_row, 0))
         self.call_after_refresh(self.rows.reveal)
         self.refresh_frame()
@@ -103,9 +102,9 @@ class TraceScreen(PicturedTrace, ComparingScreen):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
-        has_room = event.size.height >= _ROOM_FOR_DETAILS
+        has_room = event.size.height >= ROOM_FOR_DETAILS
         self.details.display = has_room
-        self.query_one(Legend).display = has_room and len(self._facets.legend()) > 1
+        self._explain(shown=has_room and len(self._facets.legend()) > 1)
 
     def title_text(self) -> str:
         """Return the trace in one line."""
@@ -198,10 +197,12 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     def action_next_pane(self) -> None:
         """Show the next section of the details."""
         self.details.next_section()
+        self.viewer.say(f"{self.details.section.lower()} of the span")
 
     async def action_raw(self) -> None:
         """Show the record as the file has it."""
         self.details.toggle_raw()
+        self.viewer.say(f"{self.details.section.lower()} of the span")
         if not self.details.display:
             await self.action_open()
 
@@ -211,22 +212,7 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         if node is not None:
             self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
 
-    # -- columns and colours -----------------------------------------------------------------------------------------
-
-    def action_column(self, number: int) -> None:
-        """Show a further column, or leave it out."""
-        shown = self._facets.toggle(number)
-        self.viewer.say(f"{EXTRAS[number].head.lower()} {'shown' if shown else 'left out'}")
-        self.rows.refresh()
-        self.query_one(RulerLine).refresh()
-
-    def action_color(self) -> None:
-        """Let colours stand for the next thing, and say what they stand for."""
-        self.viewer.say(f"coloured by {self._facets.next_color().value}")
-        self.rows.refresh()
-        legend = self.query_one(Legend)
-        legend.display = self.details.display
-        legend.refresh()
+    # -- the critical path -------------------------------------------------------------------------------------------
 
     def action_critical(self) -> None:
         """Light the critical path up, or let it be."""
@@ -261,21 +247,20 @@ class TraceScreen(PicturedTrace, ComparingScreen):
             parent = self._model.parent_row(self.rows.cursor)
             if parent is not None:
                 self.rows.move_to(parent)
+        elif self.rows.node is not None:
+            self.viewer.say(f"{count(self._model.below[self.rows.node], 'span')} hidden; → shows them")
         self.rows.refresh_rows()
 
     def action_expand(self) -> None:
         """Show what is below, or go to the first child."""
         model, rows = self._model, self.rows
-        if model.rows and not model.expand(rows.cursor) and rows.node is not None and model.tree.children(rows.node):
+        if model.rows and model.expand(rows.cursor):
+            self.viewer.say("what is below is shown")
+        elif rows.node is not None and model.tree.children(rows.node):
             rows.move_to(rows.cursor + 1)
+        else:
+            self.viewer.say("nothing stands below this span")
         rows.refresh_rows()
-
-    def action_runs(self) -> None:
-        """Fold runs of like siblings into a row each, or show each sibling."""
-        node = self.rows.node
-        folds = self._model.toggle_folds()
-        self._refold(node)
-        self.viewer.say("like siblings are one row each; → shows them" if folds else "each sibling has its row")
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
@@ -284,22 +269,22 @@ class TraceScreen(PicturedTrace, ComparingScreen):
             node = self._model.tree.parents[node]
         self._model.collapse_all()
         self._refold(node)
+        self.viewer.say("all collapsed; ] expands them")
 
     def action_expand_all(self) -> None:
         """Show everything."""
         node = self.rows.node
         self._model.expand_all()
         self._refold(node)
-
-    def _refold(self, node: int | None) -> None:
-        cursor = 0 if node is None else self._model.row_of_key(self._model.key(node), 0)
-        self.rows.rows_have_changed(len(self._model.rows), cursor)
-        self.rows.reveal()
+        self.viewer.say("all expanded")
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     def _look_at(self, window: Window) -> None:
-        self._model.window = None if window == self._model.whole else window
+        whole = self._model.whole
+        self._model.window = None if window == whole else window
+        after = duration(window.start_ns - whole.start_ns)
+        self.viewer.say("the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}")
         self.rows.refresh()
         self._refresh_time()
 
@@ -329,6 +314,8 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         """Show just the time of the selected span."""
         if self._interval is not None:
             self._look_at(self._model.whole.fitted(self._interval))
+        else:
+            self.viewer.say("this span has no time to show")
 
     def action_whole(self) -> None:
         """Show the time of the whole trace."""

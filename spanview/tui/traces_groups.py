@@ -8,6 +8,7 @@ from spanview.tui.behind import Behind
 from spanview.tui.copying import Copying
 from spanview.tui.group_list import GroupColumn, GroupList
 from spanview.tui.plot import Plot
+from spanview.tui.settings import chosen
 from spanview.tui.trace_list import ColumnHeads, TraceList
 from spanview.tui.traces_model import Column, TracesModel
 
@@ -70,9 +71,19 @@ class GroupedTraces(Copying):
 
     # -- groups ------------------------------------------------------------------------------------------------------
 
+    def take_settings(self) -> None:
+        """List the traces as they were listed last."""
+        settings = self.viewer.settings
+        self._model.sort = chosen(Column, settings.sort) or Column.START
+        self._model.descending = settings.descending
+        self._model.is_drilled = False
+        self._show_groups(on=settings.grouped, anew=True)
+
     def action_group(self) -> None:
         """Group by root name, or show the traces again."""
         was_drilled, self._model.is_drilled = self._model.is_drilled, False
+        self.viewer.keep(grouped=not self.grouped)
+        self.viewer.say("traces by their roots' names" if not self.grouped else "each trace has its row")
         self._show_groups(on=not self.grouped, anew=was_drilled)
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
@@ -169,21 +180,20 @@ class GroupedTraces(Copying):
     def _sort_by(self, column: Column | GroupColumn) -> None:
         # Names begin with A, all else with the greatest.
         self._order_by(column, descending=column not in {Column.ROOT, GroupColumn.ROOT})
-        self.viewer.say(f"sorted by {column.word}")
 
     def action_turn(self) -> None:
         """Turn the order round."""
-        if self.grouped:
-            self._order_by(self.groups.sort, descending=not self.groups.descending)
-        else:
-            self._order_by(self._model.sort, descending=not self._model.descending)
+        order = self.groups if self.grouped else self._model
+        self._order_by(order.sort, descending=not order.descending, which_first=True)
 
-    def _order_by(self, column: Column | GroupColumn, *, descending: bool) -> None:
+    def _order_by(self, column: Column | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
         if isinstance(column, GroupColumn):
             self.groups.sort_by(column, descending=descending)
-            self.query_one(ColumnHeads).refresh()
             self._light()
         else:
             self._model.sort, self._model.descending = column, descending
+            self.viewer.keep(sort=column.value, descending=descending)
             self.traces.refresh_rows(reveal=True)
-            self.query_one(ColumnHeads).refresh()
+        self.query_one(ColumnHeads).refresh()
+        first = ", the greatest first" if descending else ", the least first"
+        self.viewer.say(f"sorted by {column.word}{first if which_first else ''}")

@@ -68,13 +68,11 @@ class TracesScreen(ListedTraces):
         yield self.footer()
 
     def on_mount(self) -> None:
-        """Begin with the list of traces."""
-        self.groups.display = False
-        self.set_focus(self.traces)
+        """Begin with the list of traces, or of groups."""
+        self.take_settings()
         if self._query:
             self._filter(self._query)
         self.set_interval(1.0, self._calm_down)
-        self._show()
 
     def on_unmount(self) -> None:
         """End the filtering."""

@@ -15,9 +15,10 @@ from spanview.display.bars import span_cells
 from spanview.display.timeline import ruler
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
 from spanview.tui.legend import color_of
 from spanview.tui.linelist import LineList
-from spanview.tui.paint import data_text, fixed, right
+from spanview.tui.paint import data_text, fixed, joined, right
 from spanview.tui.row_texts import RowTexts
 from spanview.tui.trace_facets import EXTRAS
 from spanview.tui.window import profile
@@ -133,6 +134,8 @@ class Waterfall(LineList):
         dim, error = self.paint_style("dim"), self.paint_style("error")
         indent, arrow = self._indent(depth, width), self._texts.arrow(node)
         marks = self._texts.marks(node, with_figures=width >= _ROOM_FOR_FIGURES)
+        if self.app.no_color:
+            marks = " ".join([*([marks] if marks else []), *self._plain_marks(node)])
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         text = self._texts.name(node)
         if tree.is_missing(node):
@@ -157,6 +160,13 @@ class Waterfall(LineList):
         """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
         indent, most = "│ " * depth, max(2, width // 2 - 4)
         return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
+
+    def _plain_marks(self, node: int) -> list[str]:
+        """Return what colours say where there are some."""
+        marks = [MATCH] if self.model.key(node) in self.matched else []
+        if self.facets.is_explained and not self.model.tree.is_missing(node):
+            marks.append(letter_of(self.facets.color_number(self.model.tree.rows[node])))
+        return marks
 
     def _extras(self, node: int) -> list[Segment]:
         """Return the further columns."""
@@ -190,20 +200,20 @@ class Waterfall(LineList):
         cells: list[tuple[str, Style | None]] = [(" ", None)] * width
         if run := model.run(node):
             self._draw_run(run, cells, window)
-            return _joined(cells)
+            return joined(cells)
         interval = model.interval(node)
         if interval is None:
             self._draw_unended(node, cells, window)
-            return _joined(cells)
+            return joined(cells)
         left, right_ = window.place(interval[0], width), window.place(interval[1], width)
         if right_ < 0 or left > width:
             edge = 0 if right_ < 0 else width - 1
             cells[edge] = ("‹" if right_ < 0 else "›", dim)
-            return _joined(cells)
+            return joined(cells)
         if tree.is_missing(node):
             for at in range(max(0, int(left)), min(width, int(right_) + 1)):
                 cells[at] = (_UNSEEN, dim)
-            return _joined(cells)
+            return joined(cells)
         self._draw_wait(node, left, cells, window)
         end = self._draw_span(node, left, right_, cells, window)
         for moment_ns in self.facets.events_of(tree.rows[node]):
@@ -212,7 +222,7 @@ class Waterfall(LineList):
                 cells[int(place)] = (_EVENT, cells[int(place)][1])
         if self._store.spans.status[tree.rows[node]] == ERROR:
             cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
-        return _joined(cells)
+        return joined(cells)
 
     def _draw_run(self, run: list[int], cells: list[tuple[str, Style | None]], window: Window) -> None:
         """Draw like siblings as how many of them run at each time."""
@@ -253,7 +263,8 @@ class Waterfall(LineList):
             while run < len(light) and light[run][1] < at + 1:
                 run += 1
             is_light = run < len(light) and light[run][0] <= at
-            cells[at] = (character, color + _LIGHT if is_light else color)
+            shade = LIGHT if is_light and self.app.no_color else character
+            cells[at] = (shade, color + _LIGHT if is_light else color)
         if self.facets.lit is not None:
             self._light_up(self.facets.lit.of(node), first, first + len(drawn), cells, window)
         return first + len(drawn)
@@ -262,9 +273,9 @@ class Waterfall(LineList):
         self, stretches: list[Stretch], first: int, end: int, cells: list[tuple[str, Style | None]], window: Window
     ) -> None:
         """Let what is on the critical path stand out of a bar, and of the waiting before it."""
-        width, dim = len(cells), self.paint_style("dim")
+        width, unlit = len(cells), self.paint_style("unlit")
         for at in range(first, min(end, width)):
-            cells[at] = cells[at][0], dim
+            cells[at] = UNLIT if self.app.no_color else cells[at][0], unlit
         for stretch in stretches:
             left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
             if right_ < 0 or left > width:
@@ -272,18 +283,5 @@ class Waterfall(LineList):
             begin = span_cells(left, left, width)[0]
             for at in range(begin, min(width, max(begin + 1, round(right_)))):
                 if cells[at][0] != " ":
-                    cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
-
-
-def _joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:
-    """Return cells as segments, neighbours of one style in one."""
-    segments: list[Segment] = []
-    run, style = "", cells[0][1] if cells else None
-    for character, cell_style in cells:
-        if cell_style is style or cell_style == style:
-            run += character
-        else:
-            segments.append(Segment(run, style))
-            run, style = character, cell_style
-    segments.append(Segment(run, style))
-    return segments
+                    lit = FULL if cells[at][0] == UNLIT else cells[at][0]
+                    cells[at] = lit, self.paint_style("warning") + _BOLD

@@ -41,11 +41,11 @@ class Figure:
 
 
 def as_installed() -> None:
-    """Let the processes that are started find bytecode, as those of an installed package do, and keep no index."""
+    """Let the processes that are started find bytecode, as those of an installed package do, and keep nothing."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(KEPT / "bytecode")
     # Reading is measured; what is kept of it is measured in a place of its own.
-    os.environ["XDG_CACHE_HOME"] = os.devnull
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CONFIG_HOME"] = os.devnull
 
 
 def in_turns(measures: Sequence[Callable[[], float]], rounds: int) -> list[float]:

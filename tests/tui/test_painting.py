@@ -104,7 +104,7 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
 @pytest.mark.parametrize(
     ("encoding", "text", "expected"),
     [
-        ("ascii", "▐██▌┈┈✖ 41 µs │ ▾ ● … ‹", "####--x 41 us | v * ~ <"),
+        ("ascii", "▐██▌┈┈✖ 41 µs │ ▾ ● … ‹", "####..x 41 us | v * ~ <"),
         ("ascii", "plain", "plain"),
         ("ascii", "漢字 é ␛", "???? ? ?"),
         ("latin-1", "é µs █ 漢", "é µs # ??"),

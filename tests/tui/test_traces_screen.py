@@ -259,8 +259,10 @@ async def test_nothing_matches() -> None:
         await look.press("slash")
         await look.type("nobody")
         await look.until_shown("0 of 4 traces", "no trace matches")
-        await look.press("enter", "s", "r", "enter", "e", "y")
+        await look.press("enter", "s", "r", "enter", "e")
         assert "no trace with an error" in look.text
+        await look.press("y")
+        assert "there is no trace here" in look.text
         await look.press("r", "escape")
         assert len(roots(look)) == 4
 

@@ -1,0 +1,90 @@
+"""What the application opens: the screens of traces, of statistics, of blocks, and of what was compared."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from spanview.display.sanitise import sanitise
+from spanview.index.table import NO_ROW
+from spanview.tui.themed_app import ThemedApp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.widget import AwaitMount
+
+    from spanview.index.store import Store
+    from spanview.tui.comparing import Side
+    from spanview.tui.known import Known
+
+
+class OpeningApp(ThemedApp):
+    """An application with a store, whose screens open one another.
+
+    Args:
+        store: What is shown.
+        settings: The file that keeps what a person has set; None where nothing is kept.
+        theme: What goes with the terminal, for a person who has set no theme.
+        colorless: Whether the terminal is sent no colours.
+    """
+
+    def __init__(self, store: Store, settings: str | None, theme: str, *, colorless: bool) -> None:
+        super().__init__(settings, theme, colorless=colorless)
+        self._store = store
+        self.marked: Side | None = None
+        """What is to be compared with the next that is chosen."""
+
+    @cached_property
+    def known(self) -> Known:
+        """What can be proposed to whoever types a query."""
+        from spanview.tui.known import Known
+
+        return Known(self._store)
+
+    def trace_id(self, trace: int) -> int:
+        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
+        return self._store.trace_table.trace_id(trace)
+
+    def root_name(self, trace: int) -> str:
+        """Return the name of a trace's root, safe to print."""
+        row = self._store.trace_table.root_row[trace]
+        if row == NO_ROW:
+            return "? parent not seen"
+        return sanitise(self._store.names.texts[self._store.spans.name[row]], 80) or "(no name)"
+
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
+        """Show one trace; whoever waits for it lets no key come before its screen is there.
+
+        Args:
+            trace: Its row in the trace table.
+            at_error: Whether to begin at its first error.
+            at_row: The span to begin at, by its row in the span table.
+        """
+        from spanview.tui.trace_screen import TraceScreen
+
+        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
+
+    def open_flame(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show where the time of some traces goes, None for all."""
+        from spanview.tui.flame_screen import FlameScreen
+
+        return self.push_screen(FlameScreen(self._store, traces, what))
+
+    def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show statistics of some traces, None for all."""
+        from spanview.tui.stats_screen import StatsScreen
+
+        return self.push_screen(StatsScreen(self._store, traces, what))
+
+    def mark(self, side: Side | None) -> None:
+        """Mark something else to be compared, or nothing."""
+        self.marked = side
+        for screen in self.screens():
+            screen.mark_has_changed()
+
+    def open_diff(self, a: Side, b: Side) -> AwaitMount:
+        """Show how two sides differ."""
+        from spanview.tui.diff_screen import DiffScreen
+
+        return self.push_screen(DiffScreen(self._store, a, b))

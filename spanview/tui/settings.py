@@ -1,0 +1,183 @@
+"""What a person has set, kept in a small file for the next time.
+
+A setting is one line of `Settings`. A screen reads `viewer.settings.NAME`, changes it by `viewer.keep(NAME=...)`, and
+brings itself up to date in `take_settings`. What is no such value in the file is the default; a screen that has no use
+for a word, such as a column that isn't there any more, takes its own default (`chosen`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import Enum
+
+    Choice = TypeVar("Choice", bound=Enum)
+
+_FORMAT: Final = 1
+"""What a file says under `format`; a file of a later one is neither read nor written."""
+_LARGEST: Final = 64 * 1024
+_LONGEST_WORD: Final = 40
+_MOST: Final = 32
+"""Of numbers that are set together, and one more than each of them."""
+_LATER: Final = "it is of a later version, and stays as it is"
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""A FIFO in its place doesn't let the viewer wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be set: words, small numbers, and what is so or not."""
+
+    theme: str = ""
+    """Empty for what goes with the terminal."""
+    columns: tuple[int, ...] = ()
+    """Numbers of a trace's further columns."""
+    color_by: str = ""
+    """What colours stand for; empty for what goes with the trace."""
+    folds: bool = False
+    """Whether runs of like siblings are one row each."""
+    sort: str = "START"
+    """The column that traces are sorted by."""
+    descending: bool = True
+    grouped: bool = False
+    """Whether traces are grouped by root name."""
+    statistics_sort: str = "total"
+
+
+def chosen(kind: type[Choice], value: str) -> Choice | None:
+    """Return the member of an enumeration that a setting names, None where there is none."""
+    return next((member for member in kind if member.value == value), None)
+
+
+def _taken(default: object, value: object) -> Any:
+    """Return a value from a file as a setting has it, None where it is no such value."""
+    if isinstance(default, tuple):
+        are_numbers = isinstance(value, list) and all(type(each) is int and 0 <= each < _MOST for each in value[:_MOST])
+        return tuple(value) if isinstance(value, list) and are_numbers and len(value) <= _MOST else None
+    if isinstance(value, str) and (len(value) > _LONGEST_WORD or not value.isprintable()):
+        return None
+    return value if type(value) is type(default) else None
+
+
+class KeptSettings:
+    """The settings of one viewer, and the file that keeps them for the next one.
+
+    Args:
+        path: The file; None for settings that nothing keeps.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self._path = path
+        self._unwritten: dict[str, Any] = {}
+        self._writing = Lock()
+        self._changing = Lock()
+        """Held for no longer than it takes to look: whoever changes something doesn't wait for a disk."""
+        self.notice = ""
+        """What is wrong with the file, in words."""
+        found, self.notice = ({}, "") if path is None else _read(path)
+        taken = {
+            field.name: _taken(field.default, found[field.name]) for field in fields(Settings) if field.name in found
+        }
+        odd = [name for name, value in taken.items() if value is None]
+        if odd and not self.notice:
+            self.notice = f"{odd[0]} is no value that it can have"
+        self.now = replace(Settings(), **{name: value for name, value in taken.items() if value is not None})
+        """What is set."""
+
+    def change(self, changes: Mapping[str, Any]) -> bool:
+        """Set something; return whether that is anything new, which is to be written."""
+        new = {name: value for name, value in changes.items() if getattr(self.now, name) != value}
+        with self._changing:
+            self.now = replace(self.now, **new)
+            self._unwritten |= new
+        return bool(new)
+
+    def forget(self) -> bool:
+        """Go back to the defaults and remove the file; return whether it is gone."""
+        with self._writing:
+            self.now, self._unwritten = Settings(), {}
+            if self._path is None:
+                return True
+            try:
+                os.unlink(os.path.realpath(self._path))
+            except OSError:
+                return not os.path.lexists(self._path)
+            return True
+
+    def write(self) -> bool:
+        """Keep what was changed, beside what other viewers have changed meanwhile; return whether nothing is left.
+
+        May be called in any thread.
+        """
+        with self._writing:
+            with self._changing:
+                changes, self._unwritten = self._unwritten, {}
+            if not changes or self._path is None or _write(self._path, changes, asdict(self.now)):
+                return True
+            with self._changing:
+                self._unwritten = {**changes, **self._unwritten}
+            return False
+
+
+def _read(path: str) -> tuple[dict[str, Any], str]:
+    """Return what a file says, and what is wrong with it in words; both are empty where there is no file."""
+    try:
+        text = _text_of(path)
+        document = orjson.loads(text)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}, ""
+    except OSError as error:
+        return {}, error.strerror or "it can't be read"
+    except ValueError as error:
+        return {}, "it is no JSON" if isinstance(error, orjson.JSONDecodeError) else str(error)
+    number = document.get("format") if isinstance(document, dict) else None
+    if type(number) is not int or number < _FORMAT:
+        return {}, "it is no file of settings"
+    return ({}, _LATER) if number > _FORMAT else (document, "")
+
+
+def _text_of(path: str) -> bytes:
+    """Return the text of a small file.
+
+    Raises:
+        OSError: It can't be read.
+        ValueError: It is no file, or none of settings.
+    """
+    descriptor = os.open(path, _OPEN)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is no regular file")
+        text = os.read(descriptor, _LARGEST + 1)
+    finally:
+        os.close(descriptor)
+    if len(text) > _LARGEST:
+        raise ValueError("it is too large")
+    return text
+
+
+def _write(path: str, changes: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Write changes into a file; one that can't be read is written anew. Return whether they are there."""
+    from spanview.exports.files import write_atomically
+    from spanview.model.problems import ExportError
+
+    found, notice = _read(path)
+    if notice == _LATER:
+        return False
+    folder = os.path.dirname(path)
+    with suppress(OSError, ExportError):
+        if os.path.isdir(os.path.dirname(os.path.dirname(folder))):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            document = {"format": _FORMAT, **(now if notice else found), **changes}
+            text = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            write_atomically(path, [text], force=True)
+            return True
+    return False

@@ -1,0 +1,217 @@
+"""Every action by the palette and by the mouse, on every screen, and what the footer says of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from builders import Builder
+from spanview.tui.diff_screen import DiffScreen
+from spanview.tui.flame_screen import Blocks, FlameScreen
+from spanview.tui.group_list import GroupList
+from spanview.tui.help_screen import HelpScreen
+from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
+from spanview.tui.linelist import LineList
+from spanview.tui.palette import PaletteScreen
+from spanview.tui.span_screen import SpanScreen
+from spanview.tui.spans_screen import SpansScreen
+from spanview.tui.stats_screen import StatsScreen
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from viewers import looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+    from spanview.tui.base_screen import BaseScreen
+    from viewers import Look
+
+SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
+    (TracesScreen, ()),
+    (TraceScreen, ("enter",)),
+    (SpanScreen, ("enter", "enter")),
+    (StatsScreen, ("t",)),
+    (SpansScreen, ("t", "enter")),
+    (FlameScreen, ("F",)),
+    (DiffScreen, ("d", "down", "d")),
+    (HelpScreen, ("question_mark",)),
+]
+"""The screens of the table, and the keys that lead there."""
+MOVES: Final = frozenset(
+    (
+        *("help", "move", "page", "edge", "open", "back", "leave", "search"),
+        *("compare_rest", "by_key"),
+        *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
+    )
+)
+"""Actions that change no more than where one is."""
+
+
+def documents() -> list[Document]:
+    """Return two traces, the newer one with an error."""
+    build = Builder()
+    return [
+        build.span("early", trace=2, start=0),
+        build.span("batch", trace=1, span=1, start=100, duration=100, service="shop"),
+        build.span("load", trace=1, parent=1, start=110, status="ERROR", service="store"),
+    ]
+
+
+def test_every_screen_is_here() -> None:
+    """No screen of the table is left out of these tests."""
+    assert {screen.ON for screen, _ in SCREENS} == set(On)
+
+
+async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> None:
+    """Go to a screen from the list of traces, and let it find out what it shows."""
+    await look.press(*way)
+    await look.until(lambda: look.is_on(screen))
+    await look.app.workers.wait_for_complete()
+    if screen is FlameScreen:
+        await look.until(lambda: look.screen.query_one(Blocks).model)
+    await look.pilot.pause()
+
+
+@pytest.mark.parametrize(("screen", "way"), SCREENS)
+async def test_the_palette_has_all_of_a_screen(screen: type[BaseScreen], way: tuple[str, ...]) -> None:
+    """Each action of the screen below is offered, with its key, and can be done by that screen."""
+    async with looking_at(*documents(), size=(120, 90)) as look:
+        await go_to(look, screen, way)
+        below = look.screen
+        await look.press("colon")
+        assert look.is_on(PaletteScreen)
+        for key in keys_on(screen.ON):
+            assert hasattr(below, f"action_{key.action.split('(')[0]}")
+            if key.action != "palette":
+                assert any(key.text in line and key.shown in line for line in look.lines), key
+        assert "forget settings" in look.text
+
+
+@pytest.mark.parametrize(("screen", "way"), SCREENS)
+async def test_each_change_is_told(screen: type[BaseScreen], way: tuple[str, ...]) -> None:
+    """What a key did that changes something, or why it did nothing, stands in the footer."""
+    async with looking_at(*documents(), size=(140, 40)) as look:
+        await go_to(look, screen, way)
+        for key in keys_on(screen.ON):
+            if key.action.split("(")[0] in MOVES:
+                continue
+            look.app.said = ""
+            await look.press(key.keys.split(",")[0])
+            await look.until(lambda: look.app.said)
+            assert look.is_on(screen), key
+            assert look.app.said in look.footer
+
+
+async def test_folding_is_told() -> None:
+    """Keys that fold or move say what they have folded."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "left")
+        assert "1 span hidden" in look.footer
+        await look.press("right")
+        assert "what is below is shown" in look.footer
+
+
+# -- the footer --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on", list(On))
+def test_each_hint_names_a_key(on: On) -> None:
+    """What a hint begins with is the key of one action, spelt out as well."""
+    for hint in footer_text(on).split("  "):
+        shown = hint.split()[0]
+        assert action_of(on, shown) is not None, hint
+        assert action_of(on, spelt(shown)) == action_of(on, shown)
+
+
+async def click_hint(look: Look, hint: str) -> None:
+    """Click on the middle of a hint."""
+    await look.pilot.click(offset=(look.footer.index(hint) + len(hint) // 2, len(look.lines) - 1))
+    await look.press()
+
+
+@pytest.mark.parametrize(("screen", "way"), SCREENS)
+async def test_a_click_on_a_hint_does_it(
+    screen: type[BaseScreen], way: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every hint of every footer does what its key does."""
+    done: list[str] = []
+    async with looking_at(*documents(), size=(120, 40)) as look:
+        await go_to(look, screen, way)
+
+        async def note(action: str) -> None:
+            done.append(action)
+
+        monkeypatch.setattr(look.screen, "run_action", note)
+        hints = footer_text(screen.ON).split("  ")
+        for hint in hints:
+            await click_hint(look, hint)
+        assert done == [action_of(screen.ON, hint.split()[0]) for hint in hints]
+        # Between hints there is nothing.
+        await look.pilot.click(offset=(look.footer.index("  "), len(look.lines) - 1))
+        await look.pilot.click(offset=(119, len(look.lines) - 1))
+        assert len(done) == len(hints)
+
+
+async def test_enter_and_escape_by_the_mouse() -> None:
+    """Hints open, go back, and take what is typed into a prompt, as their keys do."""
+    async with looking_at(*documents(), size=(120, 40)) as look:
+        await click_hint(look, "⏎ open")
+        assert look.is_on(TraceScreen)
+        await click_hint(look, "⏎ open")
+        assert look.is_on(SpanScreen)
+        await click_hint(look, "Esc back")
+        await click_hint(look, "Esc back")
+        assert look.is_on(TracesScreen)
+        await click_hint(look, "/ find")
+        await look.type("early")
+        await look.until_shown("1 of 2 traces")
+        await click_hint(look, "⏎ open")
+        assert isinstance(look.app.focused, LineList)
+        await click_hint(look, "Esc back")
+        await look.until(lambda: "early" in look.text and "batch" in look.text)
+        await click_hint(look, "r group")
+        assert isinstance(look.app.focused, GroupList)
+
+
+async def test_a_hint_that_gave_way_is_no_hint() -> None:
+    """Where the footer says what a key did, a click does nothing else."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("enter", "c")
+        await look.until_shown("critical path")
+        said = look.app.said
+        await look.pilot.click(offset=(79 - len(said) // 2, 23))
+        assert look.is_on(TraceScreen)
+        assert look.app.said == said
+
+
+async def test_the_palette_by_the_mouse() -> None:
+    """Its hints move and do; a second click on a line does it."""
+    async with looking_at(*documents(), size=(120, 40)) as look:
+        await look.press("colon")
+        await look.type("theme: light")
+        await click_hint(look, "⏎ do it")
+        assert look.is_on(TracesScreen)
+        assert look.app.theme == "light"
+        await look.press("colon")
+        await click_hint(look, "↑ ↓ move")
+        await click_hint(look, "Esc back")
+        assert look.is_on(TracesScreen)
+
+
+async def test_the_help_does_what_it_tells() -> None:
+    """From the help each action of the screen below is a second click, or Enter, away; others are not done."""
+    async with looking_at(*documents(), size=(120, 90)) as look:
+        await click_hint(look, "? help")
+        assert look.is_on(HelpScreen)
+        at = look.line_of("sort by the next column")
+        await look.pilot.click(offset=(20, at))
+        await look.pilot.click(offset=(20, at))
+        await look.until_shown("sorted by duration")
+        assert look.is_on(TracesScreen)
+        await look.press("question_mark")
+        at = look.line_of("zoom in")
+        await look.pilot.click(offset=(20, at))
+        await look.press("enter")
+        assert look.is_on(HelpScreen)
+        await click_hint(look, "Esc back")
+        assert look.is_on(TracesScreen)

@@ -1,0 +1,182 @@
+"""The themes: whatever is painted can be read in each of them.
+
+theme                  text     bars    what steps back of bars
+-----                  ----     ----    -----------------------
+dark, light            4.5:1    3:1     2:1
+high contrast, both    7:1      3:1     2:1
+ansi                   the terminal's own colours, and no others
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from rich.color import ColorType
+from textual.color import Color
+
+from builders import Builder
+from spanview.tui.app import Opening
+from spanview.tui.flame_screen import Blocks, FlameScreen
+from spanview.tui.paint import PALETTE
+from spanview.tui.themes import ANSI, NAMES, service_color, terminal_theme
+from viewers import looking_at
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from rich.segment import Segment
+    from rich.style import Style
+
+    from builders import Document
+    from spanview.tui.app import SpanviewApp
+    from viewers import Look
+
+LEAST: Final = {"dark": 4.5, "light": 4.5, "high contrast": 7.0, "high contrast light": 7.0}
+LEAST_OF_BARS: Final = 3.0
+LEAST_OF_SHADES: Final = 2.0
+BORDER: Final = "─"
+WAYS: Final = (
+    (),
+    ("slash", "d", "u", "r"),
+    ("escape", "left_curly_bracket"),
+    ("escape", "r"),
+    ("r", "t"),
+    ("enter",),
+    ("escape", "escape", "end", "enter"),
+    ("1", "3", "4", "plus", "c"),
+    ("c", "slash", "l", "e", "a", "f", "enter", "left"),
+    ("tab", "enter"),
+    ("question_mark",),
+    ("escape", "colon"),
+    ("escape", "escape", "escape", "escape", "e"),
+)
+"""Keys that lead from one state of a screen to the next."""
+
+
+def documents() -> list[Document]:
+    """Return traces with all that has a colour: services, errors, no end, no parent, waits, and many like siblings."""
+    build = Builder()
+    services = [
+        build.span(f"leaf {n}", trace=3, parent=300, start=5 * n, duration=9, service=f"s{n}") for n in range(9)
+    ]
+    return [
+        build.span("late", trace=1, start=3_000_000),
+        build.span("orphan", trace=2, parent=77, start=2_000_000),
+        build.span("batch", trace=3, span=300, start=0, duration=100, service="shop", status="ERROR"),
+        *services,
+        build.span("running", trace=3, parent=300, start=60, duration=None, service="shop"),
+        build.span("f ray.remote", trace=3, span=301, parent=300, start=60, kind="PRODUCER"),
+        build.span("f ray.remote_worker", trace=3, parent=301, start=90, kind="CONSUMER", attributes={"key": "value"}),
+    ]
+
+
+def painted(look: Look) -> Iterator[Segment]:
+    """Yield what is on the screen, as it is sent to the terminal."""
+    for strip in look.screen._compositor.render_strips():
+        yield from strip
+
+
+async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
+    """Walk over the screens; yield the keys that led to each."""
+    for keys in WAYS:
+        await look.press(*keys)
+        await look.pilot.pause(0.1)
+        yield keys
+    await look.press("escape", "escape", "escape", "F")
+    await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+    yield ("F",)
+
+
+def contrast(style: Style) -> float:
+    """Return how many times as luminous text is as its background, or the other way round."""
+    assert style.color is not None
+    assert style.bgcolor is not None
+    return ratio_of(Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
+
+
+@pytest.mark.parametrize("name", LEAST)
+async def test_all_text_can_be_read(name: str) -> None:
+    """On every screen each letter and digit stands out of what is behind it, selected or not, and marks do as well."""
+    async with looking_at(*documents(), opening=Opening(("spans",), theme=name), size=(120, 40)) as look:
+        texts = 0
+        async for keys in walked(look):
+            for segment in painted(look):
+                if not segment.text.strip(f" {BORDER}"):
+                    continue
+                is_text = any(each.isalnum() or each in "✖•◆?" for each in segment.text)
+                texts += is_text
+                assert segment.style is not None, (keys, segment)
+                assert not segment.style.dim, (keys, segment)
+                ratio = contrast(segment.style)
+                assert ratio >= (LEAST[name] if is_text else LEAST_OF_SHADES), (name, keys, segment, ratio)
+        assert texts > 400
+
+
+def resolved(app: SpanviewApp, name: str) -> Color:
+    """Return a colour that the style sheet asks for."""
+    return Color.parse(app.theme_variables[name])
+
+
+@pytest.mark.parametrize("name", LEAST)
+async def test_each_color_on_each_background(name: str) -> None:
+    """Text, what steps back, accents, warnings and errors can be read on every background that a theme has."""
+    async with looking_at(*documents(), opening=Opening(("spans",), theme=name)) as look:
+        app = look.app
+        backgrounds = [resolved(app, each) for each in ("background", "cursor", "cursor-blurred", "panel", "surface")]
+        for each in ("foreground", "quiet", "primary", "accent", "warning", "error"):
+            for background in backgrounds:
+                ratio = ratio_of(resolved(app, each), background)
+                assert ratio >= LEAST[name], (each, background, ratio)
+        shades = terminal_theme(name)
+        assert shades is not None
+        services = [Color(*service_color(number).get_truecolor(shades)) for number in range(len(PALETTE))]
+        assert len(set(services)) == len(PALETTE)
+        for service in services:
+            assert ratio_of(service, backgrounds[0]) >= LEAST[name]
+            assert ratio_of(service, backgrounds[1]) >= LEAST_OF_BARS
+            assert service != resolved(app, "error")
+
+
+def ratio_of(one: Color, other: Color) -> float:
+    """Return the contrast of two colours, WCAG's."""
+    brighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def luminance(color: Color) -> float:
+    """Return the relative luminance (https://www.w3.org/TR/WCAG21/#dfn-relative-luminance)."""
+    parts = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+async def test_the_terminals_own_colors() -> None:
+    """The last theme sends the terminal's colours by their numbers, and the selected row turned round."""
+    async with looking_at(*documents(), opening=Opening(("spans",), theme=ANSI), size=(120, 40)) as look:
+        async for keys in walked(look):
+            styles = [segment.style for segment in painted(look) if segment.style is not None]
+            colors = [color for style in styles for color in (style.color, style.bgcolor) if color is not None]
+            assert colors
+            assert {color.type for color in colors} <= {ColorType.DEFAULT, ColorType.STANDARD}, keys
+            assert any(style.reverse for style in styles), keys
+
+
+async def test_one_key_goes_through_all() -> None:
+    """T shows the next theme, and says which; after the last one comes the first."""
+    async with looking_at(*documents()) as look:
+        shown = [look.app.theme]
+        for _ in NAMES:
+            await look.press("T")
+            assert f"theme: {look.app.theme}" in look.footer
+            shown.append(look.app.theme)
+        assert shown == [*NAMES, NAMES[0]]
+
+
+async def test_the_palette_offers_each() -> None:
+    """Each theme is in the palette, by its name, and is taken at once."""
+    async with looking_at(*documents()) as look:
+        for name in reversed(NAMES):
+            await look.press("colon")
+            await look.type(f"theme: {name}")
+            await look.press("enter")
+            assert look.app.theme == name

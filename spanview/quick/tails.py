@@ -25,6 +25,8 @@ _MOST_WIDTHS: Final = 16
 _LONGEST: Final = 4096
 """Bytes of a tail that is compared with others."""
 _KEPT: Final = 4096
+_AT_ONCE: Final = 64 * 1024
+"""Bytes of tails that are looked up together; more would be new memory each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +114,26 @@ class Tails:
         if begin is not None:
             fits &= begin
         some = left[fits]
-        words = rows_at(records.buffer, places[fits], -(-width // WORD) * WORD).view(np.uint64)
+        step = max(1, _AT_ONCE // width)
+        for first in range(0, len(some), step):
+            rows = some[first : first + step]
+            services[rows] = self._numbers(records, rows, width)
+        return left[~fits]
+
+    def _numbers(self, records: Ends, rows: Places, width: int) -> NDArray[np.int64]:
+        """Return the numbers of the services of records whose tails have a width."""
+        words = rows_at(records.buffer, records.ends[rows] - width, -(-width // WORD) * WORD).view(np.uint64)
         if width % WORD:
             words[:, -1] &= np.uint64(word(b"\xff" * (width % WORD)))
-        found: list[_Tail] = []
 
         def number_of(row: int) -> int:
-            tail = self._tail_of(records, int(some[row]))
+            tail = self._tail_of(records, int(rows[row]))
             if tail is None:
                 return NO_NUMBER
-            found.append(tail)
+            self._recent = tail
             return tail.service
 
-        services[some] = self._widths[width].find(words, number_of)
-        self._recent = found[-1] if found else self._recent
-        return left[~fits]
+        return self._widths[width].find(words, number_of)
 
     def _tail_of(self, records: Ends, at: int) -> _Tail | None:
         """Return the tail of a record, decoded with the whole record where it is new."""

@@ -119,9 +119,9 @@ def test_what_is_longer_is_cut() -> None:
 def test_ten_megabytes_take_no_time(character: str) -> None:
     """A text of ten megabytes is cut before anything is done with it."""
     text = character * 10_000_000
-    begun = time.perf_counter()
+    begun = time.thread_time()
     shown = sanitise(text)
-    assert time.perf_counter() - begun < 0.1
+    assert time.thread_time() - begun < 0.1
     assert len(shown) <= LONGEST * 10
 
 

@@ -321,9 +321,9 @@ def test_a_value_of_ten_megabytes_takes_no_time(character: str) -> None:
     value = character * 10_000_000
     plain = subject_in(store_of(Builder().span()), 0)
     subject = replace(plain, span=replace(plain.span, attributes={"huge": value}))
-    begun = time.perf_counter()
+    begun = time.thread_time()
     lines = detail_lines(subject, "Attributes", WIDTH)
-    taken = time.perf_counter() - begun
+    taken = time.thread_time() - begun
     assert taken < 1.0
     assert len(lines) <= 20_001
     assert lines[0].value == value

@@ -133,10 +133,15 @@ class Details(Vertical):
         self.subject = subject
         if subject is None and missing is not None:
             text = f"parent not seen ({format_span_id(missing)}): it has not ended yet, or its record is lost"
-            self.query_one(Headline).say(text)
-            self.query_one(TabLine).show([], "", "")
-            self.lines.show([])
+            self.show_lines(text, [])
         self._refresh()
+
+    def show_lines(self, headline: str, pairs: list[tuple[str, str]]) -> None:
+        """Show names and values of something else than one span; all of it safe to print already."""
+        self.subject = None
+        self.query_one(Headline).say(headline)
+        self.query_one(TabLine).show([], "", "")
+        self.lines.show([DetailLine(name, value, value, is_strong=True) for name, value in pairs])
 
     def _refresh(self) -> None:
         if self.subject is None:

@@ -15,7 +15,6 @@ from spanview.tui.paint import PALETTE
 if TYPE_CHECKING:
     from spanview.tui.trace_facets import Facets
 
-_MOST_IN_LEGEND: Final = 40
 _LONGEST_IN_LEGEND: Final = 30
 
 
@@ -34,7 +33,7 @@ class Legend(Widget):
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""
         segments = [Segment(f" {self._facets.color_by.value}  ")]
-        for number, name in self._facets.legend()[:_MOST_IN_LEGEND]:
+        for number, name in self._facets.legend():
             segments += [Segment("■ ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
         strip = Strip(segments).adjust_cell_length(self.size.width)
         return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))

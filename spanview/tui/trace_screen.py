@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.worker import get_current_worker
 
+from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
@@ -16,8 +17,8 @@ from spanview.tui.keys import On
 from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_facets import EXTRAS, Facets, LitPath
-from spanview.tui.trace_model import TraceModel
+from spanview.tui.trace_facets import EXTRAS, SELF, ColorBy
+from spanview.tui.trace_marks import lines_of_run
 from spanview.tui.trace_search import SearchedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
 
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
+    from spanview.tui.runs import Run
+    from spanview.tui.trace_facets import LitPath
     from spanview.tui.window import Window
 
 _ROOM_FOR_DETAILS: Final = 30
 """Lines from which on the details stand below the waterfall."""
+_FEW_NODES: Final = 32
+"""Processes of which a record each is read within the time that a key may take."""
 _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
@@ -48,21 +53,15 @@ class TraceScreen(SearchedTrace):
     BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
-        super().__init__(store, TraceModel(store, trace))
+        super().__init__(store, trace)
         self._at_error = at_error
         self._at_row = at_row
-        self._facets = Facets(store, self._model)
-
-    @property
-    def trace(self) -> int:
-        """The trace's row in the trace table."""
-        return self._model.trace
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …")
-        yield Minimap(self._store, self._model)
+        yield Minimap(self._model)
         yield RulerLine(self._model, self._facets)
         yield Waterfall(self._store, self._model, self._facets)
         yield Legend(self._facets)
@@ -75,17 +74,22 @@ class TraceScreen(SearchedTrace):
         return self.query_one(Details)
 
     def on_mount(self) -> None:
-        """Begin at the root, or at the first error."""
+        """Begin at the root, at a span, or at the first error."""
         self.set_focus(self.rows)
-        self.rows.rows_have_changed(len(self._model.rows), self._model.row_of_key(self._at_row, 0))
-        self.call_after_refresh(self.rows.reveal)
+        self.rows.rows_have_changed(len(self._model.rows), 0)
         self.refresh_frame()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
-        if self._at_error:
-            self.call_after_refresh(self._show_first_error)
+        if not self.is_stitched:
+            self.stitch()
+        if self._at_error or self._at_row is not None:
+            self.when_stitched(lambda: self.call_after_refresh(self._begin_elsewhere))
 
-    def _show_first_error(self) -> None:
-        if not self.is_left:
+    def _begin_elsewhere(self) -> None:
+        if self.is_left:
+            return
+        if self._at_row is not None:
+            self._go_to_node(self._model.shape.node_of.get(self._at_row, 0))
+        if self._at_error:
             self.action_error(1)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -97,45 +101,31 @@ class TraceScreen(SearchedTrace):
     def title_text(self) -> str:
         """Return the trace in one line."""
         table, tree, trace = self._store.trace_table, self._model.tree, self.trace
-        spans = self._store.spans
         name = self.viewer.root_name(trace)
         parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(table.span_count[trace], "span")]
-        parts.append(count(len({spans.source[row] for row in tree.rows}), "process"))
+        if self.is_stitched:
+            parts.append(count(len(self._model.shape.tally("source")[0]), "process"))
         if table.error_count[trace]:
             parts.append(f"✖ {count(table.error_count[trace], 'error')}")
         if self.viewer.feed_state.loading and not tree.complete:
             parts.append("loading")
+        elif not self.is_stitched:
+            parts.append("stitching …")
         else:
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)
         parts.append(format_trace_id(trace_id) if trace_id else "no trace id")
         return "   ".join(parts)
 
-    # -- growing -----------------------------------------------------------------------------------------------------
-
-    def feed_has_news(self, changed: set[int]) -> None:
-        """Stitch the trace anew when it has grown."""
-        if self.trace in changed:
-            node = self.rows.node
-            key = None if node is None else self._model.key(node)
-            self._model.refresh()
-            was_lit, self._facets.lit = self._facets.lit is not None, None
-            if was_lit:
-                self.action_critical()
-            self.rows.refresh_rows(key)
-            self._refresh_time()
-            self.query_one(Legend).refresh()
-            self._look_later()
-        self.refresh_frame()
-
     # -- details -----------------------------------------------------------------------------------------------------
 
     def on_line_list_moved(self, event: Waterfall.Moved) -> None:
         """Let the details follow."""
         if not self.is_left and event.sender is self.rows:
-            self._look_later()
+            self.look_later()
 
-    def _look_later(self) -> None:
+    def look_later(self) -> None:
+        """Show the details of what the cursor stands on, when it rests."""
         self._look_timer.stop()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
 
@@ -145,21 +135,35 @@ class TraceScreen(SearchedTrace):
         node = self.rows.node
         if node is None:
             return
-        if self._model.tree.is_missing(node):
+        if run := self._model.run(node):
+            self._show_run(node, run)
+        elif self._model.tree.is_missing(node):
             self.details.show(None, self._model.tree.span_id(node))
         else:
             self.details.show(self._subject(node))
+
+    def _show_run(self, node: int, run: Run) -> None:
+        store, row = self._store, self._model.tree.rows[node]
+        errors = self._model.shape.failed_between(run.first, run.end)
+        parts = [f"{sanitise(store.names.texts[store.spans.name[row]], 120) or '(no name)'} ×{len(run.members):,}"]
+        parts += [f"✖ {count(errors, 'error')}"] if errors else []
+        parts += [self._facets.kind(row), "→ shows each"]
+        self.details.show_lines("   ".join(parts), lines_of_run(run, errors))
 
     def _subject(self, node: int) -> SpanInTree:
         tree = self._model.tree
         return SpanInTree(self._store.span(tree.rows[node]), self._store, self.trace, tree, node)
 
     async def action_open(self) -> None:
-        """Show the span on a screen of its own."""
+        """Show the span on a screen of its own; like siblings one by one."""
         from spanview.tui.span_screen import SpanScreen
 
         node = self.rows.node
-        if node is not None and not self._model.tree.is_missing(node):
+        if not self.is_stitched:
+            self.when_stitched(self.action_open)
+        elif node is not None and self._model.run(node):
+            self.action_expand()
+        elif node is not None and not self._model.tree.is_missing(node):
             await self.app.push_screen(SpanScreen(self._subject(node), self.details.section))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
@@ -194,11 +198,39 @@ class TraceScreen(SearchedTrace):
         """Show a further column, or leave it out."""
         shown = self._facets.toggle(number)
         self.viewer.say(f"{EXTRAS[number].head.lower()} {'shown' if shown else 'left out'}")
+        if shown and number == SELF and not self._model.shape.is_own_known:
+            self.run_worker(self._find_own, thread=True, group="own", exclusive=True)
         self.rows.refresh()
         self.query_one(RulerLine).refresh()
 
+    def _find_own(self) -> None:
+        """Called in a thread: the self times of a long trace."""
+        worker, shape = get_current_worker(), self._model.shape
+        _ = shape.own
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._repaint)
+
+    def _repaint(self) -> None:
+        if not self.is_left:
+            self.rows.refresh()
+
     def action_color(self) -> None:
         """Let colours stand for the next thing, and say what they stand for."""
+        if self._facets.coming_color is ColorBy.NODE and len(unknown := self._facets.unknown_nodes()) > _FEW_NODES:
+            self.run_worker(lambda: self._learn_nodes(unknown), thread=True, group="nodes", exclusive=True)
+        else:
+            self._color()
+
+    def _learn_nodes(self, rows: list[int]) -> None:
+        """Called in a thread: a record of each process is read again."""
+        worker = get_current_worker()
+        self._facets.learn_nodes(rows)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._color)
+
+    def _color(self) -> None:
+        if self.is_left:
+            return
         self.viewer.say(f"coloured by {self._facets.next_color().value}")
         self.rows.refresh()
         legend = self.query_one(Legend)
@@ -216,15 +248,16 @@ class TraceScreen(SearchedTrace):
 
     def _find_path(self) -> None:
         """Called in a thread: a trace can have a hundred thousand spans."""
-        from spanview.analysis.critical import critical_path
-
-        worker, tree = get_current_worker(), self._model.tree
-        lit = LitPath(tree, critical_path(tree, self._store.spans))
+        worker, lit = get_current_worker(), self._lit(self._model.shape)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._light, lit)
 
     def _light(self, lit: LitPath) -> None:
-        if self.is_left or lit.tree is not self._model.tree:
+        if self.is_left:
+            return
+        if lit.shape is not self._model.shape:
+            # The trace has grown meanwhile.
+            self.action_critical()
             return
         self._facets.lit = lit
         self.viewer.say(lit.text)
@@ -251,38 +284,29 @@ class TraceScreen(SearchedTrace):
         """Fold runs of like siblings into a row each, or show each sibling."""
         node = self.rows.node
         folds = self._model.toggle_folds()
-        self._refold(node)
+        self.refold(node)
         self.viewer.say("like siblings are one row each; → shows them" if folds else "each sibling has its row")
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
         node = self.rows.node
-        while node is not None and self._model.tree.parents[node] >= 0:
-            node = self._model.tree.parents[node]
         self._model.collapse_all()
-        self._refold(node)
+        self.refold(node)
 
     def action_expand_all(self) -> None:
-        """Show everything."""
+        """Show what hangs below every span."""
         node = self.rows.node
         self._model.expand_all()
-        self._refold(node)
-
-    def _refold(self, node: int | None) -> None:
-        cursor = 0 if node is None else self._model.row_of_key(self._model.key(node), 0)
-        self.rows.rows_have_changed(len(self._model.rows), cursor)
-        self.rows.reveal()
+        self.refold(node)
+        if self._model.has_folded:
+            self.viewer.say("like siblings are one row each; R shows them")
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     def _look_at(self, window: Window) -> None:
         self._model.window = None if window == self._model.whole else window
         self.rows.refresh()
-        self._refresh_time()
-
-    def _refresh_time(self) -> None:
-        self.query_one(RulerLine).refresh()
-        self.query_one(Minimap).refresh()
+        self.refresh_time()
 
     def on_minimap_picked(self, event: Minimap.Picked) -> None:
         """Show the stretch that was picked with the mouse."""

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.analysis.stats import nearest_rank
-from spanview.analysis.waits import wait_of
-from spanview.display.bars import span_cells
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
-from spanview.tui.legend import color_of
 from spanview.tui.linelist import LineList
-from spanview.tui.minimap import profile
 from spanview.tui.paint import data_text, fixed, right
-from spanview.tui.trace_facets import EXTRAS
+from spanview.tui.trace_bars import Bars
+from spanview.tui.trace_facets import AFTER, EXTRAS
+from spanview.tui.trace_marks import fitting, in_full, in_short, indent_of, marks_of_run
 
 if TYPE_CHECKING:
-    from spanview.analysis.critical import Segment as Stretch
     from spanview.index.store import Store
+    from spanview.tui.runs import Run
     from spanview.tui.trace_facets import Facets
     from spanview.tui.trace_model import TraceModel
     from spanview.tui.window import Window
 
 _DURATION: Final = 10
 _ARROW: Final = 2
-_LIGHT: Final = Style(dim=True)
 _BOLD: Final = Style(bold=True)
-_ON_PATH, _EVENT = "•", "◆"
-_WAIT, _UNSEEN = "┈", "╌"
-_SHADES: Final = "░▒▓█"
-_ROOM_FOR_FIGURES: Final = 44
+_ON_PATH: Final = "•"
+_SHORTEST_NAME: Final = 14
+"""Cells that are left to a name, whatever is said behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +99,30 @@ class Waterfall(LineList):
         self._store = store
         self.model = model
         self.facets = facets
+        self._bars = Bars(store, model, facets, self.paint_style)
         self.matched: set[int] = set()
-        """Keys of the nodes that a search has found."""
+        """Rows of the spans that a search has found."""
+        self._found: tuple[object, object, list[int]] | None = None
 
     @property
     def node(self) -> int | None:
         """The node under the cursor."""
         rows = self.model.rows
         return rows[self.cursor][0] if self.cursor < len(rows) else None
+
+    @property
+    def found(self) -> list[int]:
+        """The places of what a search has found, in order."""
+        if self._found is None or self._found[0] is not self.matched or self._found[1] is not self.model.shape:
+            places = self.model.shape.places_of_rows(self.matched) if self.matched else []
+            self._found = self.matched, self.model.shape, places
+        return self._found[2]
+
+    def found_between(self, first: int, end: int) -> bool:
+        """Tell whether a search has found something between two places."""
+        found = self.found
+        at = bisect_left(found, first)
+        return at < len(found) and found[at] < end
 
     def refresh_rows(self, key: int | None = None) -> None:
         """Take in what has changed; the cursor stays on its node, and on its place on the screen.
@@ -125,8 +138,9 @@ class Waterfall(LineList):
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
-        indent = len(self._indent(depth, self._split(self.line_width).name))
-        if not self.model.tree.children(node) or not indent <= x < indent + _ARROW:
+        indent = len(indent_of(depth, self._split(self.line_width).name))
+        has_arrow = self.model.run(node) is not None or self.model.tree.children(node)
+        if not has_arrow or not indent <= x < indent + _ARROW:
             return False
         self.move_to(row)
         if not self.model.collapse(row):
@@ -142,75 +156,67 @@ class Waterfall(LineList):
             *self._label(node, depth, split.name),
             *self._extras(node),
             *self._lasted(node),
-            *self._bar(node, split.time),
+            *self._bars.of(node, split.time),
         ]
 
     def _split(self, width: int) -> Split:
         return Split.of(width, self.facets.width)
+
+    def color_of(self, node: int) -> Style:
+        """Return the colour of a node."""
+        return self._bars.color_of(node)
 
     # -- the left side -----------------------------------------------------------------------------------------------
 
     def _label(self, node: int, depth: int, width: int) -> list[Segment]:
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
-        indent = self._indent(depth, width)
         run = model.run(node)
         arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if run or tree.children(node) else "  "
-        marks = self._run_marks(run, width) if run else self._marks(node)
+        name = self._name_of(node)
+        indent = indent_of(depth, width)
+        marks = fitting(self._marks(node, run), width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name)) - 1)
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         if tree.is_missing(node):
-            name = Segment(fixed(f"? parent not seen {format_span_id(tree.span_id(node))[:8]}", room), dim)
+            segment = Segment(fixed(name, room), dim)
         else:
-            store, at = self._store, tree.rows[node]
-            text = store.names.texts[store.spans.name[at]] or "(no name)"
-            style = self.paint_style("accent") if model.key(node) in self.matched else self._lit_style(node)
-            name = Segment(data_text(text, room), style)
-        segments = [Segment(indent + arrow, dim), name]
+            found = self.found_between(*model.reach(node))
+            segment = Segment(data_text(name, room), self.paint_style("accent") if found else self._lit_style(node))
+        segments = [Segment(indent + arrow, dim), segment]
         if marks:
             segments.append(Segment(" " + marks, error if "✖" in marks else dim))
         return segments
+
+    def _name_of(self, node: int) -> str:
+        tree, store = self.model.tree, self._store
+        if tree.is_missing(node):
+            return f"? parent not seen {format_span_id(tree.span_id(node))[:8]}"
+        return store.names.texts[store.spans.name[tree.rows[node]]] or "(no name)"
 
     def _lit_style(self, node: int) -> Style | None:
         """Return how a name is written: where the critical path is lit, what isn't on it steps back."""
         lit = self.facets.lit
         if lit is None:
             return None
-        return _BOLD if lit.of(node) else self.paint_style("dim")
+        return _BOLD if lit.is_between(*self.model.reach(node)) else self.paint_style("dim")
 
-    @staticmethod
-    def _indent(depth: int, width: int) -> str:
-        """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
-        indent, most = "│ " * depth, max(2, width // 2 - 4)
-        return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
-
-    def _run_marks(self, run: list[int], width: int) -> str:
-        """Return what is said of like siblings that are one row, as far as their name has room beside it."""
-        lengths, status, rows = self._lengths(run), self._store.spans.status, self.model.tree.rows
-        errors = sum(status[rows[node]] == ERROR for node in run)
-        figures = [("min", lengths[0]), ("max", lengths[-1])] if lengths and width >= _ROOM_FOR_FIGURES else []
-        parts = [f"×{len(run):,}", *(f"{name} {duration(ns)}" for name, ns in figures)]
-        return " ".join([*parts, *([f"✖{errors:,}"] if errors else [])])
-
-    def _lengths(self, run: list[int]) -> list[int]:
-        """Return the durations of some spans, sorted."""
-        spans, rows = self._store.spans, self.model.tree.rows
-        times = [(spans.start_ns[rows[node]], spans.end_ns[rows[node]]) for node in run]
-        return sorted(end - start for start, end in times if NO_TIME not in (start, end))
-
-    def _marks(self, node: int) -> str:
-        model, tree = self.model, self.model.tree
-        parts = []
-        if self.facets.lit is not None and self.facets.lit.of(node):
-            parts.append(_ON_PATH)
+    def _marks(self, node: int, run: Run | None) -> list[str]:
+        """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
+        model, tree, lit = self.model, self.model.tree, self.facets.lit
+        first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
+        if run:
+            errors = model.shape.failed_between(run.first, run.end)
+            return marks_of_run(first, run, errors)
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
-            parts.append("✖")
-        if model.is_collapsed(node):
-            hidden = f"+{model.below[node]:,}"
-            errors = model.errors_below[node]
-            parts.append(f"{hidden} ✖{errors:,}" if errors else hidden)
-        if node in tree.cut:
-            parts.append("↻ cycle")
-        return " ".join(parts)
+            first.append("✖")
+        last = ["↻ cycle"] if node in tree.cut else []
+        if not model.is_collapsed(node):
+            return [" ".join([*first, *last])]
+        hidden, errors = model.below(node), model.errors_below(node)
+        return [
+            " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])
+            for number in (in_full, in_short)
+        ]
 
     def _extras(self, node: int) -> list[Segment]:
         """Return the further columns."""
@@ -218,7 +224,12 @@ class Waterfall(LineList):
             return []
         if self.model.tree.is_missing(node):
             return [Segment(" " * self.facets.width)]
-        texts = [(EXTRAS[number], self.facets.text_of(number, node)) for number in self.facets.shown]
+        # What is said of each of like siblings isn't said of all.
+        shown = {AFTER} if self.model.run(node) else {*self.facets.shown}
+        texts = [
+            (EXTRAS[number], self.facets.text_of(number, node) if number in shown else "")
+            for number in self.facets.shown
+        ]
         parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
         return [Segment("".join(parts), self.paint_style("dim"))]
 
@@ -227,116 +238,8 @@ class Waterfall(LineList):
         if tree.is_missing(node):
             return [Segment(" " * (_DURATION + 2))]
         if run := self.model.run(node):
-            return [Segment(right("p50 " + duration(nearest_rank(self._lengths(run), 50)), _DURATION + 2))]
+            return [Segment(right("p50 " + duration(run.figures.p50), _DURATION + 2))]
         row = tree.rows[node]
         start, end = spans.start_ns[row], spans.end_ns[row]
         text = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
         return [Segment(right(text, _DURATION) + "  ", self.paint_style("warning") if end == NO_TIME else None)]
-
-    # -- the right side ----------------------------------------------------------------------------------------------
-
-    def color_of(self, node: int) -> Style:
-        """Return the colour of a node."""
-        return color_of(self.facets.color_number(self.model.tree.rows[node]))
-
-    def _bar(self, node: int, width: int) -> list[Segment]:
-        """Return the waiting, the bar, and the marks behind it, each cell with its style."""
-        model, tree = self.model, self.model.tree
-        window, dim = model.shown, self.paint_style("dim")
-        cells: list[tuple[str, Style | None]] = [(" ", None)] * width
-        if run := model.run(node):
-            self._draw_run(run, cells, window)
-            return _joined(cells)
-        interval = model.interval(node)
-        if interval is None:
-            self._draw_unended(node, cells, window)
-            return _joined(cells)
-        left, right_ = window.place(interval[0], width), window.place(interval[1], width)
-        if right_ < 0 or left > width:
-            edge = 0 if right_ < 0 else width - 1
-            cells[edge] = ("‹" if right_ < 0 else "›", dim)
-            return _joined(cells)
-        if tree.is_missing(node):
-            for at in range(max(0, int(left)), min(width, int(right_) + 1)):
-                cells[at] = (_UNSEEN, dim)
-            return _joined(cells)
-        self._draw_wait(node, left, cells, window)
-        end = self._draw_span(node, left, right_, cells, window)
-        for moment_ns in self.facets.events_of(tree.rows[node]):
-            place = window.place(moment_ns, width)
-            if 0 <= place < width:
-                cells[int(place)] = (_EVENT, cells[int(place)][1])
-        if self._store.spans.status[tree.rows[node]] == ERROR:
-            cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
-        return _joined(cells)
-
-    def _draw_run(self, run: list[int], cells: list[tuple[str, Style | None]], window: Window) -> None:
-        """Draw like siblings as how many of them run at each time."""
-        inside = [
-            (max(interval[0], window.start_ns), min(interval[1], window.end_ns))
-            for interval in map(self.model.interval, run)
-            if interval is not None and interval[1] >= window.start_ns and interval[0] <= window.end_ns
-        ]
-        counts = profile(inside, window, len(cells))
-        most = max(counts, default=0)
-        color = self.color_of(run[0])
-        for at, number in enumerate(counts):
-            if number:
-                cells[at] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
-
-    def _draw_unended(self, node: int, cells: list[tuple[str, Style | None]], window: Window) -> None:
-        start = self.model.tree.start_ns(node)
-        if start != NO_TIME:
-            for at in range(max(0, int(window.place(start, len(cells)))), len(cells)):
-                cells[at] = (_UNSEEN, self.paint_style("warning"))
-
-    def _draw_wait(self, node: int, left: float, cells: list[tuple[str, Style | None]], window: Window) -> None:
-        wait = wait_of(self.model.tree, self._store.spans, node)
-        if wait:
-            submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
-            for at in range(max(0, round(submitted)), min(len(cells), int(left))):
-                cells[at] = (_WAIT, self.paint_style("dim"))
-
-    def _draw_span(
-        self, node: int, left: float, right_: float, cells: list[tuple[str, Style | None]], window: Window
-    ) -> int:
-        """Draw the bar, light where children run; return the cell behind it."""
-        width, color = len(cells), self.color_of(node)
-        first, drawn = span_cells(left, right_, width)
-        light = [(window.place(start, width), window.place(end, width)) for start, end in self.model.covered(node)]
-        run = 0
-        for at, character in enumerate(drawn, first):
-            while run < len(light) and light[run][1] < at + 1:
-                run += 1
-            is_light = run < len(light) and light[run][0] <= at
-            cells[at] = (character, color + _LIGHT if is_light else color)
-        if self.facets.lit is not None:
-            self._light_up(self.facets.lit.of(node), first, first + len(drawn), cells, window)
-        return first + len(drawn)
-
-    def _light_up(
-        self, stretches: list[Stretch], first: int, end: int, cells: list[tuple[str, Style | None]], window: Window
-    ) -> None:
-        """Let what is on the critical path stand out of a bar, and of the waiting before it."""
-        width, dim = len(cells), self.paint_style("dim")
-        for at in range(first, min(end, width)):
-            cells[at] = cells[at][0], dim
-        for stretch in stretches:
-            left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
-            for at in range(max(0, int(left)), min(width, max(int(left) + 1, round(right_)))):
-                if cells[at][0] != " ":
-                    cells[at] = cells[at][0], self.paint_style("warning") + _BOLD
-
-
-def _joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:
-    """Return cells as segments, neighbours of one style in one."""
-    segments: list[Segment] = []
-    run, style = "", cells[0][1] if cells else None
-    for character, cell_style in cells:
-        if cell_style is style or cell_style == style:
-            run += character
-        else:
-            segments.append(Segment(run, style))
-            run, style = character, cell_style
-    segments.append(Segment(run, style))
-    return segments

@@ -1,0 +1,133 @@
+"""Like siblings that are one row, and how many spans run at each time.
+
+spans     |===|   |==|
+             |=====|
+parts     |--|--|--|--|--|
+run        1  2  2  2  0
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from operator import sub
+from typing import TYPE_CHECKING, Final, Self
+
+from spanview.analysis.stats import nearest_rank
+from spanview.display.units import duration
+from spanview.model.span import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanview.index.table import SpanTable
+    from spanview.tui.window import Window
+
+FEWEST_IN_RUN: Final = 10
+"""So many like siblings are worth folding."""
+
+
+def known_times(spans: SpanTable, rows: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Return the starts and the ends of the spans that have both."""
+    rows = [*rows]
+    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
+    if NO_TIME in starts or NO_TIME in ends:
+        known = [pair for pair in zip(starts, ends, strict=True) if NO_TIME not in pair]
+        starts, ends = [start for start, _ in known], [end for _, end in known]
+    return starts, ends
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Starts and ends of some spans, each sorted by itself: enough to tell how many run at a time."""
+
+    starts: list[int]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
+        """Return the times of the spans that have both; one that ends before it starts ends at its start."""
+        starts, ends = known_times(spans, rows)
+        return cls(sorted(starts), sorted(map(max, starts, ends)))
+
+    @classmethod
+    def ended(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
+        """Return just the ends of spans, of those that have one."""
+        ends = sorted(end for end in map(spans.end_ns.__getitem__, rows) if end != NO_TIME)
+        return cls(ends, ends)
+
+    def profile(self, window: Window, width: int) -> list[int]:
+        """Return how many spans touch each of `width` equal parts of a window."""
+        begin, length = window.start_ns, window.length_ns
+        # The last part has the window's end, too.
+        edges = [begin + -(-part * length // width) for part in range(width)] + [begin + length + 1]
+        started = [bisect_left(self.starts, edge) for edge in edges[1:]]
+        ended = [bisect_left(self.ends, edge) for edge in edges[:-1]]
+        return [*map(sub, started, ended)]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How long like siblings took, in nanoseconds; None where none has both times."""
+
+    shortest: int | None
+    p50: int | None
+    p95: int | None
+    longest: int | None
+    total: int
+
+    def texts(self) -> list[tuple[str, str]]:
+        """Return names and values, what matters most first."""
+        pairs = (("max", self.longest), ("p95", self.p95), ("min", self.shortest))
+        known = [(name, duration(ns)) for name, ns in pairs if ns is not None]
+        return [*known, ("total", duration(self.total))] if known else []
+
+
+class Run:
+    """Siblings of one name and kind that come one after the other.
+
+    Args:
+        spans: The span table.
+        rows: The row of each node that is a span.
+        members: The siblings, by start.
+        first: The place of the first one.
+        end: The first place behind them and all that hangs below them.
+    """
+
+    def __init__(self, spans: SpanTable, rows: Sequence[int], members: list[int], first: int, end: int) -> None:
+        self._spans = spans
+        self._rows = rows
+        self.members = members
+        self.first = first
+        self.end = end
+
+    @property
+    def hidden(self) -> int:
+        """How many nodes hang below them."""
+        return self.end - self.first - len(self.members)
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The members' rows in the span table."""
+        return [*map(self._rows.__getitem__, self.members)]
+
+    @cached_property
+    def timed(self) -> Timed:
+        """When how many of them run."""
+        return Timed.of(self._spans, self.rows)
+
+    @cached_property
+    def failures(self) -> Timed:
+        """When those of them ended that failed."""
+        failed = map(ERROR.__eq__, map(self._spans.status.__getitem__, self.rows))
+        return Timed.ended(self._spans, compress(self.rows, failed))
+
+    @cached_property
+    def figures(self) -> Figures:
+        """How long they took."""
+        lengths = sorted(map(sub, *reversed(known_times(self._spans, self.rows))))
+        shortest, longest = (lengths[0], lengths[-1]) if lengths else (None, None)
+        return Figures(shortest, nearest_rank(lengths, 50), nearest_rank(lengths, 95), longest, sum(lengths))

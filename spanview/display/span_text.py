@@ -137,13 +137,13 @@ def _of_links(span: Span) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_timing(subject: SpanInTree) -> Iterator[tuple[str, str, str]]:
-    from spanview.analysis.selftime import self_times
+    from spanview.analysis.selftime import self_time
 
     span, tree, spans = subject.span, subject.tree, subject.store.spans
     for key, ns in (("start", span.start_ns), ("end", span.end_ns)):
         yield key, moment(ns), moment(ns)
     yield "duration", duration(span.duration_ns), str(span.duration_ns)
-    own = self_times(tree, spans)[subject.node]
+    own = self_time(tree, spans, subject.node)
     if own is not None and span.duration_ns:
         yield "self time", f"{duration(own)}   {own / span.duration_ns:.0%} of it", str(own)
     wait = wait_of(tree, spans, subject.node)

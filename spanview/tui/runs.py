@@ -8,6 +8,7 @@ run        1  2  2  2  0
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,19 +45,19 @@ def known_times(spans: SpanTable, rows: Iterable[int]) -> tuple[list[int], list[
 class Timed:
     """Starts and ends of some spans, each sorted by itself: enough to tell how many run at a time."""
 
-    starts: list[int]
-    ends: list[int]
+    starts: array[int]
+    ends: array[int]
 
     @classmethod
     def of(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
         """Return the times of the spans that have both; one that ends before it starts ends at its start."""
         starts, ends = known_times(spans, rows)
-        return cls(sorted(starts), sorted(map(max, starts, ends)))
+        return cls(array("q", sorted(starts)), array("q", sorted(map(max, starts, ends))))
 
     @classmethod
     def ended(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
         """Return just the ends of spans, of those that have one."""
-        ends = sorted(end for end in map(spans.end_ns.__getitem__, rows) if end != NO_TIME)
+        ends = array("q", sorted(end for end in map(spans.end_ns.__getitem__, rows) if end != NO_TIME))
         return cls(ends, ends)
 
     def profile(self, window: Window, width: int) -> list[int]:

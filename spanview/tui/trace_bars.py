@@ -129,8 +129,6 @@ class Bars:
         width, begin, length, dim = len(cells), window.start_ns, window.length_ns, self._paint_style("dim")
         for at in bar:
             cells[at] = cells[at][0], dim
-        if not lit.of(node):
-            return
         for at in range(width):
             start, end = begin + at * length // width, begin + (at + 1) * length // width
             if cells[at][0] != " " and lit.is_at(node, start, max(end, start + 1)):

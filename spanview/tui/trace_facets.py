@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spanview.analysis.critical import CriticalPath, Segment
+    from spanview.analysis.critical import CriticalPath
     from spanview.index.store import Store
     from spanview.tui.trace_model import TraceModel
     from spanview.tui.trace_shape import Shape
@@ -80,28 +81,23 @@ class LitPath:
 
     def __init__(self, shape: Shape, path: CriticalPath) -> None:
         self.shape = shape
-        self._of: defaultdict[int, list[Segment]] = defaultdict(list)
-        for segment in path.segments:
-            self._of[segment.node].append(segment)
-        self._times = {
-            node: ([each.start_ns for each in stretches], [each.end_ns for each in stretches])
-            for node, stretches in self._of.items()
-        }
-        self._places = sorted(shape.place[node] for node in self._of)
+        # By node, then by time, in arrays: a path has stretches by the ten thousands.
+        segments = sorted(path.segments, key=lambda segment: segment.node)
+        self._nodes = array("q", [segment.node for segment in segments])
+        self._starts = array("q", [segment.start_ns for segment in segments])
+        self._ends = array("q", [segment.end_ns for segment in segments])
         own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
-        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {count(len(self._of), 'span')}"
+        self._places = sorted({shape.place[node] for node in self._nodes})
+        spans = count(len(self._places), "span")
+        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
         if path.reason:
             self.text += f"; not sure: {path.reason}"
 
-    def of(self, node: int) -> list[Segment]:
-        """Return the stretches of a node, by time; none where it isn't on the path."""
-        return self._of.get(node, [])
-
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
-        starts, ends = self._times[node]
-        at = bisect_right(ends, start)
-        return at < len(starts) and starts[at] < end
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        at = bisect_right(self._ends, start, first, behind)
+        return at < behind and self._starts[at] < end
 
     def is_between(self, first: int, end: int) -> bool:
         """Tell whether a node between two places is on the path."""

@@ -14,6 +14,7 @@ match or for what is hidden looks it up.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
@@ -46,9 +47,9 @@ _MANY: Final = 2_000
 class Covered:
     """When something runs: intervals that don't touch, in order, in nanoseconds."""
 
-    starts: list[int]
-    ends: list[int]
-    sums: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    sums: Sequence[int]
     """The lengths of all intervals before each one, and of all."""
 
     def between(self, start: int, end: int) -> int:
@@ -74,24 +75,22 @@ class Shape:
         self.tree = tree
         self.whole = _whole(store, trace)
         """The time of the whole trace."""
-        walked = [*tree.walk()]
-        self.order = [node for node, _ in walked]
+        # Arrays, because the garbage collector looks at each item of a list again and again.
+        self.order = array("q", tree.in_order())
         """All nodes, parents before their children: the rows, where nothing is hidden."""
-        self.depths = [depth for _, depth in walked]
-        """By place."""
-        self.place = [0] * len(tree)
+        self.place = array("q", bytes(8 * len(tree)))
         """Of each node, in the order."""
         for place, node in enumerate(self.order):
             self.place[node] = place
-        self.ends = self._ends()
-        """By place: the first place behind all that hangs below."""
+        self.depths, self.ends = self._find_depths(), self._find_ends()
+        """By place: how deep, and the first place behind all that hangs below."""
         self.node_of = dict(zip(tree.rows, range(len(tree.rows)), strict=True))
         """Each node by its key: a span's row, or what `key` makes of a placeholder's span id."""
         self.node_of |= {-1 - span_id: node for node, span_id in enumerate(tree.missing, len(tree.rows))}
         rows = [*tree.rows, *[NO_ROW] * len(tree.missing)]
-        self.rows = [*map(rows.__getitem__, self.order)]
+        self.rows = array("q", map(rows.__getitem__, self.order))
         """The span of each place; of placeholders `NO_ROW`."""
-        self.parents = [place for place, end in enumerate(self.ends) if end > place + 1]
+        self.parents = array("q", [place for place, end in enumerate(self.ends) if end > place + 1])
         """The places that have something below them."""
         status = self._spans.status
         self.failed = sorted(
@@ -113,12 +112,19 @@ class Shape:
         """When spans failed."""
         self._find_out_beforehand()
 
-    def _ends(self) -> list[int]:
+    def _find_depths(self) -> array[int]:
+        # The last number is that of no node, and what is above the roots.
+        parents, depths = self.tree.parents, [0] * len(self.order) + [-1]
+        for node in self.order:
+            depths[node] = depths[parents[node]] + 1
+        return array("q", map(depths.__getitem__, self.order))
+
+    def _find_ends(self) -> array[int]:
         # The last number is that of no node, and takes what roots have.
         sizes, parents = [1] * len(self.order) + [0], self.tree.parents
         for node in reversed(self.order):
             sizes[parents[node]] += sizes[node]
-        return [*map(add, range(len(self.order)), map(sizes.__getitem__, self.order))]
+        return array("q", map(add, range(len(self.order)), map(sizes.__getitem__, self.order)))
 
     def _find_runs(self) -> list[Run]:
         tree, runs = self.tree, list[Run]()
@@ -127,7 +133,7 @@ class Shape:
         def likeness(node: int) -> tuple[int, int] | None:
             return (names[rows[node]], kinds[rows[node]]) if node < count else None
 
-        for siblings in (tree.roots, *(tree.children(self.order[place]) for place in self.parents)):
+        for siblings in (tree.roots, *map(tree.children, tree.with_children(FEWEST_IN_RUN))):
             if len(siblings) < FEWEST_IN_RUN:
                 continue
             for like, alike in groupby(siblings, likeness):
@@ -142,9 +148,8 @@ class Shape:
         for run in self.runs:
             if len(run.members) >= _MANY:
                 _ = run.figures, run.timed, run.failures
-        for place in self.parents:
-            if len(self.tree.children(self.order[place])) >= _MANY:
-                self.covered(self.order[place])
+        for node in self.tree.with_children(_MANY):
+            self.covered(node)
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -180,7 +185,8 @@ class Shape:
             gaps = [*map(gt, starts[1:], reached)]
             begins, stops = starts[:1], [*compress(reached, gaps), *reached[-1:]]
             begins += compress(starts[1:], gaps)
-            known = self._covered[node] = Covered(begins, stops, [*accumulate(map(sub, stops, begins), initial=0)])
+            sums = accumulate(map(sub, stops, begins), initial=0)
+            known = self._covered[node] = Covered(array("q", begins), array("q", stops), array("q", sums))
         return known
 
     # -- all nodes -------------------------------------------------------------------------------------------------

@@ -101,6 +101,8 @@ def _taken(folder: Path, rounds: int) -> dict[str, list[float]]:
             whole = time.perf_counter() - began - _SETTLED_S
             taken.setdefault("Enter, until all rows are there", []).append(1000 * whole)
             for name, key in _KEYS:
-                taken.setdefault(name, []).append(1000 * terminal.seconds_of_key(key, _SETTLED_S if key in b"c" else 0.3))
+                taken.setdefault(name, []).append(
+                    1000 * terminal.seconds_of_key(key, _SETTLED_S if key in b"c" else 0.3)
+                )
             taken.setdefault("Esc", []).append(1000 * terminal.seconds_of_key(_ESCAPE, _SETTLED_S))
     return taken

@@ -8,6 +8,8 @@ root         0 - 100 µs
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 
 from builders import EPOCH_NS, Builder, Document
@@ -40,7 +42,7 @@ PROFILES = [
 @pytest.mark.parametrize(("intervals", "expected"), PROFILES)
 def test_profile(intervals: list[tuple[int, int]], expected: list[int]) -> None:
     """What runs in each tenth of a window."""
-    timed = Timed([start for start, _ in intervals], sorted(end for _, end in intervals))
+    timed = Timed(array("q", [start for start, _ in intervals]), array("q", sorted(end for _, end in intervals)))
     assert timed.profile(Window(0, 100), 10) == expected
 
 

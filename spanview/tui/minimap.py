@@ -10,6 +10,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from spanview.tui.runs import marked
+
 if TYPE_CHECKING:
     from textual import events
 
@@ -78,8 +80,8 @@ class Minimap(Widget, inherit_bindings=False):
         counts = shape.timed.profile(shape.whole, width)
         most = max(1, *counts)
         cells = [_BLOCKS[-(-count * (len(_BLOCKS) - 1) // most)] for count in counts]
-        failed = shape.failures.profile(shape.whole, width)
-        return "".join(_FAILED if number else cell for cell, number in zip(cells, failed, strict=True))
+        failed = marked(shape.failures.profile(shape.whole, width))
+        return "".join(_FAILED if is_marked else cell for cell, is_marked in zip(cells, failed, strict=True))
 
     def _columns(self, ns: int) -> int:
         width = max(1, self.size.width)

@@ -70,6 +70,17 @@ class Timed:
         return [*map(sub, started, ended)]
 
 
+def marked(counts: Sequence[int]) -> list[bool]:
+    """Return which parts of a line are marked as having something; of many, those that have most round them."""
+    if 4 * sum(map(bool, counts)) <= len(counts):
+        return [*map(bool, counts)]
+    marks = [False] * len(counts)
+    for first in range(0, len(counts), 4):
+        group = counts[first : first + 4]
+        marks[first + group.index(max(group))] = max(group) > 0
+    return marks
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """How long like siblings took, in nanoseconds; None where none has both times."""
@@ -92,43 +103,41 @@ class Run:
 
     Args:
         spans: The span table.
-        rows: The row of each node that is a span.
+        rows: The row of each place.
         members: The siblings, by start.
-        first: The place of the first one.
-        end: The first place behind them and all that hangs below them.
+        places: The place of the first one, and the first place behind them and all that hangs below them.
+        own: The rows of the siblings.
     """
 
-    def __init__(self, spans: SpanTable, rows: Sequence[int], members: list[int], first: int, end: int) -> None:
+    def __init__(
+        self, spans: SpanTable, rows: Sequence[int], members: list[int], places: tuple[int, int], own: list[int]
+    ) -> None:
         self._spans = spans
-        self._rows = rows
+        self._all = rows
+        self._own = own
         self.members = members
-        self.first = first
-        self.end = end
+        self.first, self.end = places
 
     @property
     def hidden(self) -> int:
-        """How many nodes hang below them."""
+        """How many spans hang below them."""
         return self.end - self.first - len(self.members)
 
     @cached_property
-    def rows(self) -> list[int]:
-        """The members' rows in the span table."""
-        return [*map(self._rows.__getitem__, self.members)]
-
-    @cached_property
     def timed(self) -> Timed:
-        """When how many of them run."""
-        return Timed.of(self._spans, self.rows)
+        """When how many of them, and of what hangs below them, run."""
+        return Timed.of(self._spans, self._all[self.first : self.end])
 
     @cached_property
     def failures(self) -> Timed:
-        """When those of them ended that failed."""
-        failed = map(ERROR.__eq__, map(self._spans.status.__getitem__, self.rows))
-        return Timed.ended(self._spans, compress(self.rows, failed))
+        """When those of them, and of what hangs below them, ended that failed."""
+        rows = self._all[self.first : self.end]
+        return Timed.ended(self._spans, compress(rows, map(ERROR.__eq__, map(self._spans.status.__getitem__, rows))))
 
     @cached_property
     def figures(self) -> Figures:
         """How long they took."""
-        lengths = sorted(map(sub, *reversed(known_times(self._spans, self.rows))))
+        starts, ends = known_times(self._spans, self._own)
+        lengths = sorted(map(sub, ends, starts))
         shortest, longest = (lengths[0], lengths[-1]) if lengths else (None, None)
         return Figures(shortest, nearest_rank(lengths, 50), nearest_rank(lengths, 95), longest, sum(lengths))

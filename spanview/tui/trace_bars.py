@@ -16,6 +16,7 @@ from spanview.display.bars import span_cells
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.legend import color_of
+from spanview.tui.runs import marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,8 +94,8 @@ class Bars:
         for at, number in enumerate(counts):
             if number:
                 cells[at] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
-        for at, number in enumerate(run.failures.profile(window, len(cells))):
-            if number:
+        for at, is_marked in enumerate(marked(run.failures.profile(window, len(cells)))):
+            if is_marked:
                 cells[at] = (_FAILED, self._paint_style("error"))
 
     def _draw_unended(self, node: int, cells: _Cells, window: Window) -> None:

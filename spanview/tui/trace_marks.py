@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from spanview.tui.runs import Run
 
 _DEPTH: Final = 8
-"""Cells that the number of a depth takes."""
+"""Cells that the number of a depth may take."""
 
 
 def indent_of(depth: int, width: int) -> str:
     """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
-    indent, most = "│ " * depth, max(2, width // 2 - 4)
-    return indent if len(indent) <= most else f"{depth}│".ljust(_DEPTH) + "│ " * ((most - _DEPTH) // 2)
+    most = max(_DEPTH, (width // 2 - 4) // 2 * 2)
+    return "│ " * depth if 2 * depth <= most else f"{depth}│ ".rjust(most)
 
 
 def in_full(number: int) -> str:

@@ -139,14 +139,14 @@ class Shape:
             for like, alike in groupby(siblings, likeness):
                 members = [*alike]
                 if like is not None and len(members) >= FEWEST_IN_RUN:
-                    first, last = self.place[members[0]], self.place[members[-1]]
-                    runs.append(Run(self._spans, rows, members, first, self.ends[last]))
+                    places = self.place[members[0]], self.ends[self.place[members[-1]]]
+                    runs.append(Run(self._spans, self.rows, members, places, [*map(rows.__getitem__, members)]))
         return sorted(runs, key=lambda run: run.first)
 
     def _find_out_beforehand(self) -> None:
         """Now what would hold a key, where it were found out when it is painted."""
         for run in self.runs:
-            if len(run.members) >= _MANY:
+            if run.end - run.first >= _MANY:
                 _ = run.figures, run.timed, run.failures
         for node in self.tree.with_children(_MANY):
             self.covered(node)

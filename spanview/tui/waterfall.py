@@ -238,7 +238,8 @@ class Waterfall(LineList):
         if tree.is_missing(node):
             return [Segment(" " * (_DURATION + 2))]
         if run := self.model.run(node):
-            return [Segment(right("p50 " + duration(run.figures.p50), _DURATION + 2))]
+            text = duration(run.figures.p50)
+            return [Segment(right(fitting((f"p50 {text}", text), _DURATION + 1), _DURATION + 1) + " ")]
         row = tree.rows[node]
         start, end = spans.start_ns[row], spans.end_ns[row]
         text = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import following, inside, peers, processes, viewer
+from . import following, inside, keys, peers, processes, viewer
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Layout, Shape, folder_of
 
@@ -21,7 +21,7 @@ _FULL, _QUICK = 200_000, 10_000
 _LARGER: Final = 5
 """So many times more spans have the folders of what is measured on large ones."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 14)), "peers")
+_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -90,6 +90,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P11", lambda: inside.export(folder_of(Shape(spans)), rounds)),
         ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
+        ("P14", lambda: keys.keys_of_trace(spans // 2, rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
     ]
 

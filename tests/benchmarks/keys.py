@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _ROW: Final = re.compile(rb"\d\d:\d\d:\d\d\.\d{3}")
 _SETTLED_S: Final = 1.5
+_QUIET_S: Final = 0.3
 _MOST_MS: Final = 50
 _ESCAPE: Final = b"\x1b"
 _RIGHT, _LEFT = b"\x1b[C", b"\x1b[D"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from contextlib import suppress
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from spanview.sources.session import Session
 
 _SAID_S = 4.0
+_AT_REST_S = 0.3
 _LONGEST_PATH = 40
 _ENDS_S = 1.0
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -67,6 +69,11 @@ class Opening:
 def _line_of(pasted: str) -> str:
     """Return the first line of a pasted text, harmless and no longer than anybody types."""
     return typed(pasted.strip("\r\n").replace("\r", "\n").split("\n")[0][:_MOST_PASTED])
+
+
+def _get_ready() -> None:
+    """Called in a thread, when the first screen is there: import what opening a trace needs, which takes a while."""
+    import spanview.tui.trace_screen  # noqa: F401
 
 
 class FeedNews(Message):
@@ -225,6 +232,9 @@ class SpanviewApp(App[None]):
             screen.refresh_frame()
 
     async def _everything_was_read(self) -> None:
+        # What is there by now stays: the garbage collector needn't look at it again, which would hold keys.
+        gc.freeze()
+        self.set_timer(_AT_REST_S, lambda: self.run_worker(_get_ready, thread=True))
         first = next(screen for screen in self._screens() if isinstance(screen, TracesScreen))
         if self._opening.choose is not None:
             first.limit_to(self._opening.choose)

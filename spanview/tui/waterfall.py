@@ -175,7 +175,10 @@ class Waterfall(LineList):
         arrow = ("▸ " if model.is_collapsed(node) else "▾ ") if run or tree.children(node) else "  "
         name = self._name_of(node)
         indent = indent_of(depth, width)
-        marks = fitting(self._marks(node, run), width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name)) - 1)
+        marks = fitting(
+            self._marks(node, run),
+            width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name[:_SHORTEST_NAME])) - 1,
+        )
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         if tree.is_missing(node):
             segment = Segment(fixed(name, room), dim)

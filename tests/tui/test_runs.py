@@ -107,7 +107,7 @@ async def test_details_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 WAYS: Final = [
     (("e",), "error 1 of 1"),
-    (("w", "w"), "span of this name"),
+    (("w",), "span of this name 1 of 21"),
     (("slash", *"below", "enter"), "match 1 of 1"),
 ]
 

@@ -244,6 +244,7 @@ class TraceScreen(SearchedTrace):
             self.viewer.say("critical path no longer lit")
             self.rows.refresh()
         else:
+            self.viewer.say("critical path: looking for it …")
             self.run_worker(self._find_path, thread=True, group="critical", exclusive=True)
 
     def _find_path(self) -> None:

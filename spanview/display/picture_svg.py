@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from spanview.display.cells import fixed
+from spanview.display.cells import fitting, fixed
 from spanview.display.colors import COLORS
 from spanview.display.timeline import round_times
 from spanview.display.units import duration
@@ -75,7 +75,7 @@ def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
 
 def _cells_of(row: Row) -> int:
     levels = min(row.depth, _DEEPEST) * _LEVEL / _CELL
-    return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks) + 2
+    return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks[0]) + 2
 
 
 class _Sheet:
@@ -130,7 +130,7 @@ class _Sheet:
         yield f"<g><title>{escape(row.about)}</title>"
         lead = f"{row.depth}│ {row.arrow}" if row.depth > _DEEPEST else row.arrow
         room = int((self._ends - _DURATION - x) / _CELL) - cell_len(lead)
-        marks = row.marks if cell_len(row.marks) + _LEAST_NAME // 2 <= room else row.short
+        marks = fitting(row.marks, room - _LEAST_NAME // 2)
         name = fixed(row.name, max(1, room - cell_len(marks) - 1)).rstrip()
         if lead.strip():
             yield _text(x, base, lead.rstrip(), "d")
@@ -140,8 +140,9 @@ class _Sheet:
         if marks:
             x += round((cell_len(name) + 1) * _CELL)
             yield _text(x, base, marks, "e" if "✖" in marks else "d")
-        if row.lasted:
-            yield _text(self._ends, base, row.lasted, "r o" if row.is_open and row.inferred else "r")
+        if row.lasted[0]:
+            lasted = fitting(row.lasted, int(_DURATION / _CELL))
+            yield _text(self._ends, base, lasted, "r o" if row.is_open and row.inferred else "r")
         yield from self._bar(row, y + (_LINE - _BAR) / 2, is_lit=is_lit)
         yield "</g>"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import span_cells
-from spanview.display.cells import fixed, right
+from spanview.display.cells import fitting, fixed, right
 from spanview.display.timeline import ruler
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
         used |= {*("" if row.density else bar)}
-        yield f"{_label(row, name)}{right(row.lasted, _DURATION)}  {bar}".rstrip()
+        yield f"{_label(row, name)}{right(fitting(row.lasted, _DURATION), _DURATION)}  {bar}".rstrip()
     if picture.left_out:
         yield picture.left_out
     yield "   ".join(_key(picture, used))
@@ -84,13 +84,12 @@ def _indent(row: Row, most: int) -> str:
 
 
 def _cells_of(row: Row) -> int:
-    return len(row.arrow) + cell_len(row.name) + (len(row.marks) + 1 if row.marks else 0)
+    return len(row.arrow) + cell_len(row.name) + (cell_len(row.marks[0]) + 1 if row.marks[0] else 0)
 
 
 def _label(row: Row, width: int) -> str:
-    indent, marks = _indent(row, width), row.marks
-    if cell_len(marks) > width - len(indent) - len(row.arrow) - _LEAST_NAME:
-        marks = row.short
+    indent = _indent(row, width)
+    marks = fitting(row.marks, width - len(indent) - len(row.arrow) - _LEAST_NAME)
     marks = f" {marks}" if marks else ""
     room = width - len(indent) - len(row.arrow) - cell_len(marks)
     return fixed(indent + row.arrow + fixed(row.name, min(room, cell_len(row.name))) + marks, width)

@@ -40,6 +40,8 @@ class Row:
     is_error: bool = False
     density: tuple[float, ...] = ()
     """Of like siblings that are one row: how many of them run in each equal part of the time, as shares of the most."""
+    failures: tuple[float, ...] = ()
+    """Where some of them failed, by time; of many, some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,7 @@ class _Sheet:
                 yield _path(kind, f"M{_number(seen[0])} {middle}H{_number(seen[1])}")
         if row.density:
             yield _path("", self._profile(row.density, y), color)
+            yield _path("x", "".join(_cross(self._left + place * _TIME, y) for place in row.failures))
         if row.bar is None:
             return
         seen = self._seen(row.bar)
@@ -167,7 +168,7 @@ class _Sheet:
         yield _path("c", _boxes(filter(None, map(self._seen, row.lit)), y + 3, _BAR - 6))
         yield _path("v", "".join(_diamond(self._left + place * _TIME, y) for place in row.events))
         if row.is_error:
-            yield _path("x", f"M{_number(seen[1] + 4)} {_number(y + 2)}l8 8m0-8l-8 8")
+            yield _path("x", _cross(seen[1] + 8, y))
 
     def _legend(self, picture: Picture, y: int) -> Iterator[str]:
         x: float = _MARGIN
@@ -224,6 +225,10 @@ def _diamond(x: float, y: float) -> str:
     return f"M{_number(x - 4)} {_number(y + _BAR / 2)}l4-4 4 4-4 4z"
 
 
+def _cross(x: float, y: float) -> str:
+    return f"M{_number(x - 4)} {_number(y + 2)}l8 8m0-8l-8 8"
+
+
 def _verticals(rows: Sequence[Row]) -> str:
     """Return the lines that join siblings: one at each level, as far as rows are below it."""
     parts: list[str] = []
@@ -245,7 +250,7 @@ def _key(picture: Picture) -> str:
         "dots: waiting for a worker": any(row.wait for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),
         "◆ event": any(row.events for row in rows),
-        "✖ error": any(row.is_error for row in rows),
+        "✖ error": any(row.is_error or row.failures for row in rows),
         "• and yellow: critical path": picture.is_lit,
     }
     return " · ".join(meaning for meaning, occurs in meanings.items() if occurs)

@@ -30,6 +30,8 @@ _MEANINGS: Final = {
 _DURATION: Final = 10
 _LEAST_TIME: Final = 8
 _LEAST_NAME: Final = 12
+_APART: Final = 4
+"""Cells from one failure among like siblings to the next, at least."""
 _HALF: Final = 0.5
 
 
@@ -48,7 +50,7 @@ def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
-        used |= {*("" if row.density else bar)}
+        used |= {*bar} & {_ERROR} if row.density else {*bar}
         yield f"{_label(row, name)}{right(fitting(row.lasted, _DURATION), _DURATION)}  {bar}".rstrip()
     if picture.left_out:
         yield picture.left_out
@@ -96,13 +98,19 @@ def _label(row: Row, width: int) -> str:
 
 
 def _run(row: Row, width: int) -> str:
-    """Return like siblings as how many of them run at each time."""
-    cells, parts = "", len(row.density)
+    """Return like siblings as how many of them run at each time, and where some failed."""
+    cells, parts = list[str](), len(row.density)
     for at in range(width):
         first = at * parts // width
         share = max(row.density[first : max(first + 1, (at + 1) * parts // width)])
-        cells += _SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " "
-    return cells
+        cells.append(_SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " ")
+    free = 0
+    for place in row.failures:
+        at = min(width - 1, int(place * width))
+        if at >= free:
+            # What runs is to be seen between them.
+            cells[at], free = _ERROR, at + _APART
+    return "".join(cells)
 
 
 def _bar(row: Row, width: int) -> str:

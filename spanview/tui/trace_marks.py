@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import duration
+from spanview.display.units import count, duration
 
 if TYPE_CHECKING:
     from spanview.tui.runs import Run
@@ -57,7 +57,7 @@ def lines_of_run(run: Run, errors: int) -> list[tuple[str, str]]:
     """Return all that is known of like siblings, as names and values."""
     lines = [("siblings", f"{len(run.members):,} of this name and kind, one after the other")]
     if run.hidden:
-        lines.append(("below them", f"{run.hidden:,} spans"))
+        lines.append(("below them", count(run.hidden, "span")))
     if errors:
         lines.append(("errors", f"✖ {errors:,}"))
     figures = run.figures

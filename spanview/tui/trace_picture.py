@@ -13,6 +13,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.row_texts import RowTexts
+from spanview.tui.runs import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -96,7 +97,17 @@ class _Rows:
         color = 0 if is_missing else self._facets.color_number(row)
         about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
         if run:
-            return Row(depth, arrow, name, marks, lasted, about, color, density=self._density(run))
+            return Row(
+                depth,
+                arrow,
+                name,
+                marks,
+                lasted,
+                about,
+                color,
+                density=self._density(run),
+                failures=self._failures(run),
+            )
         interval, inferred, bar = model.interval(node), None, None
         if interval is None:
             start = tree.start_ns(node)
@@ -144,6 +155,10 @@ class _Rows:
         counts = run.timed.profile(self._window, _PARTS)
         most = max(counts, default=0)
         return tuple(number / most for number in counts) if most else ()
+
+    def _failures(self, run: Run) -> tuple[float, ...]:
+        marks = marked(run.failures.profile(self._window, _PARTS))
+        return tuple((at + 1 / 2) / _PARTS for at, is_marked in enumerate(marks) if is_marked)
 
     def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
         """Return the parts of a bar in which no child runs, but for those that nobody could see."""

@@ -150,10 +150,9 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     def on_line_list_moved(self, event: Waterfall.Moved) -> None:
         """Let the details follow."""
         if not self.is_left and event.sender is self.rows:
-            self.look_later()
+            self._look_later()
 
-    def look_later(self) -> None:
-        """Show the details of what the cursor stands on, when it rests."""
+    def _look_later(self) -> None:
         self._look_timer.stop()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
 

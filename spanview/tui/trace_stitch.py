@@ -82,9 +82,6 @@ class StitchedTrace(Copying):
         self.rows.rows_have_changed(len(self._model.rows), cursor)
         self.rows.reveal()
 
-    def look_later(self) -> None:
-        """Show the details of what the cursor stands on, when it rests."""
-
     # -- keys that came before the rows ------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -171,7 +168,6 @@ class StitchedTrace(Copying):
         self.rows.refresh_rows(key)
         self.refresh_time()
         self.query_one(Legend).refresh()
-        self.look_later()
         self.refresh_frame()
 
     def refresh_time(self) -> None:

@@ -101,6 +101,11 @@ class Waterfall(LineList):
         at = bisect_left(found, first)
         return at < len(found) and found[at] < end
 
+    def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
+        """Take note that there are other rows now: another node can stand under the cursor, wherever that is."""
+        super().rows_have_changed(count, cursor)
+        self.post_message(self.Moved(self))
+
     def refresh_rows(self, key: int | None = None) -> None:
         """Take in what has changed; the cursor stays on its node, and on its place on the screen.
 

@@ -56,6 +56,7 @@ def bar_of(one: Row) -> str:
         (row_with(bar=(1.1, 1.5)), " " * 19 + "›"),
         (row_with(bar=(-3.0, 4.0), own=((-3.0, 4.0),)), "█" * 20),
         (row_with(density=(1.0, 0.5, 0.2, 0.0)), "█████▓▓▓▓▓░░░░░"),
+        (row_with(density=(1.0,), failures=(0.1, 0.15, 0.5, 1.0)), "██✖███████✖████████✖"),
         (row_with(), ""),
     ],
     ids=[
@@ -70,6 +71,7 @@ def bar_of(one: Row) -> str:
         "behind",
         "beyond",
         "run",
+        "failures",
         "nothing",
     ],
 )

@@ -87,6 +87,16 @@ async def test_runs_are_folded_from_the_start() -> None:
         assert len(_rows(look)) == 24
 
 
+async def test_a_run_is_no_span_to_copy() -> None:
+    """Neither its id nor its JSON: the footer says what to do, and the clipboard stays as it is."""
+    async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
+        await look.press("enter", "down", "y")
+        assert "these are like siblings, → shows each: there is nothing to copy" in look.footer
+        await look.press("up", "y", "down", "Y")
+        assert "these are like siblings" in look.footer
+        assert look.app.clipboard == f"{1:016x}"
+
+
 async def test_a_click_on_the_arrow_opens_a_run() -> None:
     """As one on the arrow of a collapsed span does."""
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
@@ -104,6 +114,10 @@ async def test_details_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
         await look.until_shown("leaf ×12   ✖ 1 error   INTERNAL", "p95    ", "total       78 µs", "errors      ✖ 1")
         await look.press("up")
         await look.until_shown("root   INTERNAL   100 µs")
+        await look.press("down", "right")
+        await look.until_shown("leaf   OK   INTERNAL   1 µs")
+        await look.press("R", "R")
+        await look.until_shown("leaf ×12   ✖ 1 error   INTERNAL")
 
 
 WAYS: Final = [

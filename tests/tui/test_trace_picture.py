@@ -120,6 +120,7 @@ def test_what_is_left_out() -> None:
     assert (run.marks[0], run.marks[-1]) == ("×12 ✖1 max 1 µs p95 1 µs min 1 µs total 12 µs", "×12 ✖1")
     assert run.lasted == ("p50 1 µs", "1 µs")
     assert run.density[0] == 1
+    assert run.failures == pytest.approx((0.008,), abs=0.004)
     assert run.bar is None
     assert root.own[0][0] == pytest.approx(0.012)
 

@@ -4,7 +4,7 @@ typed                          completed
 -----                          ---------
 spanview st|                   stats
 spanview export --format |     trace-tree, jsonl
-spanview tree -q x --f|        --follow
+spanview tree -q x --fol|      --follow
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("tree st|", {"stray file.txt"}),
     ("tree 1|", {"1.json"}),
     ("diff 1.json st|", {"stray file.txt"}),
-    ("tree --fo|", {"--follow"}),
-    ("tree -q x --fo|", {"--follow"}),
-    ("--no-cache tree --fo|", {"--follow"}),
+    ("tree --fo|", {"--follow", "--force"}),
+    ("tree -q x --fo|", {"--follow", "--force"}),
+    ("--no-cache tree --fo|", {"--follow", "--force"}),
     ("export --fo|", {"--format", "--force"}),
     ("--com|", {"--completion"}),
     ("tree --com|", set()),

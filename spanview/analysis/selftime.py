@@ -56,6 +56,20 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
     return known + [None] * (len(parents) - len(known))
 
 
+def self_time(tree: TraceTree, spans: SpanTable, node: int) -> int | None:
+    """Return the self time of one node, as `self_times` has it; looks at its children only."""
+    if tree.is_missing(node):
+        return None
+    row = tree.rows[node]
+    rows = [row, *map(tree.rows.__getitem__, tree.children(node))]
+    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
+    if NO_TIME in (starts[0], ends[0]):
+        return None
+    own = [ends[0] - starts[0]]
+    _take_children(starts[: starts.index(NO_TIME)] if NO_TIME in starts else starts, ends, [-1, *[0] * len(rows)], own)
+    return max(0, own[0])
+
+
 def self_times_of(store: Store, traces: Sequence[int], tell: Tell = unheard) -> tuple[list[int], list[int | None]]:
     """Return the rows of the spans of some traces, and the self time of each, as `self_times` has it."""
     rows: list[int] = []

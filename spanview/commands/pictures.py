@@ -66,7 +66,7 @@ def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
 def _folded(store: Store, trace: int) -> TraceModel:
     """Return a trace, where it has many rows with runs of like siblings as one row each."""
     model = TraceModel(store, trace)
-    if len(model.rows) > MOST_ROWS:
+    if len(model.shape.order) <= MOST_ROWS:
         model.toggle_folds()
     return model
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.cells import cell_len, set_cell_size
 
 from spanview.display.sanitise import sanitise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def data_text(text: str, width: int) -> str:
@@ -26,3 +31,8 @@ def fixed(text: str, width: int) -> str:
 def right(text: str, width: int) -> str:
     """Return a short text of our own at the right edge of `width` cells."""
     return " " * (width - cell_len(text)) + text if cell_len(text) <= width else fixed(text, width)
+
+
+def fitting(texts: Sequence[str], room: int) -> str:
+    """Return the first of some texts of our own that has room, else the last."""
+    return next((text for text in texts if cell_len(text) <= room), texts[-1])

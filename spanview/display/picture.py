@@ -17,11 +17,10 @@ class Row:
     arrow: str
     """Two cells: whether something hangs below, and whether it is shown."""
     name: str
-    marks: str
-    """What stands behind the name."""
-    short: str
-    """The same where there is little room."""
-    lasted: str
+    marks: tuple[str, ...]
+    """What stands behind the name: the longest first, then the same where there is less room."""
+    lasted: tuple[str, ...]
+    """How long it took, in the same way."""
     about: str
     """What is said of the span where one asks."""
     color: int
@@ -41,6 +40,8 @@ class Row:
     is_error: bool = False
     density: tuple[float, ...] = ()
     """Of like siblings that are one row: how many of them run in each equal part of the time, as shares of the most."""
+    failures: tuple[float, ...] = ()
+    """Where some of them failed, by time; of many, some."""
 
 
 @dataclass(frozen=True, slots=True)

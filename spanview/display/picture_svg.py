@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from spanview.display.cells import fixed
+from spanview.display.cells import fitting, fixed
 from spanview.display.colors import COLORS
 from spanview.display.timeline import round_times
 from spanview.display.units import duration
@@ -75,7 +75,7 @@ def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
 
 def _cells_of(row: Row) -> int:
     levels = min(row.depth, _DEEPEST) * _LEVEL / _CELL
-    return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks) + 2
+    return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks[0]) + 2
 
 
 class _Sheet:
@@ -130,7 +130,7 @@ class _Sheet:
         yield f"<g><title>{escape(row.about)}</title>"
         lead = f"{row.depth}│ {row.arrow}" if row.depth > _DEEPEST else row.arrow
         room = int((self._ends - _DURATION - x) / _CELL) - cell_len(lead)
-        marks = row.marks if cell_len(row.marks) + _LEAST_NAME // 2 <= room else row.short
+        marks = fitting(row.marks, room - _LEAST_NAME // 2)
         name = fixed(row.name, max(1, room - cell_len(marks) - 1)).rstrip()
         if lead.strip():
             yield _text(x, base, lead.rstrip(), "d")
@@ -140,8 +140,9 @@ class _Sheet:
         if marks:
             x += round((cell_len(name) + 1) * _CELL)
             yield _text(x, base, marks, "e" if "✖" in marks else "d")
-        if row.lasted:
-            yield _text(self._ends, base, row.lasted, "r o" if row.is_open and row.inferred else "r")
+        if row.lasted[0]:
+            lasted = fitting(row.lasted, int(_DURATION / _CELL))
+            yield _text(self._ends, base, lasted, "r o" if row.is_open and row.inferred else "r")
         yield from self._bar(row, y + (_LINE - _BAR) / 2, is_lit=is_lit)
         yield "</g>"
 
@@ -152,6 +153,7 @@ class _Sheet:
                 yield _path(kind, f"M{_number(seen[0])} {middle}H{_number(seen[1])}")
         if row.density:
             yield _path("", self._profile(row.density, y), color)
+            yield _path("x", "".join(_cross(self._left + place * _TIME, y) for place in row.failures))
         if row.bar is None:
             return
         seen = self._seen(row.bar)
@@ -166,7 +168,7 @@ class _Sheet:
         yield _path("c", _boxes(filter(None, map(self._seen, row.lit)), y + 3, _BAR - 6))
         yield _path("v", "".join(_diamond(self._left + place * _TIME, y) for place in row.events))
         if row.is_error:
-            yield _path("x", f"M{_number(seen[1] + 4)} {_number(y + 2)}l8 8m0-8l-8 8")
+            yield _path("x", _cross(seen[1] + 8, y))
 
     def _legend(self, picture: Picture, y: int) -> Iterator[str]:
         x: float = _MARGIN
@@ -223,6 +225,10 @@ def _diamond(x: float, y: float) -> str:
     return f"M{_number(x - 4)} {_number(y + _BAR / 2)}l4-4 4 4-4 4z"
 
 
+def _cross(x: float, y: float) -> str:
+    return f"M{_number(x - 4)} {_number(y + 2)}l8 8m0-8l-8 8"
+
+
 def _verticals(rows: Sequence[Row]) -> str:
     """Return the lines that join siblings: one at each level, as far as rows are below it."""
     parts: list[str] = []
@@ -244,7 +250,7 @@ def _key(picture: Picture) -> str:
         "dots: waiting for a worker": any(row.wait for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),
         "◆ event": any(row.events for row in rows),
-        "✖ error": any(row.is_error for row in rows),
+        "✖ error": any(row.is_error or row.failures for row in rows),
         "• and yellow: critical path": picture.is_lit,
     }
     return " · ".join(meaning for meaning, occurs in meanings.items() if occurs)

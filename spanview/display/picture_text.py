@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import span_cells
-from spanview.display.cells import fixed, right
+from spanview.display.cells import fitting, fixed, right
 from spanview.display.timeline import ruler
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _MEANINGS: Final = {
 _DURATION: Final = 10
 _LEAST_TIME: Final = 8
 _LEAST_NAME: Final = 12
+_APART: Final = 4
+"""Cells from one failure among like siblings to the next, at least."""
 _HALF: Final = 0.5
 
 
@@ -48,8 +50,8 @@ def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
-        used |= {*("" if row.density else bar)}
-        yield f"{_label(row, name)}{right(row.lasted, _DURATION)}  {bar}".rstrip()
+        used |= {*bar} & {_ERROR} if row.density else {*bar}
+        yield f"{_label(row, name)}{right(fitting(row.lasted, _DURATION), _DURATION)}  {bar}".rstrip()
     if picture.left_out:
         yield picture.left_out
     yield "   ".join(_key(picture, used))
@@ -84,26 +86,31 @@ def _indent(row: Row, most: int) -> str:
 
 
 def _cells_of(row: Row) -> int:
-    return len(row.arrow) + cell_len(row.name) + (len(row.marks) + 1 if row.marks else 0)
+    return len(row.arrow) + cell_len(row.name) + (cell_len(row.marks[0]) + 1 if row.marks[0] else 0)
 
 
 def _label(row: Row, width: int) -> str:
-    indent, marks = _indent(row, width), row.marks
-    if cell_len(marks) > width - len(indent) - len(row.arrow) - _LEAST_NAME:
-        marks = row.short
+    indent = _indent(row, width)
+    marks = fitting(row.marks, width - len(indent) - len(row.arrow) - _LEAST_NAME)
     marks = f" {marks}" if marks else ""
     room = width - len(indent) - len(row.arrow) - cell_len(marks)
     return fixed(indent + row.arrow + fixed(row.name, min(room, cell_len(row.name))) + marks, width)
 
 
 def _run(row: Row, width: int) -> str:
-    """Return like siblings as how many of them run at each time."""
-    cells, parts = "", len(row.density)
+    """Return like siblings as how many of them run at each time, and where some failed."""
+    cells, parts = list[str](), len(row.density)
     for at in range(width):
         first = at * parts // width
         share = max(row.density[first : max(first + 1, (at + 1) * parts // width)])
-        cells += _SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " "
-    return cells
+        cells.append(_SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " ")
+    free = 0
+    for place in row.failures:
+        at = min(width - 1, int(place * width))
+        if at >= free:
+            # What runs is to be seen between them.
+            cells[at], free = _ERROR, at + _APART
+    return "".join(cells)
 
 
 def _bar(row: Row, width: int) -> str:

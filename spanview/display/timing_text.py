@@ -36,7 +36,7 @@ _WARNING_TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TimingFacts:
-    """What has to be counted: over all spans of the trace, and over all of the name."""
+    """What has to be counted: over all children, and over all spans of the name."""
 
     own_ns: int | None
     """The self time."""
@@ -45,10 +45,10 @@ class TimingFacts:
 
 def timing_facts(subject: SpanInTree) -> TimingFacts:
     """Return what has to be counted for a span; it takes a while where there are many."""
-    from spanview.analysis.selftime import self_times
+    from spanview.analysis.selftime import self_time
     from spanview.analysis.stats import among_name
 
-    own = self_times(subject.tree, subject.store.spans)[subject.node]
+    own = self_time(subject.tree, subject.store.spans, subject.node)
     return TimingFacts(own, among_name(subject.store, subject.row))
 
 

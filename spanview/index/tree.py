@@ -6,9 +6,8 @@ Nodes are small integers: first the spans, in the order of their starts, then th
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
-from itertools import compress, islice
-from operator import eq, le
+from itertools import accumulate, compress, islice
+from operator import eq, le, sub
 from typing import TYPE_CHECKING, Final, cast
 
 from spanview.model.problems import NO_WARNINGS, Warnings
@@ -24,7 +23,6 @@ ROOT: Final = -1
 SKEW_NS: Final = 2_000
 """The console exporter rounds times to microseconds through a float: a child may seem this much too early."""
 _LAST: Final = 2**63
-_NO_CHILDREN: Final[list[int]] = []
 _NO_NODES: Final[frozenset[int]] = frozenset()
 
 
@@ -37,7 +35,7 @@ class TraceTree:
         order: Returns by what two rows with the same ids are ordered: path, generation and offset.
     """
 
-    __slots__ = ("_children", "_is_usual", "_roots", "_spans", "cut", "missing", "parents", "rows")
+    __slots__ = ("_children", "_firsts", "_is_usual", "_roots", "_spans", "cut", "missing", "parents", "rows")
 
     def __init__(self, spans: SpanTable, rows: Sequence[int], order: Callable[[int], tuple[str, int, int]]) -> None:
         self._spans = spans
@@ -53,8 +51,11 @@ class TraceTree:
         self._is_usual = True not in map(le, range(len(self.parents)), self.parents)
         if not self._is_usual:
             self._cut_cycles()
-        self._children: defaultdict[int, list[int]] | None = None
-        self._roots = _NO_CHILDREN
+        self._children: list[int] | None = None
+        """The nodes that are spans, by parent, then by start, then by span id."""
+        self._firsts: list[int] = []
+        """Where the children of each node begin in it."""
+        self._roots: list[int] = []
 
     def _sorted(self, rows: Sequence[int]) -> list[int]:
         starts, ids = self._spans.start_ns, self._spans.span_id
@@ -128,27 +129,25 @@ class TraceTree:
             parents[node] = ROOT
         self.cut = frozenset(cut)
 
-    def _hang(self) -> defaultdict[int, list[int]]:
+    def _hang(self) -> None:
         """Now the children are in order: nodes come by start, and a placeholder starts with its earliest child.
 
-        That waits until somebody asks for them, because counting and self time need the parents only.
+        That waits until somebody asks for them, because counting and self time need the parents only. They stand in one
+        list, those of each node together: a list for each would be work for the garbage collector ever after.
         """
-        if self._children is not None:
-            return self._children
-        children: defaultdict[int, list[int]] = defaultdict(list)
-        roots, parents = [], self.parents
-        for node in range(len(self.rows)):
-            parent = parents[node]
-            if parent == ROOT:
-                roots.append(node)
-            else:
-                children[parent].append(node)
+        parents, count = self.parents, len(self.rows)
+        below = [0] * (len(parents) + 1)
+        for parent in parents[:count]:
+            # Those of no parent are counted first.
+            below[parent + 1] += 1
+        children = sorted(range(count), key=parents.__getitem__)
+        roots, child_of = children[: below[0]], [*accumulate(below)]
         if self.missing:
-            roots.extend(range(len(self.rows), len(parents)))
-            firsts = {node: children[node][0] if self.is_missing(node) else node for node in roots}
+            roots.extend(range(count, len(parents)))
+            firsts = {node: children[child_of[node]] if self.is_missing(node) else node for node in roots}
             roots.sort(key=lambda node: (self._place(firsts[node]), self.span_id(node)))
-        self._roots, self._children = roots, children
-        return children
+        # Last of all, for whoever asks from another thread.
+        self._roots, self._firsts, self._children = roots, child_of, children
 
     def _place(self, node: int) -> int:
         start = self._spans.start_ns[self.rows[node]]
@@ -157,7 +156,8 @@ class TraceTree:
     @property
     def roots(self) -> list[int]:
         """The nodes without a parent, by start, then span id; not to be changed."""
-        self._hang()
+        if self._children is None:
+            self._hang()
         return self._roots
 
     def __len__(self) -> int:
@@ -181,22 +181,41 @@ class TraceTree:
     def start_ns(self, node: int) -> int:
         """Return when a node starts; a placeholder starts with its earliest child."""
         if node >= len(self.rows):
-            return self.start_ns(self._hang()[node][0])
+            return self.start_ns(self.children(node)[0])
         return self._spans.start_ns[self.rows[node]]
 
     def children(self, node: int) -> list[int]:
-        """Return the children of a node by start, then span id; not to be changed."""
-        return self._hang().get(node, _NO_CHILDREN)
+        """Return the children of a node by start, then span id."""
+        if self._children is None:
+            self._hang()
+        return cast(list[int], self._children)[self._firsts[node] : self._firsts[node + 1]]
+
+    def with_children(self, fewest: int) -> list[int]:
+        """Return the nodes that have so many children or more, at least one."""
+        if self._children is None:
+            self._hang()
+        counts = map(sub, islice(self._firsts, 1, None), self._firsts)
+        return [node for node, count in enumerate(counts) if count >= fewest]
+
+    def in_order(self) -> list[int]:
+        """Return every node, parents before their children."""
+        order, pending, firsts = list[int](), [*reversed(self.roots)], self._firsts
+        children = cast(list[int], self._children)
+        while pending:
+            node = pending.pop()
+            order.append(node)
+            first, end = firsts[node], firsts[node + 1]
+            if end > first:
+                pending += children[first:end][::-1]
+        return order
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield every node and its depth, parents before their children."""
-        children = self._hang()
-        pending = [(root, 0) for root in reversed(self.roots)]
-        while pending:
-            node, depth = pending.pop()
+        # The last is that of no node: of what is above the roots.
+        depths, parents = [*self.parents, -1], self.parents
+        for node in self.in_order():
+            depths[node] = depth = depths[parents[node]] + 1
             yield node, depth
-            if node in children:
-                pending.extend([(child, depth + 1) for child in reversed(children[node])])
 
     def warned(self) -> dict[int, Warnings]:
         """Return the spans of which the tree has something to tell, and what it is."""

@@ -33,6 +33,10 @@ class Copying(BaseScreen):
         """The selected span; None where there is none."""
         return None
 
+    def why_no_span(self) -> str:
+        """Return in words why no span is selected."""
+        return "this parent was not seen"
+
     def action_copy(self) -> None:
         """Copy the trace id, where a trace is selected."""
         if self.chosen_trace is not None:
@@ -69,17 +73,17 @@ class Copying(BaseScreen):
         """Copy the span as `spanview spans` prints it, but on several lines."""
         subject = self.chosen_span
         if subject is None:
-            self.viewer.say("this parent was not seen: there is nothing to copy")
+            self.viewer.say(f"{self.why_no_span()}: there is nothing to copy")
         else:
             self.run_worker(partial(self._copy_as_json, subject), thread=True, group="copying", exclusive=True)
 
     def _copy_as_json(self, subject: SpanInTree) -> None:
-        """Called in a thread: the self time of a span is found out with that of all of its trace."""
-        from spanview.analysis.selftime import self_times
+        """Called in a thread: a span can have a hundred thousand children, and a value be long."""
+        from spanview.analysis.selftime import self_time
         from spanview.exports.jsonl import indented, line_of
 
         worker = get_current_worker()
-        own = self_times(subject.tree, subject.store.spans)[subject.node]
+        own = self_time(subject.tree, subject.store.spans, subject.node)
         text = indented(line_of(subject.span, subject.tree.warnings(subject.node), own))
         if not worker.is_cancelled:
             self.app.call_from_thread(self.viewer.copy, text, "span as JSON")

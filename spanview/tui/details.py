@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from spanview.display.parts import Tone
+from spanview.display.parts import DetailLine, Part, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SECTIONS, SpanInTree, View, detail_lines, section_titles
 from spanview.display.units import duration
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.display.parts import DetailLine, Part, Path
+    from spanview.display.parts import Path
     from spanview.display.timing_text import TimingFacts
 
 _RAW: Final = SECTIONS[-1]
@@ -180,11 +180,16 @@ class Details(Vertical):
         self.subject = subject
         if subject is None and missing is not None:
             text = f"parent not seen ({format_span_id(missing)}): it has not ended yet, or its record is lost"
-            self.query_one(Headline).say(text)
-            self.query_one(TabLine).show([], "", "")
-            self._shown = None
-            self.lines.show([])
+            self.show_lines(text, [])
         self._refresh()
+
+    def show_lines(self, headline: str, pairs: list[tuple[str, str]]) -> None:
+        """Show names and values of something else than one span; all of it safe to print already."""
+        self.subject = self._shown = None
+        self.query_one(Headline).say(headline)
+        self.query_one(TabLine).show([], "", "")
+        parts = [Part(name, value, value) for name, value in pairs]
+        self.lines.show([DetailLine(part.key, part.text, part, is_strong=True) for part in parts])
 
     def _refresh(self) -> None:
         if self.subject is None:

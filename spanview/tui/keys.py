@@ -54,7 +54,7 @@ KEYS: Final = (
     Key("right,l", "expand", "→ l", "expand, or to the first child", On.TRACE | On.SPAN, "fold"),
     Key("left_square_bracket", "collapse_all", "[", "collapse all", On.TRACE),
     Key("right_square_bracket", "expand_all", "]", "expand all", On.TRACE),
-    Key("R", "runs", "R", "runs of like siblings as one row each; and back", On.TRACE),
+    Key("R", "runs", "R", "a row for each of ten or more like siblings; and back, one for all", On.TRACE),
     Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "find"),
     Key("n", "match(1)", "n", "next match", On.TRACE),
     Key("N", "match(-1)", "N", "previous match", On.TRACE),

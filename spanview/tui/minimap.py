@@ -10,15 +10,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.model.span import ERROR
-from spanview.model.times import NO_TIME
 from spanview.tui.colorless import OUTSIDE
-from spanview.tui.window import profile
+from spanview.tui.runs import marked
 
 if TYPE_CHECKING:
     from textual import events
 
-    from spanview.index.store import Store
     from spanview.tui.trace_model import TraceModel
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -29,7 +26,6 @@ class Minimap(Widget, inherit_bindings=False):
     """The line above the ruler.
 
     Args:
-        store: The store.
         model: The trace.
     """
 
@@ -42,9 +38,8 @@ class Minimap(Widget, inherit_bindings=False):
             super().__init__()
             self.stretch = stretch
 
-    def __init__(self, store: Store, model: TraceModel, **arguments: Any) -> None:
+    def __init__(self, model: TraceModel, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._store = store
         self._model = model
         self._drawn: tuple[object, int, str] | None = None
         """The tree and the width that were drawn, and what came of it."""
@@ -82,19 +77,12 @@ class Minimap(Widget, inherit_bindings=False):
         return self._drawn[2]
 
     def _draw(self, width: int) -> str:
-        spans, whole, rows = self._store.spans, self._model.whole, self._model.tree.rows
-        intervals = [
-            (start, max(start, end))
-            for start, end in ((spans.start_ns[row], spans.end_ns[row]) for row in rows)
-            if NO_TIME not in (start, end)
-        ]
-        counts = profile(intervals, whole, width)
+        shape = self._model.shape
+        counts = shape.timed.profile(shape.whole, width)
         most = max(1, *counts)
         cells = [_BLOCKS[-(-count * (len(_BLOCKS) - 1) // most)] for count in counts]
-        for row in rows:
-            if spans.status[row] == ERROR and spans.end_ns[row] != NO_TIME:
-                cells[self._columns(spans.end_ns[row])] = _FAILED
-        return "".join(cells)
+        failed = marked(shape.failures.profile(shape.whole, width))
+        return "".join(_FAILED if is_marked else cell for cell, is_marked in zip(cells, failed, strict=True))
 
     def _columns(self, ns: int) -> int:
         width = max(1, self.size.width)

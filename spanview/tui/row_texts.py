@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.stats import nearest_rank
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
+from spanview.tui.trace_marks import in_full, in_short, marks_of_run
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -45,48 +45,30 @@ class RowTexts:
             return "  "
         return "▸ " if self._model.is_collapsed(node) else "▾ "
 
-    def marks(self, node: int, *, with_figures: bool = True) -> str:
-        """Return what stands behind a name.
-
-        Args:
-            node: The row's node.
-            with_figures: Whether there is room for the durations of like siblings that are one row.
-        """
-        if run := self._model.run(node):
-            return self._run_marks(run, with_figures=with_figures)
-        model, tree = self._model, self._model.tree
-        parts = []
-        if self._facets.lit is not None and self._facets.lit.of(node):
-            parts.append(_ON_PATH)
+    def marks(self, node: int) -> list[str]:
+        """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
+        model, tree, lit = self._model, self._model.tree, self._facets.lit
+        first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
+        if run := model.run(node):
+            return marks_of_run(first, run, model.shape.failed_between(run.first, run.end))
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
-            parts.append("✖")
-        if model.is_collapsed(node):
-            hidden = f"+{model.below[node]:,}"
-            errors = model.errors_below[node]
-            parts.append(f"{hidden} ✖{errors:,}" if errors else hidden)
-        if node in tree.cut:
-            parts.append("↻ cycle")
-        return " ".join(parts)
+            first.append("✖")
+        last = ["↻ cycle"] if node in tree.cut else []
+        if not model.is_collapsed(node):
+            return [" ".join([*first, *last])]
+        hidden, errors = model.below(node), model.errors_below(node)
+        return [
+            " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])
+            for number in (in_full, in_short)
+        ]
 
-    def _run_marks(self, run: list[int], *, with_figures: bool) -> str:
-        lengths, status, rows = self._lengths(run), self._store.spans.status, self._model.tree.rows
-        errors = sum(status[rows[node]] == ERROR for node in run)
-        figures = [("min", lengths[0]), ("max", lengths[-1])] if lengths and with_figures else []
-        parts = [f"×{len(run):,}", *(f"{name} {duration(ns)}" for name, ns in figures)]
-        return " ".join([*parts, *([f"✖{errors:,}"] if errors else [])])
-
-    def _lengths(self, run: list[int]) -> list[int]:
-        """Return the durations of some spans, sorted."""
-        spans, rows = self._store.spans, self._model.tree.rows
-        times = [(spans.start_ns[rows[node]], spans.end_ns[rows[node]]) for node in run]
-        return sorted(end - start for start, end in times if NO_TIME not in (start, end))
-
-    def lasted(self, node: int) -> str:
-        """Return how long a span took, of like siblings the median; nothing for a placeholder."""
+    def lasted(self, node: int) -> list[str]:
+        """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""
         tree, spans = self._model.tree, self._store.spans
         if tree.is_missing(node):
-            return ""
+            return [""]
         if run := self._model.run(node):
-            return "p50 " + duration(nearest_rank(self._lengths(run), 50))
+            text = duration(run.figures.p50)
+            return [f"p50 {text}", text]
         start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
-        return "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
+        return ["no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)]

@@ -43,7 +43,7 @@ class Settings:
     """Numbers of a trace's further columns."""
     color_by: str = ""
     """What colours stand for; empty for what goes with the trace."""
-    folds: bool = False
+    folds: bool = True
     """Whether runs of like siblings are one row each."""
     sort: str = "START"
     """The column that traces are sorted by."""

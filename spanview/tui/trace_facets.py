@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.selftime import self_times
 from spanview.display.units import count, duration
 from spanview.model.span import KIND_NAMES
 from spanview.model.times import NO_TIME
@@ -18,10 +19,10 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spanview.analysis.critical import CriticalPath, Segment
+    from spanview.analysis.critical import CriticalPath
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
     from spanview.tui.trace_model import TraceModel
+    from spanview.tui.trace_shape import Shape
 
 _STEM: Final = re.compile(r"\.(?:txt|json)$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
@@ -61,27 +62,52 @@ class ColorBy(Enum):
     NODE = "node"
 
 
+_COLUMNS: Final = {
+    ColorBy.SERVICE: "service",
+    ColorBy.PROCESS: "source",
+    ColorBy.KIND: "kind",
+    ColorBy.NODE: "source",
+}
+"""Of the span table: spans that have the same there have one colour."""
+
+
 class LitPath:
     """A critical path, ready to be drawn.
 
     Args:
-        tree: The tree that it is of.
+        shape: The stitched trace that it is of.
         path: The path.
     """
 
-    def __init__(self, tree: TraceTree, path: CriticalPath) -> None:
-        self.tree = tree
-        self._of: defaultdict[int, list[Segment]] = defaultdict(list)
-        for segment in path.segments:
-            self._of[segment.node].append(segment)
+    def __init__(self, shape: Shape, path: CriticalPath) -> None:
+        self.shape = shape
+        # By node, then by time, in arrays: a path has stretches by the ten thousands.
+        segments = sorted(path.segments, key=lambda segment: segment.node)
+        self._nodes = array("q", [segment.node for segment in segments])
+        self._starts = array("q", [segment.start_ns for segment in segments])
+        self._ends = array("q", [segment.end_ns for segment in segments])
         own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
-        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {count(len(self._of), 'span')}"
+        self._places = sorted({shape.place[node] for node in self._nodes})
+        spans = count(len(self._places), "span")
+        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
         if path.reason:
             self.text += f"; not sure: {path.reason}"
 
-    def of(self, node: int) -> list[Segment]:
-        """Return the stretches of a node, by time; none where it isn't on the path."""
-        return self._of.get(node, [])
+    def is_at(self, node: int, start: int, end: int) -> bool:
+        """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        at = bisect_right(self._ends, start, first, behind)
+        return at < behind and self._starts[at] < end
+
+    def of(self, node: int) -> list[tuple[int, int]]:
+        """Return when the path is at a node, as starts and ends by time; none where it never is."""
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        return [*zip(self._starts[first:behind], self._ends[first:behind], strict=True)]
+
+    def is_between(self, first: int, end: int) -> bool:
+        """Tell whether a node between two places is on the path."""
+        at = bisect_left(self._places, first)
+        return at < len(self._places) and self._places[at] < end
 
 
 class Facets:
@@ -102,15 +128,16 @@ class Facets:
         """Whether it is shown what colours stand for."""
         self.lit: LitPath | None = None
         """The critical path, where it is lit."""
-        self._own: tuple[object, list[int | None]] | None = None
         self._events: dict[int, list[int]] = {}
         self._nodes: dict[int, str] = {}
         """By source."""
+        self._node_numbers: dict[str, int] = {}
 
     def snapshot(self, model: TraceModel) -> Facets:
         """Return the same for a snapshot of the trace, for another thread."""
         taken = copy(self)
-        taken._model, taken._events, taken._nodes = model, {}, {**self._nodes}  # noqa: SLF001 - our own kind
+        taken._model, taken._events = model, {}  # noqa: SLF001 - our own kind
+        taken._nodes, taken._node_numbers = {**self._nodes}, {**self._node_numbers}  # noqa: SLF001 - too
         return taken
 
     # -- columns -----------------------------------------------------------------------------------------------------
@@ -132,20 +159,22 @@ class Facets:
         spans, whole = self._store.spans, self._model.whole
         start, end = spans.start_ns[row], spans.end_ns[row]
         if number == SELF:
-            own = self._self_times()[node]
-            return "" if own is None else duration(own)
+            own = self._model.shape.own[node] if self._model.shape.is_own_known else NO_TIME
+            return "" if own is None else "…" if own == NO_TIME else duration(own)
         if number == SHARE:
             return "" if NO_TIME in (start, end) else f"{(end - start) / whole.length_ns:.1%}"
         if number == AFTER:
             return "" if start == NO_TIME else f"+{duration(start - whole.start_ns)}"
         return self._service(row) if number == SERVICE else self._process(row)
 
-    def _self_times(self) -> list[int | None]:
-        """Return the self time of each node, found out once for each tree."""
-        tree = self._model.tree
-        if self._own is None or self._own[0] is not tree:
-            self._own = tree, self_times(tree, self._store.spans)
-        return self._own[1]
+    def find_beforehand(self, shape: Shape) -> None:
+        """Find out, in a thread, what painting a trace needs of all of its spans."""
+        for column in {"service", "source", _COLUMNS[self.color_by]}:
+            shape.tally(column)
+        if SELF in self.shown:
+            _ = shape.own
+        if self.color_by is ColorBy.NODE:
+            self.learn_nodes([*shape.tally("source")[1].values()])
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""
@@ -172,37 +201,54 @@ class Facets:
 
     def next_color(self) -> ColorBy:
         """Let colours stand for the next thing, and return it."""
-        every = [*ColorBy]
-        self._chosen = every[(every.index(self.color_by) + 1) % len(every)]
-        return self._chosen
+        self._chosen = color = self.coming_color
+        return color
+
+    @property
+    def coming_color(self) -> ColorBy:
+        """What colours stand for next."""
+        every = list[ColorBy](ColorBy)
+        return every[(every.index(self.color_by) + 1) % len(every)]
+
+    def unknown_nodes(self) -> list[int]:
+        """Return a span of each process of which it isn't known where it runs, by its row."""
+        return [row for source, row in self._model.shape.tally("source")[1].items() if source not in self._nodes]
+
+    def learn_nodes(self, rows: list[int]) -> None:
+        """Find out where the processes of some spans run; each is read again."""
+        for row in rows:
+            self._node_number(row)
 
     def color_number(self, row: int) -> int:
         """Return a small number that spans of one colour have in common."""
-        spans = self._store.spans
-        if self.color_by is ColorBy.SERVICE:
-            return spans.service[row]
-        if self.color_by is ColorBy.PROCESS:
-            return spans.source[row]
-        if self.color_by is ColorBy.KIND:
-            return spans.kind[row]
-        name = self._node(row)
-        return [*dict.fromkeys(self._nodes.values())].index(name)
+        if self.color_by is ColorBy.NODE:
+            return self._node_number(row)
+        number: int = getattr(self._store.spans, _COLUMNS[self.color_by])[row]
+        return number
+
+    def _node_number(self, row: int) -> int:
+        return self._node_numbers.setdefault(self._node(row), len(self._node_numbers))
+
+    def tally(self, shape: Shape) -> tuple[Counter[int], dict[int, int]]:
+        """Return how many spans have each colour, by its number or that of their file, and the row of one of them."""
+        return shape.tally(_COLUMNS[self.color_by])
 
     def legend(self) -> list[tuple[int, str]]:
         """Return the numbers of the trace's colours and what they stand for, the most frequent first."""
         name_of: Callable[[int], str] = {
             ColorBy.SERVICE: self._service,
             ColorBy.PROCESS: self._process,
-            ColorBy.KIND: self._kind,
+            ColorBy.KIND: self.kind,
             ColorBy.NODE: self._node,
         }[self.color_by]
-        rows: dict[int, int] = {}
+        tally, rows = self.tally(self._model.shape)
         counts: Counter[int] = Counter()
-        for row in self._model.tree.rows:
-            number = self.color_number(row)
-            rows.setdefault(number, row)
-            counts[number] += 1
-        return [(number, name_of(rows[number]) or "none") for number, _ in counts.most_common()]
+        names: dict[int, str] = {}
+        for value, number_of_spans in tally.items():
+            number = self.color_number(rows[value])
+            counts[number] += number_of_spans
+            names.setdefault(number, name_of(rows[value]) or "none")
+        return [(number, names[number]) for number, _ in counts.most_common()]
 
     def _service(self, row: int) -> str:
         return self._store.services.texts[self._store.spans.service[row]]
@@ -211,7 +257,8 @@ class Facets:
         path = self._store.sources[self._store.spans.source[row]].path
         return _STEM.sub("", os.path.basename(path))
 
-    def _kind(self, row: int) -> str:
+    def kind(self, row: int) -> str:
+        """Return the kind of a span."""
         kind = self._store.spans.kind[row]
         return KIND_NAMES[kind] if kind < len(KIND_NAMES) else "UNSPECIFIED"
 

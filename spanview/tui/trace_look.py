@@ -2,76 +2,129 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from textual.worker import get_current_worker
 
 from spanview.tui.legend import Legend
 from spanview.tui.settings import chosen
-from spanview.tui.trace_facets import EXTRAS, ColorBy, Facets
+from spanview.tui.trace_facets import EXTRAS, SELF, ColorBy
 from spanview.tui.trace_search import SearchedTrace
 from spanview.tui.waterfall import RulerLine
 
 if TYPE_CHECKING:
-    from spanview.index.store import Store
-    from spanview.tui.trace_model import TraceModel
+    from collections.abc import Callable
+
+    from spanview.tui.trace_facets import LitPath
+    from spanview.tui.trace_shape import Shape
 
 ROOM_FOR_DETAILS: Final = 30
 """Lines from which on the details, and what colours stand for, are shown below the waterfall."""
+_FEW_NODES: Final = 32
+"""Processes of which a record each is read within the time that a key may take."""
 
 
 class FacetedTrace(SearchedTrace):
-    """What a trace's screen does to show its facets.
-
-    Args:
-        store: The store.
-        model: The trace.
-    """
-
-    def __init__(self, store: Store, model: TraceModel) -> None:
-        super().__init__(store, model)
-        self._facets = Facets(store, model)
+    """What a trace's screen does to show its facets."""
 
     def take_settings(self) -> None:
         """Show the columns, colours and folds that were chosen last."""
         settings, node = self.viewer.settings, self.rows.node
         self._facets.shown = [number for number in settings.columns if number < len(EXTRAS)]
-        self._facets.choose(chosen(ColorBy, settings.color_by))
         if settings.folds != self._model.folds:
             self._model.toggle_folds()
-        self._refold(node)
+        self.refold(node)
         self.query_one(RulerLine).refresh()
-        self.query_one(Legend).refresh()
+        self._find_own_times()
+        color_by = chosen(ColorBy, settings.color_by)
+        self._with_nodes(color_by, partial(self._color_by, color_by))
 
-    def _explain(self, *, shown: bool) -> None:
-        """Show what the colours stand for, or don't."""
-        legend = self.query_one(Legend)
-        legend.display = self._facets.is_explained = shown
-        legend.refresh()
+    # -- columns -----------------------------------------------------------------------------------------------------
 
     def action_column(self, number: int) -> None:
         """Show a further column, or leave it out."""
         shown = self._facets.toggle(number)
         self.viewer.keep(columns=tuple(self._facets.shown))
         self.viewer.say(f"{EXTRAS[number].head.lower()} {'shown' if shown else 'left out'}")
+        self._find_own_times()
         self.rows.refresh()
         self.query_one(RulerLine).refresh()
 
+    def _show(self, shape: Shape, lit: LitPath | None) -> None:
+        super()._show(shape, lit)
+        self._find_own_times()
+        if not self.is_stitched:
+            # Of the root alone there was nothing to tell apart.
+            self.explain_colors(self.size.height)
+
+    def _find_own_times(self) -> None:
+        """Find out the self times of a long trace in a thread, where they are to be shown."""
+        if SELF in self._facets.shown and not self._model.shape.is_own_known:
+            self.run_worker(self._find_own, thread=True, group="own", exclusive=True)
+
+    def _find_own(self) -> None:
+        """Called in a thread."""
+        worker, shape = get_current_worker(), self._model.shape
+        _ = shape.own
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._repaint)
+
+    def _repaint(self) -> None:
+        if not self.is_left:
+            self.rows.refresh()
+
+    # -- colours -----------------------------------------------------------------------------------------------------
+
+    def explain_colors(self, height: int) -> None:
+        """Show what the colours stand for, where there are several and there is room."""
+        self._explain(shown=height >= ROOM_FOR_DETAILS and len(self._facets.legend()) > 1)
+
+    def _explain(self, *, shown: bool) -> None:
+        legend = self.query_one(Legend)
+        legend.display = self._facets.is_explained = shown
+        legend.refresh()
+
     def action_color(self) -> None:
         """Let colours stand for the next thing, and say what they stand for."""
-        color_by = self._facets.next_color().value
-        self.viewer.keep(color_by=color_by)
-        self.viewer.say(f"coloured by {color_by}")
+        self._with_nodes(self._facets.coming_color, self._next_color)
+
+    def _next_color(self) -> None:
+        color_by = self._facets.next_color()
+        self.viewer.keep(color_by=color_by.value)
+        self.viewer.say(f"coloured by {color_by.value}")
         self.rows.refresh()
         self._explain(shown=self.size.height >= ROOM_FOR_DETAILS)
+
+    def _color_by(self, color_by: ColorBy | None) -> None:
+        self._facets.choose(color_by)
+        self.rows.refresh()
+        self.query_one(Legend).refresh()
+
+    def _with_nodes(self, color_by: ColorBy | None, do: Callable[[], None]) -> None:
+        """Do something when it is known where the processes run, if that is what colours are to stand for."""
+        if color_by is ColorBy.NODE and len(unknown := self._facets.unknown_nodes()) > _FEW_NODES:
+            self.run_worker(partial(self._learn_nodes, unknown, do), thread=True, group="nodes", exclusive=True)
+        else:
+            do()
+
+    def _learn_nodes(self, rows: list[int], do: Callable[[], None]) -> None:
+        """Called in a thread: a record of each process is read again."""
+        worker = get_current_worker()
+        self._facets.learn_nodes(rows)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._do, do)
+
+    def _do(self, do: Callable[[], None]) -> None:
+        if not self.is_left:
+            do()
+
+    # -- runs --------------------------------------------------------------------------------------------------------
 
     def action_runs(self) -> None:
         """Fold runs of like siblings into a row each, or show each sibling."""
         node = self.rows.node
         folds = self._model.toggle_folds()
         self.viewer.keep(folds=folds)
-        self._refold(node)
+        self.refold(node)
         self.viewer.say("like siblings are one row each; → shows them" if folds else "each sibling has its row")
-
-    def _refold(self, node: int | None) -> None:
-        cursor = 0 if node is None else self._model.row_of_key(self._model.key(node), 0)
-        self.rows.rows_have_changed(len(self._model.rows), cursor)
-        self.rows.reveal()

@@ -13,13 +13,14 @@ from spanview.index.table import NO_ROW
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.row_texts import RowTexts
-from spanview.tui.window import profile
+from spanview.tui.runs import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from spanview.display.picture import Stretch
     from spanview.index.store import Store
+    from spanview.tui.runs import Run
     from spanview.tui.trace_facets import Facets
     from spanview.tui.trace_model import TraceModel
 
@@ -59,24 +60,20 @@ def picture_of(store: Store, model: TraceModel, facets: Facets, most: int = MOST
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
         rows=tuple(rows.row(node, depth) for node, depth in drawn),
-        left_out=_left_out(store, model, len(drawn)),
+        left_out=_left_out(model, len(drawn)),
         color_by=facets.color_by.value,
         legend=tuple(legend),
         is_lit=facets.lit is not None,
     )
 
 
-def _left_out(store: Store, model: TraceModel, drawn: int) -> str:
+def _left_out(model: TraceModel, drawn: int) -> str:
     """Return how many spans stand in the rows that are not drawn, or are folded into them."""
-    spans = errors = 0
+    shape, spans, errors = model.shape, 0, 0
     for node, _ in model.rows[drawn:]:
-        for member in model.run(node) or [node]:
-            if not model.tree.is_missing(member):
-                spans += 1
-                errors += store.spans.status[model.tree.rows[member]] == ERROR
-            if model.is_collapsed(node):
-                spans += model.below[member]
-                errors += model.errors_below[member]
+        first, end = model.reach(node)
+        spans += end - first - shape.rows[first:end].count(NO_ROW)
+        errors += shape.failed_between(first, end)
     failed = f", {count(errors, 'error')} among them" if errors else ""
     return f"… {count(spans, 'more span')}{failed}: not drawn" if len(model.rows) > drawn else ""
 
@@ -95,15 +92,23 @@ class _Rows:
         model, tree, spans = self._model, self._model.tree, self._store.spans
         is_missing, run = tree.is_missing(node), model.run(node)
         name = sanitise(self._texts.name(node), _LONGEST_NAME)
-        marks, short = (self._texts.marks(node, with_figures=figures) for figures in (True, False))
-        arrow, lasted = self._texts.arrow(node), self._texts.lasted(node)
+        arrow, marks, lasted = self._texts.arrow(node), tuple(self._texts.marks(node)), tuple(self._texts.lasted(node))
         row = 0 if is_missing else tree.rows[node]
         color = 0 if is_missing else self._facets.color_number(row)
-        about = "\n".join(filter(None, (name, " ".join(filter(None, (marks, lasted))), self._when(node))))
-        interval, density = model.interval(node), self._density(run)
+        about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
         if run:
-            return Row(depth, arrow, name, marks, short, lasted, about, color, density=density)
-        inferred = bar = None
+            return Row(
+                depth,
+                arrow,
+                name,
+                marks,
+                lasted,
+                about,
+                color,
+                density=self._density(run),
+                failures=self._failures(run),
+            )
+        interval, inferred, bar = model.interval(node), None, None
         if interval is None:
             start = tree.start_ns(node)
             inferred = None if start == NO_TIME else (self._place(start), 1.0)
@@ -119,7 +124,6 @@ class _Rows:
             arrow,
             name,
             marks,
-            short,
             lasted,
             about,
             color,
@@ -147,25 +151,22 @@ class _Rows:
             "" if start == NO_TIME else f"begins {duration(start - self._model.whole.start_ns)} after the trace{waited}"
         )
 
-    def _density(self, run: list[int]) -> tuple[float, ...]:
-        inside = [
-            (max(each[0], self._window.start_ns), min(each[1], self._window.end_ns))
-            for each in map(self._model.interval, run)
-            if each is not None and each[1] >= self._window.start_ns and each[0] <= self._window.end_ns
-        ]
-        counts = profile(inside, self._window, _PARTS)
+    def _density(self, run: Run) -> tuple[float, ...]:
+        counts = run.timed.profile(self._window, _PARTS)
         most = max(counts, default=0)
         return tuple(number / most for number in counts) if most else ()
+
+    def _failures(self, run: Run) -> tuple[float, ...]:
+        marks = marked(run.failures.profile(self._window, _PARTS))
+        return tuple((at + 1 / 2) / _PARTS for at, is_marked in enumerate(marks) if is_marked)
 
     def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
         """Return the parts of a bar in which no child runs, but for those that nobody could see."""
         if bar is None or bar[1] < 0 or bar[0] > 1:
             return ()
-        covered = [
-            (start, end)
-            for start, end in map(self._stretch, self._model.covered(node))
-            if end > bar[0] and start < bar[1]
-        ]
+        known = self._model.covered(node)
+        stretches = map(self._stretch, zip(known.starts, known.ends, strict=True))
+        covered = [(start, end) for start, end in stretches if end > bar[0] and start < bar[1]]
         if not covered:
             return (bar,)
         at, last, own = max(0.0, bar[0]), min(1.0, bar[1]), list[tuple[float, float]]()
@@ -178,7 +179,7 @@ class _Rows:
     def _lit(self, node: int) -> tuple[Stretch, ...]:
         if self._facets.lit is None:
             return ()
-        stretches = (self._stretch((each.start_ns, each.end_ns)) for each in self._facets.lit.of(node))
+        stretches = map(self._stretch, self._facets.lit.of(node))
         return tuple(_merged(each for each in stretches if each[1] >= 0 and each[0] <= 1))
 
     def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:

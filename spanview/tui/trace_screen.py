@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.worker import get_current_worker
 
+from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
@@ -17,9 +18,8 @@ from spanview.tui.keys import On
 from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_facets import LitPath
 from spanview.tui.trace_look import ROOM_FOR_DETAILS
-from spanview.tui.trace_model import TraceModel
+from spanview.tui.trace_marks import lines_of_run
 from spanview.tui.trace_pictures import PicturedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.tui.comparing import Side
+    from spanview.tui.runs import Run
+    from spanview.tui.trace_facets import LitPath
     from spanview.tui.window import Window
 
 _LOOK_S: Final = 0.03
@@ -49,31 +51,29 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
-        super().__init__(store, TraceModel(store, trace))
+        super().__init__(store, trace)
         self._at_error = at_error
         self._at_row = at_row
 
     @property
-    def trace(self) -> int:
-        """The trace's row in the trace table."""
-        return self._model.trace
-
-    @property
-    def chosen_trace(self) -> int:
-        """The trace."""
-        return self.trace
-
-    @property
     def chosen_span(self) -> SpanInTree | None:
-        """The selected span; None for a placeholder."""
+        """The selected span; None for a placeholder, and for like siblings."""
         node = self.rows.node
-        return None if node is None or self._model.tree.is_missing(node) else self._subject(node)
+        if node is None or self._model.tree.is_missing(node) or self._model.run(node):
+            return None
+        return self._subject(node)
+
+    def why_no_span(self) -> str:
+        """Return in words why no span is selected."""
+        node = self.rows.node
+        is_run = node is not None and self._model.run(node)
+        return "these are like siblings, → shows each" if is_run else super().why_no_span()
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …", is_query=True)
-        yield Minimap(self._store, self._model)
+        yield Minimap(self._model)
         yield RulerLine(self._model, self._facets)
         yield Waterfall(self._store, self._model, self._facets)
         yield Legend(self._facets)
@@ -86,13 +86,23 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         return self.query_one(Details)
 
     def on_mount(self) -> None:
-        """Begin at the root, or at the first error."""
+        """Begin at the root, at a span, or at the first error."""
         self.set_focus(self.rows)
+        self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
-        self.rows.rows_have_changed(len(self._model.rows), self._model.row_of_key(self._at_row, 0))
-        self.call_after_refresh(self.rows.reveal)
         self.refresh_frame()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
+        if not self.is_stitched:
+            self.stitch()
+        if self._at_error or self._at_row is not None:
+            self.when_stitched(self._begin_elsewhere)
+
+    def _begin_elsewhere(self) -> None:
+        if self.is_left:
+            return
+        if self._at_row is not None:
+            self._go_to_node(self._model.shape.node_of.get(self._at_row, 0))
+            self.call_after_refresh(self.rows.reveal)
         if self._at_error:
             self.call_after_refresh(self._show_first_error)
 
@@ -104,19 +114,21 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         """Show the details, and what the colours stand for, where there is room for them."""
         has_room = event.size.height >= ROOM_FOR_DETAILS
         self.details.display = has_room
-        self._explain(shown=has_room and len(self._facets.legend()) > 1)
+        self.explain_colors(event.size.height)
 
     def title_text(self) -> str:
         """Return the trace in one line."""
         table, tree, trace = self._store.trace_table, self._model.tree, self.trace
-        spans = self._store.spans
         name = self.viewer.root_name(trace)
         parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(table.span_count[trace], "span")]
-        parts.append(count(len({spans.source[row] for row in tree.rows}), "process"))
+        if self.is_stitched:
+            parts.append(count(len(self._model.shape.tally("source")[0]), "process"))
         if table.error_count[trace]:
             parts.append(f"✖ {count(table.error_count[trace], 'error')}")
         if self.viewer.feed_state.loading and not tree.complete:
             parts.append("loading")
+        elif not self.is_stitched:
+            parts.append("stitching …")
         else:
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)
@@ -131,23 +143,6 @@ class TraceScreen(PicturedTrace, ComparingScreen):
 
     def mark_has_changed(self) -> None:
         """Say whether this trace is marked."""
-        self.refresh_frame()
-
-    # -- growing -----------------------------------------------------------------------------------------------------
-
-    def feed_has_news(self, changed: set[int]) -> None:
-        """Stitch the trace anew when it has grown."""
-        if self.trace in changed:
-            node = self.rows.node
-            key = None if node is None else self._model.key(node)
-            self._model.refresh()
-            was_lit, self._facets.lit = self._facets.lit is not None, None
-            if was_lit:
-                self.action_critical()
-            self.rows.refresh_rows(key)
-            self._refresh_time()
-            self.query_one(Legend).refresh()
-            self._look_later()
         self.refresh_frame()
 
     # -- details -----------------------------------------------------------------------------------------------------
@@ -167,21 +162,35 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         node = self.rows.node
         if node is None:
             return
-        if self._model.tree.is_missing(node):
+        if run := self._model.run(node):
+            self._show_run(node, run)
+        elif self._model.tree.is_missing(node):
             self.details.show(None, self._model.tree.span_id(node))
         else:
             self.details.show(self._subject(node))
+
+    def _show_run(self, node: int, run: Run) -> None:
+        store, row = self._store, self._model.tree.rows[node]
+        errors = self._model.shape.failed_between(run.first, run.end)
+        parts = [f"{sanitise(store.names.texts[store.spans.name[row]], 120) or '(no name)'} ×{len(run.members):,}"]
+        parts += [f"✖ {count(errors, 'error')}"] if errors else []
+        parts += [self._facets.kind(row), "→ shows each"]
+        self.details.show_lines("   ".join(parts), lines_of_run(run, errors))
 
     def _subject(self, node: int) -> SpanInTree:
         tree = self._model.tree
         return SpanInTree(self._store.span(tree.rows[node]), self._store, self.trace, tree, node)
 
     async def action_open(self) -> None:
-        """Show the span on a screen of its own."""
+        """Show the span on a screen of its own; like siblings one by one."""
         from spanview.tui.span_screen import SpanScreen
 
-        subject = self.chosen_span
-        if subject is not None:
+        node, subject = self.rows.node, self.chosen_span
+        if not self.is_stitched:
+            self.when_stitched(self.action_open)
+        elif node is not None and self._model.run(node):
+            self.action_expand()
+        elif subject is not None:
             await self.app.push_screen(SpanScreen(subject, self.details.section))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
@@ -209,7 +218,9 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     def action_copy(self) -> None:
         """Copy the span id."""
         node = self.rows.node
-        if node is not None:
+        if node is not None and self._model.run(node):
+            self.viewer.say(f"{self.why_no_span()}: there is nothing to copy")
+        elif node is not None:
             self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
 
     # -- the critical path -------------------------------------------------------------------------------------------
@@ -221,19 +232,21 @@ class TraceScreen(PicturedTrace, ComparingScreen):
             self.viewer.say("critical path no longer lit")
             self.rows.refresh()
         else:
+            self.viewer.say("critical path: looking for it …")
             self.run_worker(self._find_path, thread=True, group="critical", exclusive=True)
 
     def _find_path(self) -> None:
         """Called in a thread: a trace can have a hundred thousand spans."""
-        from spanview.analysis.critical import critical_path
-
-        worker, tree = get_current_worker(), self._model.tree
-        lit = LitPath(tree, critical_path(tree, self._store.spans))
+        worker, lit = get_current_worker(), self._lit(self._model.shape)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._light, lit)
 
     def _light(self, lit: LitPath) -> None:
-        if self.is_left or lit.tree is not self._model.tree:
+        if self.is_left:
+            return
+        if lit.shape is not self._model.shape:
+            # The trace has grown meanwhile.
+            self.action_critical()
             return
         self._facets.lit = lit
         self.viewer.say(lit.text)
@@ -248,14 +261,15 @@ class TraceScreen(PicturedTrace, ComparingScreen):
             if parent is not None:
                 self.rows.move_to(parent)
         elif self.rows.node is not None:
-            self.viewer.say(f"{count(self._model.below[self.rows.node], 'span')} hidden; → shows them")
+            self.viewer.say(f"{count(self._model.below(self.rows.node), 'span')} hidden; → shows them")
         self.rows.refresh_rows()
 
     def action_expand(self) -> None:
         """Show what is below, or go to the first child."""
         model, rows = self._model, self.rows
+        is_run = rows.node is not None and model.run(rows.node)
         if model.rows and model.expand(rows.cursor):
-            self.viewer.say("what is below is shown")
+            self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
         elif rows.node is not None and model.tree.children(rows.node):
             rows.move_to(rows.cursor + 1)
         else:
@@ -265,18 +279,17 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
         node = self.rows.node
-        while node is not None and self._model.tree.parents[node] >= 0:
-            node = self._model.tree.parents[node]
         self._model.collapse_all()
-        self._refold(node)
+        self.refold(node)
         self.viewer.say("all collapsed; ] expands them")
 
     def action_expand_all(self) -> None:
-        """Show everything."""
+        """Show what hangs below every span."""
         node = self.rows.node
         self._model.expand_all()
-        self._refold(node)
-        self.viewer.say("all expanded")
+        self.refold(node)
+        more = "; like siblings are one row each; R shows them" if self._model.has_folded else ""
+        self.viewer.say(f"all expanded{more}")
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -286,11 +299,7 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         after = duration(window.start_ns - whole.start_ns)
         self.viewer.say("the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}")
         self.rows.refresh()
-        self._refresh_time()
-
-    def _refresh_time(self) -> None:
-        self.query_one(RulerLine).refresh()
-        self.query_one(Minimap).refresh()
+        self.refresh_time()
 
     def on_minimap_picked(self, event: Minimap.Picked) -> None:
         """Show the stretch that was picked with the mouse."""

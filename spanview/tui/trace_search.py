@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
@@ -10,43 +11,34 @@ from spanview.display.units import count
 from spanview.index.table import PAYS_FROM
 from spanview.index.tree import ROOT
 from spanview.model.problems import QueryError
-from spanview.model.span import ERROR
-from spanview.tui.copying import Copying
 from spanview.tui.prompt import Prompt
-from spanview.tui.waterfall import Waterfall
+from spanview.tui.trace_stitch import StitchedTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.worker import Worker
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
-    from spanview.tui.trace_model import TraceModel
+    from spanview.tui.trace_shape import Shape
 
 _SEARCH: Final = "search"
 """The group of the threads that search."""
 
 
-class SearchedTrace(Copying):
+class SearchedTrace(StitchedTrace):
     """What a trace's screen does to find spans.
 
     Args:
         store: The store.
-        model: The trace.
+        trace: The trace's row in the trace table.
     """
 
-    def __init__(self, store: Store, model: TraceModel) -> None:
-        super().__init__()
-        self._store = store
-        self._model = model
+    def __init__(self, store: Store, trace: int) -> None:
+        super().__init__(store, trace)
         self._searched = ""
-
-    @property
-    def rows(self) -> Waterfall:
-        """The tree and the waterfall."""
-        return self.query_one(Waterfall)
+        self._named: tuple[Shape, int, list[int]] | None = None
+        """The places of the spans with a name."""
 
     def action_search(self) -> None:
         """Let a search be typed."""
@@ -82,7 +74,7 @@ class SearchedTrace(Copying):
     def _search(self, query: Query, *, go: bool) -> None:
         """Called in a thread: a query may have to read every record of the trace again."""
         worker, found = get_current_worker(), set()
-        rows = self._model.tree.rows
+        rows = self._store.rows_of_trace(self.trace)
         if len(rows) >= PAYS_FROM:
             from spanview.analysis.bulk_query import rows_that_match
 
@@ -103,13 +95,12 @@ class SearchedTrace(Copying):
         self.query_one(Prompt).say(f"{count(len(found), 'match')}, n N")
         self.rows.refresh()
         if go:
-            self.action_match(1, stay=True)
+            self.when_stitched(lambda: self.action_match(1, stay=True))
 
     def action_only_matches(self) -> None:
         """Hide what a search has not found, but for what stands above it, or show everything again."""
         node = self.rows.node
-        key = None if node is None else self._model.key(node)
-        if self._model.only is not None:
+        if not self._model.shows_all:
             self._model.show_only(None)
             self.viewer.say("everything is shown")
         elif self.rows.matched:
@@ -118,21 +109,22 @@ class SearchedTrace(Copying):
         else:
             self.viewer.say("nothing was searched for: / searches")
             return
-        self.rows.rows_have_changed(len(self._model.rows), self._model.row_of_key(key, 0))
-        self.rows.reveal()
+        self.refold(node)
 
     def action_match(self, by: int, *, stay: bool = False) -> None:
         """Go to the next match, or to the one before."""
-        self._go_to(lambda row: row in self.rows.matched, by, "match", stay=stay)
+        self._go_to(self.rows.found, by, "match", stay=stay)
 
     def action_same_name(self, by: int) -> None:
         """Go to the next span with the name of the selected one, or to the one before."""
-        names, node = self._store.spans.name, self.rows.node
-        if node is None or self._model.tree.is_missing(node):
+        shape, node = self._model.shape, self.rows.node
+        if node is None or shape.tree.is_missing(node):
             self.viewer.say("this parent was not seen: its name isn't known")
             return
-        name = names[self._model.tree.rows[node]]
-        self._go_to(lambda row: names[row] == name, by, "span of this name")
+        name = self._store.spans.name[shape.tree.rows[node]]
+        if self._named is None or self._named[:2] != (shape, name):
+            self._named = shape, name, shape.places_of_name(name)
+        self._go_to(self._named[2], by, "span of this name")
 
     def action_parent(self) -> None:
         """Go to the parent."""
@@ -145,15 +137,9 @@ class SearchedTrace(Copying):
 
     def go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
-        rows = self._model.tree.rows
-        if row in rows and rows.index(row) != self.rows.node:
-            self._go_to_node(rows.index(row))
-
-    def _go_to_node(self, node: int) -> None:
-        row = self._model.reveal(node)
-        self.rows.rows_have_changed(len(self._model.rows))
-        self.rows.move_to(row)
-        self.rows.reveal()
+        node = self._model.shape.node_of.get(row)
+        if node is not None and node != self.rows.node:
+            self._go_to_node(node)
 
     @property
     def trace_tree(self) -> TraceTree:
@@ -162,24 +148,28 @@ class SearchedTrace(Copying):
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""
-        status = self._store.spans.status
-        self._go_to(lambda row: status[row] == ERROR, by, "error")
+        self._go_to(self._model.shape.failed, by, "error")
 
-    def _go_to(self, is_wanted: Callable[[int], bool], by: int, noun: str, *, stay: bool = False) -> None:
-        """Go to the next node, in the order of the whole tree, whose span is wanted; round the end if need be."""
-        tree, current = self._model.tree, self.rows.node
-        order = [node for node, _ in tree.walk()]
-        wanted = [at for at, node in enumerate(order) if not tree.is_missing(node) and is_wanted(tree.rows[node])]
-        if not wanted or current is None:
+    def _go_to(self, places: list[int], by: int, noun: str, *, stay: bool = False) -> None:
+        """Go to the next of some places, in the order of the whole tree; round the end if need be."""
+        shape, current = self._model.shape, self.rows.node
+        if not places or current is None:
             self.viewer.say(f"no {noun} in this trace")
             return
-        here = order.index(current)
-        if by > 0:
-            target = next((at for at in wanted if at > here or (stay and at == here)), wanted[0])
-        else:
-            target = next((at for at in reversed(wanted) if at < here), wanted[-1])
-        self._go_to_node(order[target])
-        self.viewer.say(f"{noun} {wanted.index(target) + 1} of {len(wanted)}")
+        here = shape.place[current]
+        if by > 0 and self._model.run(current):
+            # The row stands for all of its run, whose first one hasn't been seen.
+            stay = True
+        at = bisect_left(places, here) - 1 if by < 0 else bisect_left(places, here if stay else here + 1)
+        at %= len(places)
+        self._go_to_node(shape.order[places[at]])
+        self.viewer.say(f"{noun} {at + 1:,} of {len(places):,}")
+
+    def _go_to_node(self, node: int) -> None:
+        row = self._model.reveal(node)
+        self.rows.rows_have_changed(len(self._model.rows))
+        self.rows.move_to(row)
+        self.rows.reveal()
 
     def action_back(self) -> None:
         """Drop the search, then go back to the traces."""
@@ -189,7 +179,7 @@ class SearchedTrace(Copying):
             self._searched = ""
             prompt.clear()
             self.rows.matched = set()
-            if self._model.only is not None:
+            if not self._model.shows_all:
                 self.action_only_matches()
             self.rows.refresh()
             self.set_focus(self.rows)

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.analysis.waits import wait_of
-from spanview.display.bars import span_cells
+from spanview.display.cells import fitting
 from spanview.display.timeline import ruler
-from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
-from spanview.tui.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
-from spanview.tui.legend import color_of
+from spanview.tui.colorless import MATCH, letter_of
 from spanview.tui.linelist import LineList
-from spanview.tui.paint import data_text, fixed, joined, right
+from spanview.tui.paint import data_text, fixed, right
 from spanview.tui.row_texts import RowTexts
-from spanview.tui.trace_facets import EXTRAS
-from spanview.tui.window import profile
+from spanview.tui.trace_bars import Bars
+from spanview.tui.trace_facets import AFTER, EXTRAS
+from spanview.tui.trace_marks import indent_of
 
 if TYPE_CHECKING:
-    from spanview.analysis.critical import Segment as Stretch
     from spanview.index.store import Store
     from spanview.tui.trace_facets import Facets
     from spanview.tui.trace_model import TraceModel
-    from spanview.tui.window import Window
 
 _DURATION: Final = 10
 _ARROW: Final = 2
-_LIGHT: Final = Style(dim=True)
 _BOLD: Final = Style(bold=True)
-_EVENT = "◆"
-_WAIT, _UNSEEN = "┈", "╌"
-_SHADES: Final = "░▒▓█"
-_ROOM_FOR_FIGURES: Final = 44
+_SHORTEST_NAME: Final = 14
+"""Cells that are left to a name, whatever is said behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +76,35 @@ class Waterfall(LineList):
         self.model = model
         self.facets = facets
         self._texts = RowTexts(store, model, facets)
+        self._bars = Bars(store, model, facets, self.paint_style, lambda: self.app.no_color)
         self.matched: set[int] = set()
-        """Keys of the nodes that a search has found."""
+        """Rows of the spans that a search has found."""
+        self._found: tuple[object, object, list[int]] | None = None
 
     @property
     def node(self) -> int | None:
         """The node under the cursor."""
         rows = self.model.rows
         return rows[self.cursor][0] if self.cursor < len(rows) else None
+
+    @property
+    def found(self) -> list[int]:
+        """The places of what a search has found, in order."""
+        if self._found is None or self._found[0] is not self.matched or self._found[1] is not self.model.shape:
+            places = self.model.shape.places_of_rows(self.matched) if self.matched else []
+            self._found = self.matched, self.model.shape, places
+        return self._found[2]
+
+    def found_between(self, first: int, end: int) -> bool:
+        """Tell whether a search has found something between two places."""
+        found = self.found
+        at = bisect_left(found, first)
+        return at < len(found) and found[at] < end
+
+    def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
+        """Take note that there are other rows now: another node can stand under the cursor, wherever that is."""
+        super().rows_have_changed(count, cursor)
+        self.post_message(self.Moved(self))
 
     def refresh_rows(self, key: int | None = None) -> None:
         """Take in what has changed; the cursor stays on its node, and on its place on the screen.
@@ -104,8 +120,9 @@ class Waterfall(LineList):
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
-        indent = len(self._indent(depth, self._split(self.line_width).name))
-        if not self.model.tree.children(node) or not indent <= x < indent + _ARROW:
+        indent = len(indent_of(depth, self._split(self.line_width).name))
+        has_arrow = self.model.run(node) is not None or self.model.tree.children(node)
+        if not has_arrow or not indent <= x < indent + _ARROW:
             return False
         self.move_to(row)
         if not self.model.collapse(row):
@@ -121,29 +138,35 @@ class Waterfall(LineList):
             *self._label(node, depth, split.name),
             *self._extras(node),
             *self._lasted(node),
-            *self._bar(node, split.time),
+            *self._bars.of(node, split.time),
         ]
 
     def _split(self, width: int) -> Split:
         return Split.of(width, self.facets.width)
+
+    def color_of(self, node: int) -> Style:
+        """Return the colour of a node."""
+        return self._bars.color_of(node)
 
     # -- the left side -----------------------------------------------------------------------------------------------
 
     def _label(self, node: int, depth: int, width: int) -> list[Segment]:
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
-        indent, arrow = self._indent(depth, width), self._texts.arrow(node)
-        marks = self._texts.marks(node, with_figures=width >= _ROOM_FOR_FIGURES)
-        if self.app.no_color:
-            marks = " ".join([*([marks] if marks else []), *self._plain_marks(node)])
+        indent, arrow, name = indent_of(depth, width), self._texts.arrow(node), self._texts.name(node)
+        is_found = self.found_between(*model.reach(node))
+        plain = self._plain_marks(node, is_found=is_found) if self.app.no_color else []
+        marks = fitting(
+            [" ".join(filter(None, (each, *plain))) for each in self._texts.marks(node)],
+            width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name[:_SHORTEST_NAME])) - 1,
+        )
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
-        text = self._texts.name(node)
         if tree.is_missing(node):
-            name = Segment(fixed(text, room), dim)
+            segment = Segment(fixed(name, room), dim)
         else:
-            style = self.paint_style("accent") if model.key(node) in self.matched else self._lit_style(node)
-            name = Segment(data_text(text, room), style)
-        segments = [Segment(indent + arrow, dim), name]
+            style = self.paint_style("accent") if is_found else self._lit_style(node)
+            segment = Segment(data_text(name, room), style)
+        segments = [Segment(indent + arrow, dim), segment]
         if marks:
             segments.append(Segment(" " + marks, error if "✖" in marks else dim))
         return segments
@@ -153,17 +176,11 @@ class Waterfall(LineList):
         lit = self.facets.lit
         if lit is None:
             return None
-        return _BOLD if lit.of(node) else self.paint_style("dim")
+        return _BOLD if lit.is_between(*self.model.reach(node)) else self.paint_style("dim")
 
-    @staticmethod
-    def _indent(depth: int, width: int) -> str:
-        """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
-        indent, most = "│ " * depth, max(2, width // 2 - 4)
-        return indent if len(indent) <= most else f"{depth}│".ljust(8) + "│ " * ((most - 8) // 2)
-
-    def _plain_marks(self, node: int) -> list[str]:
+    def _plain_marks(self, node: int, *, is_found: bool) -> list[str]:
         """Return what colours say where there are some."""
-        marks = [MATCH] if self.model.key(node) in self.matched else []
+        marks = [MATCH] if is_found else []
         if self.facets.is_explained and not self.model.tree.is_missing(node):
             marks.append(letter_of(self.facets.color_number(self.model.tree.rows[node])))
         return marks
@@ -174,114 +191,20 @@ class Waterfall(LineList):
             return []
         if self.model.tree.is_missing(node):
             return [Segment(" " * self.facets.width)]
-        texts = [(EXTRAS[number], self.facets.text_of(number, node)) for number in self.facets.shown]
+        # What is said of each of like siblings isn't said of all.
+        shown = {AFTER} if self.model.run(node) else {*self.facets.shown}
+        texts = [
+            (EXTRAS[number], self.facets.text_of(number, node) if number in shown else "")
+            for number in self.facets.shown
+        ]
         parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
         return [Segment("".join(parts), self.paint_style("dim"))]
 
     def _lasted(self, node: int) -> list[Segment]:
-        tree, text = self.model.tree, self._texts.lasted(node)
+        tree, texts = self.model.tree, self._texts.lasted(node)
         if tree.is_missing(node):
             return [Segment(" " * (_DURATION + 2))]
         if self.model.run(node):
-            return [Segment(right(text, _DURATION + 2))]
+            return [Segment(right(fitting(texts, _DURATION + 1), _DURATION + 1) + " ")]
         has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
-        return [Segment(right(text, _DURATION) + "  ", None if has_end else self.paint_style("warning"))]
-
-    # -- the right side ----------------------------------------------------------------------------------------------
-
-    def color_of(self, node: int) -> Style:
-        """Return the colour of a node."""
-        return color_of(self.facets.color_number(self.model.tree.rows[node]))
-
-    def _bar(self, node: int, width: int) -> list[Segment]:
-        """Return the waiting, the bar, and the marks behind it, each cell with its style."""
-        model, tree = self.model, self.model.tree
-        window, dim = model.shown, self.paint_style("dim")
-        cells: list[tuple[str, Style | None]] = [(" ", None)] * width
-        if run := model.run(node):
-            self._draw_run(run, cells, window)
-            return joined(cells)
-        interval = model.interval(node)
-        if interval is None:
-            self._draw_unended(node, cells, window)
-            return joined(cells)
-        left, right_ = window.place(interval[0], width), window.place(interval[1], width)
-        if right_ < 0 or left > width:
-            edge = 0 if right_ < 0 else width - 1
-            cells[edge] = ("‹" if right_ < 0 else "›", dim)
-            return joined(cells)
-        if tree.is_missing(node):
-            for at in range(max(0, int(left)), min(width, int(right_) + 1)):
-                cells[at] = (_UNSEEN, dim)
-            return joined(cells)
-        self._draw_wait(node, left, cells, window)
-        end = self._draw_span(node, left, right_, cells, window)
-        for moment_ns in self.facets.events_of(tree.rows[node]):
-            place = window.place(moment_ns, width)
-            if 0 <= place < width:
-                cells[int(place)] = (_EVENT, cells[int(place)][1])
-        if self._store.spans.status[tree.rows[node]] == ERROR:
-            cells[min(end, width - 1)] = ("✖", self.paint_style("error"))
-        return joined(cells)
-
-    def _draw_run(self, run: list[int], cells: list[tuple[str, Style | None]], window: Window) -> None:
-        """Draw like siblings as how many of them run at each time."""
-        inside = [
-            (max(interval[0], window.start_ns), min(interval[1], window.end_ns))
-            for interval in map(self.model.interval, run)
-            if interval is not None and interval[1] >= window.start_ns and interval[0] <= window.end_ns
-        ]
-        counts = profile(inside, window, len(cells))
-        most = max(counts, default=0)
-        color = self.color_of(run[0])
-        for at, number in enumerate(counts):
-            if number:
-                cells[at] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
-
-    def _draw_unended(self, node: int, cells: list[tuple[str, Style | None]], window: Window) -> None:
-        start = self.model.tree.start_ns(node)
-        if start != NO_TIME:
-            for at in range(max(0, int(window.place(start, len(cells)))), len(cells)):
-                cells[at] = (_UNSEEN, self.paint_style("warning"))
-
-    def _draw_wait(self, node: int, left: float, cells: list[tuple[str, Style | None]], window: Window) -> None:
-        wait = wait_of(self.model.tree, self._store.spans, node)
-        if wait:
-            submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
-            for at in range(max(0, round(submitted)), span_cells(left, left, len(cells))[0]):
-                cells[at] = (_WAIT, self.paint_style("dim"))
-
-    def _draw_span(
-        self, node: int, left: float, right_: float, cells: list[tuple[str, Style | None]], window: Window
-    ) -> int:
-        """Draw the bar, light where children run; return the cell behind it."""
-        width, color = len(cells), self.color_of(node)
-        first, drawn = span_cells(left, right_, width)
-        light = [(window.place(start, width), window.place(end, width)) for start, end in self.model.covered(node)]
-        run = 0
-        for at, character in enumerate(drawn, first):
-            while run < len(light) and light[run][1] < at + 1:
-                run += 1
-            is_light = run < len(light) and light[run][0] <= at
-            shade = LIGHT if is_light and self.app.no_color else character
-            cells[at] = (shade, color + _LIGHT if is_light else color)
-        if self.facets.lit is not None:
-            self._light_up(self.facets.lit.of(node), first, first + len(drawn), cells, window)
-        return first + len(drawn)
-
-    def _light_up(
-        self, stretches: list[Stretch], first: int, end: int, cells: list[tuple[str, Style | None]], window: Window
-    ) -> None:
-        """Let what is on the critical path stand out of a bar, and of the waiting before it."""
-        width, unlit = len(cells), self.paint_style("unlit")
-        for at in range(first, min(end, width)):
-            cells[at] = UNLIT if self.app.no_color else cells[at][0], unlit
-        for stretch in stretches:
-            left, right_ = window.place(stretch.start_ns, width), window.place(stretch.end_ns, width)
-            if right_ < 0 or left > width:
-                continue
-            begin = span_cells(left, left, width)[0]
-            for at in range(begin, min(width, max(begin + 1, round(right_)))):
-                if cells[at][0] != " ":
-                    lit = FULL if cells[at][0] == UNLIT else cells[at][0]
-                    cells[at] = lit, self.paint_style("warning") + _BOLD
+        return [Segment(right(texts[0], _DURATION) + "  ", None if has_end else self.paint_style("warning"))]

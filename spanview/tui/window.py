@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 _ZOOM: Final = 0.6
 _PAN: Final = 0.25
@@ -65,19 +61,3 @@ class Window:
         """Return just the time of a span, with a little margin."""
         margin = max(_SHORTEST_NS, (interval[1] - interval[0]) // 20)
         return self.within(interval[0] - margin, interval[1] + margin)
-
-
-def profile(intervals: Sequence[tuple[int, int]], window: Window, width: int) -> list[int]:
-    """Return how many intervals touch each of `width` equal parts of a window.
-
-    Args:
-        intervals: Starts and ends in nanoseconds, inside the window.
-        window: The time.
-        width: So many parts.
-    """
-    changes = [0] * (width + 1)
-    length, begin = window.length_ns, window.start_ns
-    for start, end in intervals:
-        changes[min(width - 1, (start - begin) * width // length)] += 1
-        changes[min(width - 1, (end - begin) * width // length) + 1] -= 1
-    return [*accumulate(changes)][:width]

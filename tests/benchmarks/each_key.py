@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from .figures import Figure
 from .folders import late_span
-from .terminal import DOWN, UP, Terminal
+from .terminal import DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Terminal
 from .timed_viewer import DONE, TIMES
 from .viewer import LOADED
 
@@ -38,22 +38,20 @@ _BETWEEN_S: Final = 0.3
 """Between keys, at the most."""
 _PATIENCE_S: Final = 30.0
 _LOOK_S: Final = 0.01
-_ESCAPE: Final = b"\x1b"
-_PAGE_DOWN, _PAGE_UP = b"\x1b[6~", b"\x1b[5~"
 _IN_LIST: Final = (
-    *(DOWN, DOWN, DOWN, UP, _PAGE_DOWN, _PAGE_UP, b"G", b"g"),
+    *(DOWN, DOWN, DOWN, UP, PAGE_DOWN, PAGE_UP, b"G", b"g"),
     *(b"s", b"s", b"s", b"s", b"S", b"S", b"s"),
-    *(_PAGE_DOWN, b"{", _PAGE_DOWN, b"}", _ESCAPE),
-    *(b"/", b"s", b"t", b"a", b"g", b"e", b"_", b"1", b"\r", DOWN, b"/", b"2", b"\x7f", b"\r", _ESCAPE),
-    *(b"e", _ESCAPE, b"\r", _ESCAPE, b"y", b" ", b" "),
-    *(b"t", DOWN, _ESCAPE, b"F", DOWN, _ESCAPE, b"?", b"?", b":", _ESCAPE),
+    *(PAGE_DOWN, b"{", PAGE_DOWN, b"}", ESCAPE),
+    *(b"/", b"s", b"t", b"a", b"g", b"e", b"_", b"1", b"\r", DOWN, b"/", b"2", b"\x7f", b"\r", ESCAPE),
+    *(b"e", ESCAPE, b"\r", ESCAPE, b"y", b" ", b" "),
+    *(b"t", DOWN, ESCAPE, b"F", DOWN, ESCAPE, b"?", b"?", b":", ESCAPE),
 )
 _GROUPS: Final = 8
 """Columns that groups can be sorted by, or more."""
 _IN_GROUPS: Final = (
     *(b"r", DOWN, DOWN, UP, b"G", b"g", *[b"s"] * _GROUPS, b"S", b"S"),
-    *(b"e", _ESCAPE, b"\r", b"G", b"g", b"s", b"S", _ESCAPE, b"t", _ESCAPE, b"F", _ESCAPE),
-    *(b"/", b"1", b"2", b"\r", _ESCAPE, b"?", b"?", b":", _ESCAPE, b"r"),
+    *(b"e", ESCAPE, b"\r", b"G", b"g", b"s", b"S", ESCAPE, b"t", ESCAPE, b"F", ESCAPE),
+    *(b"/", b"1", b"2", b"\r", ESCAPE, b"?", b"?", b":", ESCAPE, b"r"),
 )
 
 

@@ -60,6 +60,17 @@ class Layout(StrEnum):
     """Every other file is of each."""
 
 
+class Form(StrEnum):
+    """Who calls whom in a trace."""
+
+    USUAL = "usual"
+    """Some task that was called shortly before, by another function each time."""
+    WIDE = "wide"
+    """The first task calls all others, which are of one function."""
+    DEEP = "deep"
+    """Each task calls the next."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a folder holds."""
@@ -70,13 +81,15 @@ class Shape:
     files: int = PROCESSES
     """One of each process."""
     layout: Layout = Layout.INDENTED
+    form: Form = Form.USUAL
 
     @property
     def name(self) -> str:
         """The folder's name."""
         files = f"-{self.files}files" if self.files != PROCESSES else ""
         layout = f"-{self.layout}" if self.layout is not Layout.INDENTED else ""
-        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}"
+        form = f"-{self.form}" if self.form is not Form.USUAL else ""
+        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}{form}"
 
     def is_in_lines(self, process: int) -> bool:
         """Tell whether a process writes one span a line."""
@@ -119,7 +132,7 @@ def _write(folder: Path, shape: Shape) -> None:
     now_us = _STARTED_US
     while len(spans) < shape.spans:
         calls = max(1, (shape.trace or _usual_size(chance)) // 2)
-        spans += _trace(chance, min(calls, max(1, (shape.spans - len(spans)) // 2)), now_us, shape.files)
+        spans += _trace(chance, min(calls, max(1, (shape.spans - len(spans)) // 2)), now_us, shape.files, shape.form)
         now_us += chance.randrange(200, 20_000)
     spans.sort(key=lambda span: span.end_us)
     written: list[list[tuple[_Written, int]]] = [[] for _ in range(shape.files)]
@@ -136,11 +149,14 @@ def _usual_size(chance: random.Random) -> int:
     return round(min(3_000, 2 * chance.paretovariate(1.1)))
 
 
-def _trace(chance: random.Random, calls: int, now_us: int, processes: int) -> list[_Written]:
-    """Return the spans of one trace: calls, each with its attempt, and most of them made by an attempt before."""
+def _trace(chance: random.Random, calls: int, now_us: int, processes: int, form: Form) -> list[_Written]:
+    """Return the spans of one trace: calls, each with its attempt, all but the first made by an attempt before."""
     trace_id = chance.getrandbits(128)
     workers = chance.sample(range(4, processes), min(2 + calls // 40, 24))
-    callers = [-1] + [max(0, at - 1 - int(chance.expovariate(0.2))) for at in range(1, calls)]
+    if form is Form.USUAL:
+        callers = [-1] + [max(0, at - 1 - int(chance.expovariate(0.2))) for at in range(1, calls)]
+    else:
+        callers = [-1] + [0 if form is Form.WIDE else at - 1 for at in range(1, calls)]
     submitted: list[int] = []
     started: list[int] = []
     ended: list[int] = []
@@ -156,7 +172,7 @@ def _trace(chance: random.Random, calls: int, now_us: int, processes: int) -> li
     ids = [chance.getrandbits(64) | 1 for _ in range(2 * calls)]
     driver, spans = chance.randrange(4), []
     for at, caller in enumerate(callers):
-        function, failed = chance.randrange(_FUNCTIONS), chance.random() < _ERRORS
+        function, failed = chance.randrange(_FUNCTIONS) if form is Form.USUAL else min(at, 1), chance.random() < _ERRORS
         parent = ids[2 * caller + 1] if at else 0
         process = chosen[caller] if at else driver
         end = submitted[at] + chance.randrange(60, 290)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 LINES, COLUMNS = 40, 120
 DOWN: Final = b"\x1b[B"
 UP: Final = b"\x1b[A"
+RIGHT: Final = b"\x1b[C"
+LEFT: Final = b"\x1b[D"
+PAGE_DOWN: Final = b"\x1b[6~"
+PAGE_UP: Final = b"\x1b[5~"
+ESCAPE: Final = b"\x1b"
 _LONGEST: Final = 4096
 """Bytes that no text is longer than for which somebody waits."""
 _PIECE: Final = 65536

@@ -19,7 +19,7 @@ LEFT, TIME = 16 + 24 * 7.3 + 84 + 12, 640
 
 def row(name: str = "a", depth: int = 0, *, marks: str = "", about: str = "", **drawn: Any) -> Row:
     """Return a row."""
-    return Row(depth, "▾ ", name, marks, marks, "5 ms", about or name, 0, **drawn)
+    return Row(depth, "▾ ", name, (marks,), ("5 ms",), about or name, 0, **drawn)
 
 
 def picture(*rows: Row, **fields: Any) -> Picture:

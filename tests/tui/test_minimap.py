@@ -8,12 +8,15 @@ root         0 - 100 µs
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 
 from builders import EPOCH_NS, Builder, Document
 from spanview.tui.minimap import Minimap
+from spanview.tui.runs import Timed
 from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.window import Window, profile
+from spanview.tui.window import Window
 from viewers import Look, looking_at
 
 
@@ -39,7 +42,8 @@ PROFILES = [
 @pytest.mark.parametrize(("intervals", "expected"), PROFILES)
 def test_profile(intervals: list[tuple[int, int]], expected: list[int]) -> None:
     """What runs in each tenth of a window."""
-    assert profile(intervals, Window(0, 100), 10) == expected
+    timed = Timed(array("q", [start for start, _ in intervals]), array("q", sorted(end for _, end in intervals)))
+    assert timed.profile(Window(0, 100), 10) == expected
 
 
 def _shown(look: Look) -> tuple[int, int]:

@@ -88,7 +88,7 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
     async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT)) as look:
         painted.clear()
         await look.press("enter")
-        assert look.app.screen.query_one(Waterfall).row_count == MANY
+        await look.until(lambda: look.app.screen.query_one(Waterfall).row_count == MANY)
         assert max(painted) < HEIGHT
         painted.clear()
         await look.press("down")

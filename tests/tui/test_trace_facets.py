@@ -178,36 +178,3 @@ async def test_only_what_matches_is_shown() -> None:
         assert "failed" in "\n".join(look.lines[4:12])
         await look.press("m", "escape")
         assert "right" in look.text
-
-
-async def test_runs_of_like_siblings_are_folded() -> None:
-    """One row with their number and times; its errors, its own unfolding, and every way into it."""
-    build = Builder()
-    documents = [
-        build.span("root", span=1, start=0, duration=100),
-        *[build.span("leaf", parent=1, start=10 + at, duration=at + 1) for at in range(8)],
-        build.span("other", parent=1, start=30),
-        *[
-            build.span("leaf", span=50 + at, parent=1, start=40 + at, status="ERROR" if at == 4 else "OK")
-            for at in range(6)
-        ],
-        build.span("below", parent=52, start=45),
-    ]
-    async with looking_at(*documents, size=(120, 40)) as look:
-        await look.press("enter", "R")
-        rows = [line for line in look.lines[3:12] if line.strip()]
-        assert [" ".join(row.split()[:3]) for row in rows[:4]] == ["▾ root 100", "│ ▸ leaf", "│ other 10", "│ ▸ leaf"]
-        assert "×8 min 1 µs max 8 µs" in rows[1]
-        assert "p50 4 µs" in rows[1]
-        assert "×6 min 10 µs max 10 µs ✖1" in rows[3]
-        assert any(shade in rows[1] for shade in "░▒▓█")
-        await look.press("j", "right")
-        assert sum("leaf" in line for line in look.lines[3:14]) == 9
-        await look.press("e")
-        assert "error 1 of 1" in look.footer
-        assert sum("leaf" in line for line in look.lines[3:20]) == 14
-        await look.press("R", "R", "R")
-        await look.grow(build.span("leaf", parent=1, start=60))
-        assert "×7" in look.text
-        await look.press("R")
-        assert "each sibling has its row" in look.footer

@@ -184,10 +184,10 @@ def test_what_is_below() -> None:
     )
     model = TraceModel(data.store, 0)
     below = {
-        drawn(model, data).split("\n")[at].split()[-1]: model.below[node] for at, (node, _) in enumerate(model.rows)
+        drawn(model, data).split("\n")[at].split()[-1]: model.below(node) for at, (node, _) in enumerate(model.rows)
     }
     assert below == {"a": 2, "b": 1, "c": 0, "?": 1, "d": 0}
-    assert [model.errors_below[node] for node, _ in model.rows] == [1, 1, 0, 1, 0]
+    assert [model.errors_below(node) for node, _ in model.rows] == [1, 1, 0, 1, 0]
 
 
 @given(graphs(), st.lists(st.integers(0, 30), max_size=12))
@@ -288,7 +288,8 @@ def test_covered_intervals(drawing: str, expected: list[tuple[int, int]]) -> Non
     """Children that run at the same time make one interval."""
     model, _ = model_of(drawing)
     covered = model.covered(model.tree.roots[0])
-    assert [((a - EPOCH_NS) // 1000, (b - EPOCH_NS) // 1000) for a, b in covered] == expected
+    pairs = zip(covered.starts, covered.ends, strict=True)
+    assert [((a - EPOCH_NS) // 1000, (b - EPOCH_NS) // 1000) for a, b in pairs] == expected
     assert model.covered(model.tree.roots[0]) is covered
 
 
@@ -297,10 +298,10 @@ def test_covered_intervals_grow() -> None:
     builder = Builder()
     data = Growing(builder.span("a", span=1, start=0), builder.span("b", parent=1, start=2, duration=2))
     model = TraceModel(data.store, 0)
-    assert len(model.covered(0)) == 1
+    assert len(model.covered(0).starts) == 1
     data.add(builder.span("c", parent=1, start=6, duration=2))
     model.refresh()
-    assert len(model.covered(0)) == 2
+    assert len(model.covered(0).starts) == 2
 
 
 def test_a_placeholders_interval() -> None:

@@ -44,7 +44,7 @@ def drawn(*spans: Document, most: int = 400, folds: bool = False) -> Picture:
     """Return the picture of a trace as it is first shown."""
     store = store_of(*spans)
     model = TraceModel(store, 0)
-    if folds:
+    if not folds:
         model.toggle_folds()
     return picture_of(store, model, Facets(store, model), most)
 
@@ -60,7 +60,7 @@ def test_rows() -> None:
     ]
     assert run.own == ((0.0, 0.1), (0.3, 1.0))
     assert load.own == ((0.1, 0.12), (0.2, 0.3))
-    assert (read.bar, read.marks, read.events, read.is_error) == ((0.12, 0.2), "✖", (0.15,), True)
+    assert (read.bar, read.marks, read.events, read.is_error) == ((0.12, 0.2), ("✖",), (0.15,), True)
     assert read.about == "read\n✖ 80 µs\nbegins 120 µs after the trace\n✖ no"
     assert (work.bar, work.wait, work.own) == ((0.4, 0.9), (0.3, 0.4), ((0.4, 0.9),))
     assert "waited 100 µs" in work.about
@@ -100,9 +100,9 @@ def test_what_was_not_seen() -> None:
         build.span("nowhere", span=3) | {"start_time": None, "end_time": None},
     ).rows
     assert lost.name == "? parent not seen 00000000"
-    assert (lost.inferred, lost.is_open, lost.lasted) == ((0.0, 1.0), False, "")
+    assert (lost.inferred, lost.is_open, lost.lasted) == ((0.0, 1.0), False, ("",))
     assert orphan.bar == (0.0, 1.0)
-    assert (endless.inferred, endless.is_open, endless.lasted) == ((0.5, 1.0), True, "no end")
+    assert (endless.inferred, endless.is_open, endless.lasted) == ((0.5, 1.0), True, ("no end",))
     assert (nowhere.inferred, nowhere.bar, nowhere.about) == (None, None, "nowhere\nno end")
 
 
@@ -111,16 +111,18 @@ def test_what_is_left_out() -> None:
     build = Builder()
     spans = [build.span("root", span=1, start=0, duration=1000)]
     spans += [
-        build.span("leaf", parent=1, start=at, duration=1, status="ERROR" if at == 7 else "OK") for at in range(9)
+        build.span("leaf", parent=1, start=at, duration=1, status="ERROR" if at == 7 else "OK") for at in range(12)
     ]
-    assert drawn(*spans, most=4).left_out == "… 6 more spans, 1 error among them: not drawn"
-    assert drawn(*spans, most=1, folds=True).left_out == "… 9 more spans, 1 error among them: not drawn"
+    assert drawn(*spans, most=4).left_out == "… 9 more spans, 1 error among them: not drawn"
+    assert drawn(*spans, most=1, folds=True).left_out == "… 12 more spans, 1 error among them: not drawn"
     root, run = drawn(*spans, most=2, folds=True).rows
     assert drawn(*spans, most=2, folds=True).left_out == ""
-    assert (run.marks, run.short, run.lasted) == ("×9 min 1 µs max 1 µs ✖1", "×9 ✖1", "p50 1 µs")
+    assert (run.marks[0], run.marks[-1]) == ("×12 ✖1 max 1 µs p95 1 µs min 1 µs total 12 µs", "×12 ✖1")
+    assert run.lasted == ("p50 1 µs", "1 µs")
     assert run.density[0] == 1
+    assert run.failures == pytest.approx((0.008,), abs=0.004)
     assert run.bar is None
-    assert root.own[0][0] == pytest.approx(0.009)
+    assert root.own[0][0] == pytest.approx(0.012)
 
 
 def test_a_collapsed_row_stands_for_what_is_below() -> None:
@@ -152,11 +154,11 @@ def test_a_lit_path() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     facets = Facets(store, model)
-    facets.lit = LitPath(model.tree, critical_path(model.tree, store.spans))
+    facets.lit = LitPath(model.shape, critical_path(model.tree, store.spans))
     picture = picture_of(store, model, facets)
     assert picture.is_lit
     assert picture.rows[0].lit[-1] == (0.9, 1.0)
-    assert all(bool(row.lit) == ("•" in row.marks) for row in picture.rows)
+    assert all(bool(row.lit) == ("•" in row.marks[0]) for row in picture.rows)
 
 
 def test_a_snapshot_stays() -> None:

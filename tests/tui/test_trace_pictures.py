@@ -147,7 +147,7 @@ async def test_a_long_text_has_an_end() -> None:
     build = Builder()
     spans = [build.span("o" + "\u0308" * 300, start=at, duration=1000) for at in range(1000)]
     async with looking_at(*spans) as look:
-        await look.press("enter")
+        await look.press("enter", "R")
         lines = await copied(look)
         assert len("\n".join(lines).encode()) < 48_000
         assert "of 1,000 rows" in look.footer

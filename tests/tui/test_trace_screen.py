@@ -215,7 +215,8 @@ async def test_a_screen_that_was_left_rests() -> None:
         screen.on_line_list_moved(LineList.Moved(rows))
         screen.on_line_list_chosen(LineList.Chosen(rows))
         screen._show_details()
-        screen._show_first_error()
+        screen._begin_elsewhere()
+        screen.stitch()
         assert look.is_on(TracesScreen)
 
 

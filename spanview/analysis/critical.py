@@ -35,6 +35,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.settled import settled
+from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from spanview.analysis.settled import Settled
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
@@ -135,12 +137,13 @@ def critical_path(tree: TraceTree, spans: SpanTable) -> CriticalPath:
     return CriticalPath(tuple([Segment(*stretch) for stretch in reversed(stretches)]), reason)
 
 
-def critical_by_name(store: Store, traces: Iterable[int] | None = None) -> list[Share]:
+def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Share]:
     """Return what each name takes of the critical paths, the greatest first, then by name.
 
     Args:
         store: Where the spans are.
         traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
+        tell: Told how far it is.
 
     Returns:
         The names that are on a path. What missing parents take is nobody's, and left out.
@@ -149,7 +152,9 @@ def critical_by_name(store: Store, traces: Iterable[int] | None = None) -> list[
     sums: dict[Blame, defaultdict[int, int]] = {kind: defaultdict(int) for kind in Blame}
     counts: defaultdict[int, int] = defaultdict(int)
     unsure: defaultdict[int, int] = defaultdict(int)
-    for trace in range(len(table)) if traces is None else traces:
+    chosen = range(len(table)) if traces is None else traces
+    for at, trace in enumerate(chosen):
+        tell(at / len(chosen))
         if not table.trace_id(trace):
             continue
         tree = store.tree(trace)

@@ -1,4 +1,4 @@
-"""Statistics of some spans: a line a name, a service, a kind, or a value of any attribute."""
+"""Statistics of some spans: a line a name, a service, a kind, a name on critical paths, or a value of any attribute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.stats import GROUPINGS, Column, Group, column_of, groups_of, spans_of
+from spanview.analysis.stats import GROUPINGS, POWERS, Column, Group, column_of, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
@@ -50,6 +50,9 @@ _TIMES: Final[tuple[tuple[str, Callable[[Group], int | None]], ...]] = (
     ("P95", lambda group: group.p95_ns),
     ("MAX", lambda group: group.max_ns),
 )
+_ON_PATH: Final = "critical path"
+"""Counted by names, too: how many traces have one on their critical path, and what it takes of all of them."""
+_OFFERED: Final = (*GROUPINGS, _ON_PATH)
 _FOR_WIDE: Final = frozenset(("SELF", "P50"))
 
 
@@ -99,6 +102,28 @@ class Counted:
     by: str
     column: Column
     groups: Sequence[Group]
+
+
+def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> list[Group]:
+    """Return what names take of critical paths: running and waiting as the total, running alone as self time."""
+    from spanview.analysis.critical import critical_by_name
+
+    return [
+        Group(
+            key=share.name,
+            count=share.traces,
+            errors=0,
+            total_ns=share.self_ns + share.wait_ns,
+            self_ns=share.self_ns,
+            min_ns=None,
+            p50_ns=None,
+            p95_ns=None,
+            p99_ns=None,
+            max_ns=None,
+            histogram=[0] * POWERS,
+        )
+        for share in critical_by_name(store, traces, tell)
+    ]
 
 
 class StatsScreen(WorkingScreen):
@@ -159,6 +184,8 @@ class StatsScreen(WorkingScreen):
         self._by = by
 
         def ask(tell: Tell) -> Counted | str:
+            if by == _ON_PATH:
+                return Counted(by, column_of(self._store, "name"), _groups_on_path(self._store, self._traces, tell))
             try:
                 column = column_of(self._store, by, self._traces, part(tell, 0.0, 0.5))
             except QueryError:
@@ -175,7 +202,7 @@ class StatsScreen(WorkingScreen):
             prompt.open()
             return
         self._counted = answer
-        if answer.by not in GROUPINGS:
+        if answer.by not in _OFFERED:
             self._own = (answer.by,)
         prompt.clear()
         self.set_focus(self.rows)
@@ -187,11 +214,15 @@ class StatsScreen(WorkingScreen):
         name, key = _SORTS[self._sort]
         self.rows.show(sorted(self._counted.groups, key=key, reverse=True))
         width = self.rows.line_width
-        columns = [("COUNT", _COUNT), ("ERRORS", _ERRORS), *((head, _TIME) for head, _ in columns_in(width))]
+        by = self._counted.by
+        columns = [
+            ("TRACES" if by == _ON_PATH else "COUNT", _COUNT),
+            ("ERRORS", _ERRORS),
+            *((head, _TIME) for head, _ in columns_in(width)),
+        ]
         heads = "".join(right(head + (" ▾" if head.lower() == name else ""), cells) for head, cells in columns)
         scale = "  " + SCALE if has_histogram(width) else ""
-        by = self._counted.by
-        named = by.upper() if by in GROUPINGS else data_text(by, 40).rstrip()
+        named = by.upper() if by in _OFFERED else data_text(by, 40).rstrip()
         self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {named}"))
         self.refresh_frame()
 
@@ -214,7 +245,7 @@ class StatsScreen(WorkingScreen):
 
     def action_group(self) -> None:
         """Group by the next thing."""
-        groupings = GROUPINGS + self._own
+        groupings = _OFFERED + self._own
         at = groupings.index(self._by) + 1 if self._by in groupings else 0
         self._count(groupings[at % len(groupings)])
         self.viewer.say(f"by {sanitise(self._by, 40)}")

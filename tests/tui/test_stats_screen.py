@@ -116,6 +116,19 @@ async def test_of_one_trace_and_by_other_things() -> None:
         assert all(len(line) <= 80 for line in look.lines)
 
 
+async def test_what_is_on_critical_paths() -> None:
+    """`r` comes to what names take of critical paths: a trace's end waits for the root, less for what it called."""
+    async with looking_at(*_documents(), size=(110, 24)) as look:
+        await look.press("t", "r", "r", "r")
+        await look.until_shown("by critical path   2 rows")
+        assert look.lines[1].split()[0] == "TRACES"
+        assert look.lines[1].split()[-2:] == ["CRITICAL", "PATH"]
+        assert look.lines[2].split() == ["2", "349", "µs", "349", "µs", *"–––", "a"]
+        assert look.lines[3].split() == ["2", "51", "µs", "51", "µs", *"–––", "b"]
+        await look.press("enter")
+        assert "critical path a   2 spans" in look.header
+
+
 def _with_keys() -> list[Document]:
     build = Builder()
     return [
@@ -147,7 +160,7 @@ async def test_by_any_attribute() -> None:
         assert "color red   1 span" in look.header
         await look.press("q", "r")
         await look.until_shown("by name   3 rows")
-        await look.press("r", "r", "r")
+        await look.press("r", "r", "r", "r")
         await look.until_shown("by color   3 rows")
         await look.press("b")
         await look.type("  ")

@@ -22,6 +22,8 @@ from spanview.tui.traces_screen import TracesScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from builders import Document
     from spanview.tui.base_screen import BaseScreen
     from viewers import Look
@@ -45,6 +47,12 @@ MOVES: Final = frozenset(
     )
 )
 """Actions that change no more than where one is."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the current folder be a new one: a picture is drawn there."""
+    monkeypatch.chdir(tmp_path)
 
 
 def documents() -> list[Document]:

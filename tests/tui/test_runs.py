@@ -323,8 +323,8 @@ def test_marks_are_thinned_out() -> None:
 # -- how much is looked at ---------------------------------------------------------------------------------------------
 
 
-def long_trace(count: int, *, is_deep: bool = False) -> Growing:
-    """Return a trace of like siblings below one parent, or of a chain."""
+def long_trace(count: int, *, is_deep: bool = False, services: tuple[str, ...] = ("service",)) -> Growing:
+    """Return a trace of like siblings below one parent, or of a chain, whose spans come from services in turn."""
     data = Growing()
     data.reader.files.append(b"")
     numbers = range(1, count + 1)
@@ -335,7 +335,7 @@ def long_trace(count: int, *, is_deep: bool = False) -> Growing:
         start_ns=array("q", [EPOCH_NS + 1000 * number for number in numbers]),
         end_ns=array("q", [EPOCH_NS + 1000 * (number + 5) for number in numbers]),
         names=["root", *["leaf"] * (count - 1)],
-        services=["service"] * count,
+        services=[services[number % len(services)] for number in numbers],
         kinds=array("B", bytes(count)),
         statuses=array("B", bytes(count)),
         warnings=array("H", bytes(2 * count)),
@@ -387,6 +387,26 @@ async def test_keys_wait_for_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         assert look.screen.query_one(Waterfall).row_count == 1
         await look.press("escape")
         assert look.is_on(TracesScreen)
+
+
+async def test_what_is_copied_waits_for_the_rows() -> None:
+    """The text of a long trace has its rows, however early the key was pressed."""
+    async with looking_at(data=long_trace(MANY)) as look:
+        await look.send("enter", "R", "V")
+        await look.until(lambda: bool(look.app.clipboard))
+        lines = look.app.clipboard.splitlines()
+        assert sum(line.startswith("│   leaf") for line in lines) == 149
+        assert lines[-2] == f"… {MANY - 150:,} more spans: not drawn"
+
+
+async def test_what_a_long_trace_is_shown_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What colours stand for is shown once there are several, and self times are found out for whatever is there."""
+    monkeypatch.setattr("spanview.tui.trace_stitch.Facets.find_beforehand", lambda *_: None)
+    async with looking_at(data=long_trace(MANY, services=("one", "two")), size=(140, 40)) as look:
+        await look.send("enter", "1")
+        await look.until_shown("▸ leaf", "■ one", "■ two")
+        await look.until_shown("SELF", "1 µs")
+        assert "…  " not in look.lines[look.line_of("▾ root")]
 
 
 async def test_a_long_trace_grows_behind_the_screen(stitched: list[int]) -> None:

@@ -146,6 +146,9 @@ def _term(text: str, at: int, *, negated: bool) -> tuple[RawTerm, int]:
             if not negated:
                 fail(at, f"expected a space before {text[at]}")
             fail(key_at, 'expected a term right behind the -; the word itself is put in quotes: -"OR"')
+        if key in {"AND", "NOT"} and not is_quoted:
+            instead = "a space means and" if key == "AND" else "a - right before the term means not"
+            fail(key_at, f'expected a term, not {key}: {instead}; the word itself is put in quotes: "{key}"')
         return RawTerm(negated, "", False, "", key, key_at, key_at, key_at), at
     if not key:
         fail(key_at, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')

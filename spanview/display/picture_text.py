@@ -28,11 +28,13 @@ _MEANINGS: Final = {
     _ERROR: "error",
 }
 _DURATION: Final = 10
-_LEAST_TIME: Final = 8
+_LEAST_TIME: Final = 13
+"""Both labels of the ruler, mostly."""
 _LEAST_NAME: Final = 12
 _APART: Final = 4
 """Cells from one failure among like siblings to the next, at least."""
 _HALF: Final = 0.5
+_BETWEEN: Final = "   "
 
 
 def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
@@ -42,19 +44,19 @@ def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
         picture: What is drawn.
         width: Columns; names and bars share what the durations leave.
     """
-    most = max(16, round(width * 0.45))
-    name = max(16, min(most, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
+    most = max(_LEAST_NAME, min(round(width * 0.45), width - _DURATION - 2 - _LEAST_TIME))
+    name = min(most, max(16, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
     time = max(_LEAST_TIME, width - name - _DURATION - 2)
-    yield from _wrapped(picture.title, width)
+    yield from _wrapped(picture.title.split(" · "), " · ", width)
     yield f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}  {ruler(picture.first_ns, picture.last_ns, time)}"
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
         used |= {*bar} & {_ERROR} if row.density else {*bar}
-        yield f"{_label(row, name)}{right(fitting(row.lasted, _DURATION), _DURATION)}  {bar}".rstrip()
+        yield f"{_label(row, name)}{right(fitting(row.lasted, _DURATION - 1), _DURATION)}  {bar}".rstrip()
     if picture.left_out:
         yield picture.left_out
-    yield "   ".join(_key(picture, used))
+    yield from _wrapped([*_key(picture, used)], _BETWEEN, width)
 
 
 def _key(picture: Picture, used: set[str]) -> Iterator[str]:
@@ -68,14 +70,14 @@ def _key(picture: Picture, used: set[str]) -> Iterator[str]:
         yield "• critical path"
 
 
-def _wrapped(title: str, width: int) -> Iterator[str]:
+def _wrapped(parts: list[str], between: str, width: int) -> Iterator[str]:
     line = ""
-    for part in title.split(" · "):
-        if line and len(line) + len(part) + 3 > width:
+    for part in parts:
+        if line and len(line) + len(between) + len(part) > width:
             yield line
             line = part
         else:
-            line = f"{line} · {part}" if line else part
+            line = f"{line}{between}{part}" if line else part
     yield line
 
 

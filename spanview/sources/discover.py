@@ -97,7 +97,7 @@ def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
     try:
         real = os.path.realpath(given)
         # Of nothing, realpath makes the current folder.
-        status = os.stat(real if given else given)
+        status = os.stat(real if given and not _is_pipe(given) else given)
     except (FileNotFoundError, NotADirectoryError):
         listing.missing.append(given)
         return
@@ -112,6 +112,14 @@ def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
         _add(given, real, status, listing, seen)
     else:
         listing.problems.append(_refused(given, f"{_kind(status.st_mode)}; to read a stream, pipe it in and give -"))
+
+
+def _is_pipe(given: str) -> bool:
+    """Tell whether a PATH is a pipe; one that has no name, as a shell gives it, has a real path that isn't there."""
+    try:
+        return stat.S_ISFIFO(os.stat(given).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:

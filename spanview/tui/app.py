@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.driver import Driver
     from textual.events import Event
+    from textual.screen import Screen
 
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
@@ -109,6 +110,7 @@ class SpanviewApp(OpeningApp):
         self._feed = Feed(store, open_session, follow=opening.follow, tell=self._hear)
         self._changed: set[int] = set()
         self._said_timer: Any = None
+        self._spoke: Screen[Any] | None = None
         self._pass_on_timer: Any = None
         self._passed_on_at = 0.0
         self._tidy = Tidy()
@@ -311,8 +313,13 @@ class SpanviewApp(OpeningApp):
         if self._said_timer is not None:
             self._said_timer.stop()
         self.said = sanitise(text, 100)
+        self._spoke = self.screen
         self._said_timer = self.set_timer(_SAID_S, self._fall_silent)
         self._refresh_frames()
+
+    def said_on(self, screen: BaseScreen) -> str:
+        """Return what the last key did, for the screen on which it was pressed; others have nothing to do with it."""
+        return self.said if screen is self._spoke else ""
 
     def _fall_silent(self) -> None:
         self.said = ""

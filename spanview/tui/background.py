@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from textual.worker import get_current_worker
 
+from spanview.display.units import moment
 from spanview.tui.base_screen import BaseScreen
 
 if TYPE_CHECKING:
@@ -33,12 +35,24 @@ class WorkingScreen(BaseScreen):
         super().__init__()
         self.share: float | None = None
         """What share of the work is done; None while there is none."""
+        self._begun_ns = 0
+        self._has_grown = False
         self._timer: Timer | None = None
 
     @property
     def share_text(self) -> str:
         """How far the work is, in words."""
         return f"{self.share or 0:.0%}"
+
+    @property
+    def as_of(self) -> str:
+        """When what is shown was looked at, where spans have come since; it holds still."""
+        return f" as of {moment(self._begun_ns, with_date=False, digits=0)}" if self._has_grown else ""
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Say so if the store has grown."""
+        self._has_grown = self._has_grown or bool(changed)
+        self.refresh_frame()
 
     def work(self, ask: Callable[[Tell], Answer], take: Callable[[Answer], object]) -> None:
         """Find something out; what was being found out before ends.
@@ -47,7 +61,7 @@ class WorkingScreen(BaseScreen):
             ask: Called in a thread with what it tells how far it is, now and then; that ends it, too.
             take: Called with the answer, unless the screen has gone or the work was ended.
         """
-        self.share = 0.0
+        self.share, self._begun_ns, self._has_grown = 0.0, time.time_ns(), False
         self.refresh_frame()
         if self._timer is not None:
             self._timer.stop()

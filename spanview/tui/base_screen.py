@@ -76,7 +76,9 @@ class BaseScreen(Screen[None]):
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
         hints = self.HINTS or footer_text(self.ON)
-        self.query_one(".footer", TwoSided).say(spelt(hints) if self.viewer.spells else hints, self.viewer.said)
+        self.query_one(".footer", TwoSided).say(
+            spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
+        )
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in that the store has grown.

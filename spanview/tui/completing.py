@@ -150,9 +150,7 @@ class CompletingLine(Input):
         return True
 
     def action_take(self) -> None:
-        """Take what is offered; the key means something else only where nothing ever is."""
-        if self.known is None:
-            raise SkipAction
+        """Take what is offered, if anything is; the line keeps the keys."""
         taken = self._taken()
         if taken is not None:
             self.replace(*taken)

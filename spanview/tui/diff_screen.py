@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
@@ -12,7 +11,7 @@ from textual.widgets import Static
 from spanview.analysis.flame import located
 from spanview.analysis.telling import part
 from spanview.display.diff_text import counts, errors, figures_line, relative, side_lines, times
-from spanview.display.units import count, moment
+from spanview.display.units import count
 from spanview.index.table import PAYS_FROM
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of
@@ -161,8 +160,6 @@ class DiffScreen(WorkingScreen):
         self._store = store
         self._given = a, b
         self._order = Order.CHANGE
-        self._begun_ns = 0
-        self._has_grown = False
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -181,7 +178,6 @@ class DiffScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Merge both sides."""
         self.set_focus(self.rows)
-        self._begun_ns = time.time_ns()
         self.viewer.say(f"A is {self._given[0].what}")
         self.work(self._merge, self._take_model)
 
@@ -195,12 +191,6 @@ class DiffScreen(WorkingScreen):
     def _take_model(self, model: DiffModel) -> None:
         self.rows.show(model, self._order)
         self._show_sides()
-
-    def feed_has_news(self, changed: set[int]) -> None:
-        """Say so if the store has grown: what is shown holds still."""
-        if changed:
-            self._has_grown = True
-        self.refresh_frame()
 
     def on_resize(self) -> None:
         """Show as much of the sides as there is room for."""
@@ -222,8 +212,7 @@ class DiffScreen(WorkingScreen):
             return f"‹ comparison   merging … {self.share_text}"
         paths = count(len(model.diff.paths), "call path")
         looking = f"   looking … {self.share_text}" if self.share is not None else ""
-        when = f" as of {moment(self._begun_ns, with_date=False, digits=0)}" if self._has_grown else ""
-        return f"‹ comparison{when}{looking}   {paths}   by {self._order.value}"
+        return f"‹ comparison{self.as_of}{looking}   {paths}   by {self._order.value}"
 
     def refresh_frame(self, *_: Any) -> None:
         """Say which path is selected, too: its line may have no room for all of it."""

@@ -4,8 +4,8 @@
 |b             |c      |
 |d     |
 
-By total time, children that run side by side share their parent's width; by self time, a block is as wide as all that
-runs in it and below it, one after the other.
+By total time, a block is as wide as it lasts, or as all below it where that is more: of what runs side by side, or on
+when its parent has ended, as Ray's workers do. By self time, it is as wide as all that runs in it and below it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class FlameModel:
             if by is By.SELF:
                 values[number] = path.self_ns + below[number]
             else:
-                values[number] = path.total_ns if path.name is not None else below[number]
+                values[number] = max(path.total_ns if path.name is not None else 0, below[number])
             if path.parent != ROOT:
                 below[path.parent] += values[number]
         return values
@@ -99,7 +99,7 @@ class FlameModel:
     def _shared(self, path: int, left: float, right: float, values: Sequence[int]) -> list[tuple[int, float, float]]:
         """Return what is below a path and wide enough, and its place."""
         below = self.children[path]
-        whole = max(sum(values[child] for child in below), 0 if path == ROOT else values[path])
+        whole = sum(values[child] for child in below) if path == ROOT else values[path]
         found, scale = [], (right - left) / whole if whole else 0.0
         for child in below:
             end = min(right, left + values[child] * scale)

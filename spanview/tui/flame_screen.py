@@ -169,7 +169,7 @@ class FlameScreen(WorkingScreen):
         if model is None:
             return f"‹ where the time goes in {self._what}   merging … {self.share_text}"
         paths = count(len(model.flame.paths), "call path")
-        return f"‹ where the time goes in {self._what}   {paths}   by {model.by.value}"
+        return f"‹ where the time goes in {self._what}{self.as_of}   {paths}   by {model.by.value}"
 
     def refresh_frame(self, *_: Any) -> None:
         """Say what is selected, too."""

@@ -179,6 +179,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """Select the row that was clicked; open it when it was selected or at the second click."""
+        if event.button > 1:
+            return
         row = self.scroll_offset.y + event.y
         if not 0 <= row < self._count:
             return

@@ -69,6 +69,7 @@ class Prompt(Vertical):
             yield _Line(typed(self._first_text), self._hint)
             yield Label(Content(""), classes="result")
         yield Offers()
+        yield Label(Content(""), classes="mistake")
 
     @property
     def text(self) -> str:
@@ -101,9 +102,11 @@ class Prompt(Vertical):
         if shown != self._shown:
             # Each time the whole screen is laid out anew.
             self._shown = shown
-            label = self.query_one(".result", Label)
-            label.set_class(self._is_mistake, "mistake")
-            label.update(Content(shown[0]))
+            # A mistake has a line of its own, in the place of what is offered: what is typed must be seen beside it.
+            text, is_mistake = shown
+            self.set_class(bool(text) and is_mistake, "mistaken")
+            self.query_one(".mistake", Label).update(Content(text if is_mistake else ""))
+            self.query_one(".result", Label).update(Content("" if is_mistake else text))
 
     # -- what is proposed --------------------------------------------------------------------------------------------
 

@@ -174,7 +174,7 @@ class StatsScreen(WorkingScreen):
         number = count(len(self._counted.groups), "row") if self._counted is not None else ""
         if self.share is not None:
             number = f"counting … {self.share_text}; Esc ends it"
-        return f"‹ statistics of {self._what}   by {data_text(self._by, 40).rstrip()}   {number}"
+        return f"‹ statistics of {self._what}{self.as_of}   by {data_text(self._by, 40).rstrip()}   {number}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.display.units import moment
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
@@ -86,6 +87,16 @@ class TracesModel:
         """Whether the starts are more than a day apart."""
         self._seen = 0
         self._facts: OrderedDict[int, tuple[int, Facts]] = OrderedDict()
+
+    @property
+    def narrowed_to(self) -> str:
+        """What the list is narrowed to, beside the filter, in words from a file; empty where it isn't."""
+        root = "traces without a root" if self.only_root is None else self.only_root or "(no name)"
+        parts = [f"only {root}"] if self.is_drilled else []
+        for word, ns in zip(("from", "to"), self.picked, strict=True):
+            if ns is not None:
+                parts.append(f"{word} {moment(ns, with_date=self.spans_days, digits=3)}")
+        return " ".join(parts)
 
     # -- the list ----------------------------------------------------------------------------------------------------
 

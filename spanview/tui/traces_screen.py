@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, moment
+from spanview.display.units import count
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 from spanview.tui.base_screen import bindings_of
@@ -54,6 +54,8 @@ class TracesScreen(ListedTraces):
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
         self._is_plotted = True
+        self._held = ""
+        """What the header said last, for as long as nothing moves."""
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -82,10 +84,16 @@ class TracesScreen(ListedTraces):
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def title_text(self) -> str:
-        """Return what was read, in one line."""
+        """Return what was read, in one line; of a list that is narrowed without a filter, to what."""
+        if self._model.narrowed_to:
+            listed, number = len(self._model.order), count(len(self._store.trace_table), "trace")
+            return f"spanview  {listed:,} of {number}: {sanitise(self._model.narrowed_to, 80)}; Esc: all"
+        if self.viewer.paused and self._held:
+            return self._held
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
-        return totals_text(self._store, self.viewer.places, self.viewer.notices, room)
+        self._held = totals_text(self._store, self.viewer.places, self.viewer.notices, room)
+        return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
@@ -148,6 +156,8 @@ class TracesScreen(ListedTraces):
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
+        if self.viewer.paused:
+            return
         if not self._is_plotted:
             self._plot()
         if self.grouped:
@@ -273,10 +283,9 @@ class TracesScreen(ListedTraces):
     def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
         self._model.picked = start_ns, end_ns
         self._show(anew=True)
-        bounds = [(word, ns) for word, ns in (("from", start_ns), ("to", end_ns)) if ns is not None]
-        times = [f"{word} {moment(ns, with_date=self._model.spans_days, digits=3)}" for word, ns in bounds]
         found = count(len(self._model.order), "trace")
-        self.viewer.say(f"{' '.join(times)}: {found}; Esc: all" if times else found)
+        times = self._model.narrowed_to
+        self.viewer.say(f"{times}: {found}; Esc: all" if times else found)
 
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, of the selected group where there is one, at the error."""

@@ -75,7 +75,7 @@ async def test_gaps_are_as_the_page() -> None:
 
 
 def test_side_by_side_and_missing() -> None:
-    """Children that take more than their parent share its width; a missing parent is as wide as its children."""
+    """What is below is never wider: children that take more make their parent as wide, a missing one too."""
     build = Builder()
     documents = [
         build.span("root", span=1, start=0, duration=10),
@@ -84,8 +84,9 @@ def test_side_by_side_and_missing() -> None:
     ]
     model = FlameModel(flame(store_of(*documents)))
     rows = _drawn(model, ROOT, 80)
-    assert rows[0] == [("root", 0, 40), (None, 40, 80)]
-    assert [(left, right) for _, left, right in rows[1]] == [(0, 10), (10, 20), (20, 30), (30, 40), (40, 80)]
+    assert rows[0] == [("root", 0, 64), (None, 64, 80)]
+    assert [(left, right) for _, left, right in rows[1]] == [(0, 16), (16, 32), (32, 48), (48, 64), (64, 80)]
+    assert max(model.value(path) for path in range(len(model.flame.paths))) <= model.value(ROOT)
 
 
 @settings(max_examples=100, deadline=None)

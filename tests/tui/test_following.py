@@ -295,3 +295,18 @@ async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None
     async with looking_at(*traces([1])) as look:
         await look.grow(*traces([2]))
         await look.until(lambda: "growing" not in look.text)
+
+
+async def test_paused_holds_still() -> None:
+    """What comes while it is paused changes neither the rows nor the header, however long."""
+    async with looking_at(*traces(range(5))) as look:
+        await look.tell(FOLLOWING)
+        await look.press("space")
+        await look.until(lambda: not look.app.said)
+        before = look.lines
+        await look.grow(*traces([5, 6]))
+        await look.pilot.pause(1.2)
+        assert look.lines == before
+        assert "paused" in look.header
+        await look.press("space")
+        assert "7 traces" in look.header

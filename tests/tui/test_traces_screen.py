@@ -224,7 +224,8 @@ async def test_a_mistake_in_a_filter() -> None:
         await look.type("batch")
         await look.until_shown("2 of 4 traces")
         await look.type(" duration>")
-        assert "query, character 16: expected a value behind >" in look.lines[1]
+        assert "query, character 16: expected a value behind >" in look.lines[2]
+        assert "batch duration>" in look.lines[1]
         assert len(roots(look)) in {0, 2}
         for _ in range(len("batch duration>")):
             await look.press("backspace")
@@ -232,7 +233,7 @@ async def test_a_mistake_in_a_filter() -> None:
         await look.until_shown("1 of 4 traces")
         assert "character" not in look.text
         await look.type(" (")
-        assert "character" in look.lines[1]
+        assert "character" in look.lines[2]
         for _ in range(len("duration>500us (")):
             await look.press("backspace")
         assert "character" not in look.text
@@ -245,9 +246,9 @@ async def test_a_dropped_filter_leaves_nothing_behind() -> None:
     async with looking_at(*documents()) as look:
         await look.press("slash")
         await look.type("x=")
-        assert "character" in look.lines[1]
+        assert "character" in look.lines[2]
         await look.press("escape", "slash")
-        assert "character" not in look.lines[1]
+        assert "character" not in look.text
         assert look.lines[1].startswith(" ╱ a name, or key=value")
         await look.press("enter")
         assert "╱" not in look.lines[1]
@@ -354,3 +355,46 @@ async def test_help() -> None:
             assert look.line_of("on this screen") < look.line_of("group by root name")
             await look.press(key)
             assert look.is_on(TracesScreen)
+
+
+async def test_a_mistake_leaves_room_for_what_is_typed() -> None:
+    """On a narrow screen too, what is typed is seen beside what is wrong with it."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("slash")
+        await look.type("http.response.status_code>=500 AND")
+        assert "http.response.status_code>=500 AND" in look.lines[1]
+        assert "query, character 32: expected a term, not AND: a space means and" in look.lines[2]
+
+
+async def test_a_narrowed_list_says_so() -> None:
+    """As long as a group or a range of times is all that is listed, the header says of how many."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("r", "enter")
+        root = look.app.root_name(look.screen.query_one(TraceList).model.order[0])
+        assert f" of 4 traces: only {root}; Esc: all" in look.header
+        await look.press("escape", "escape", "j", "left_curly_bracket")
+        assert " of 4 traces: from " in look.header
+        await look.press("escape")
+        assert "4 traces" in look.header
+        assert "Esc: all" not in look.header
+
+
+async def test_what_a_key_did_stays_on_its_screen() -> None:
+    """What was said of the list is not said of the trace that is opened next."""
+    async with looking_at(*documents()) as look:
+        await look.press("s")
+        assert "sorted by" in look.footer
+        await look.press("enter")
+        assert "sorted by" not in look.footer
+
+
+async def test_only_the_first_button_opens() -> None:
+    """Other buttons of the mouse neither select nor open."""
+    async with looking_at(*documents()) as look:
+        top = look.line_of("START ▾") + 1
+        await look.pilot.click(offset=(30, top), button=3)
+        await look.pilot.click(offset=(30, top), button=3)
+        assert look.is_on(TracesScreen)
+        await look.pilot.click(offset=(30, top))
+        await look.pilot.pause()
+        assert not look.is_on(TracesScreen)

@@ -123,7 +123,8 @@ def changed(document: Document, changes: list[tuple[tuple[str, ...], Any]]) -> D
             if value is _GONE:
                 holder.pop(path[-1], None)
             else:
-                holder[path[-1]] = value
+                # Its own, or a later change could put it into itself.
+                holder[path[-1]] = copy.deepcopy(value)
     return document
 
 

@@ -38,14 +38,14 @@ def check(store: Store) -> None:
                 assert statistics(store, by, traces) == groups
 
 
-@settings(max_examples=400)
+@settings(max_examples=250, deadline=None)
 @given(forests(traces=4, most=30))
 def test_forests(documents: list[Document]) -> None:
     """Spans with parents that are there or missing."""
     check(store_of(*documents))
 
 
-@settings(max_examples=600)
+@settings(max_examples=350, deadline=None)
 @given(graphs(most=20))
 def test_graphs(documents: list[Document]) -> None:
     """Doubled ids, ids of zero, circles, times that are missing or the wrong way round."""

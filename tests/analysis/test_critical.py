@@ -206,7 +206,7 @@ def test_sums() -> None:
     assert path.nodes == {0, 1, 2, 3}
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(whole_traces())
 def test_is_the_path_told_tick_by_tick(documents: list[Document]) -> None:
     """On any whole trace, each microsecond is blamed as the rules say one after the other, and nothing is in doubt."""
@@ -216,7 +216,7 @@ def test_is_the_path_told_tick_by_tick(documents: list[Document]) -> None:
     check(store, 0, path)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(graphs())
 def test_is_the_path_told_tick_by_tick_whatever_the_graph(documents: list[Document]) -> None:
     """Doubled ids, circles, missing parents and times that can't be change nothing about that, and are said."""

@@ -60,7 +60,7 @@ def test_without_a_start_there_is_none() -> None:
     assert self_times(store.tree(0), store.spans) == [10_000, 10_000, None]
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(graphs())
 def test_is_the_count_of_uncovered_microseconds(documents: list[Document]) -> None:
     """Whatever the graph, self time is the number of microseconds in which no child runs."""

@@ -100,7 +100,7 @@ def test_json() -> None:
     assert value["groups"][0]["key"] == "a"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(forests())
 def test_is_what_counting_slowly_comes_to(documents: list[Document]) -> None:
     """Every figure of every group is that of an implementation that reads the documents themselves."""

@@ -190,7 +190,7 @@ def of_tree(store: Store, rows: Sequence[int]) -> tuple[list[int | None], list[i
     return own, [int(Warnings.CLOCK_SKEW) * (row % 2) for row in rows]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=700, deadline=None)
 @given(st.lists(st.lists(records(), min_size=1, max_size=4), min_size=1, max_size=3), st.data())
 def test_the_same_as_one_by_one(files: list[list[bytes]], data: st.DataObject) -> None:
     """Whatever the records are, and whatever became of them, the texts are the same to the byte."""

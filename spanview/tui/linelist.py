@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
@@ -176,6 +176,13 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     def action_edge(self, last: int) -> None:
         """Move the cursor to the first row, or to the last."""
         self.move_to(self._count - 1 if last else 0)
+
+    def blur(self) -> Self:
+        """Keep the keys: a list is hidden for a moment while there is nothing in it.
+
+        Textual asks for it when the hiding comes to the list's turn, and gives the keys to a prompt, if there is one.
+        """
+        return self
 
     def on_click(self, event: events.Click) -> None:
         """Select the row that was clicked; open it when it was selected or at the second click."""

@@ -398,3 +398,18 @@ async def test_only_the_first_button_opens() -> None:
         await look.pilot.click(offset=(30, top))
         await look.pilot.pause()
         assert not look.is_on(TracesScreen)
+
+
+async def test_a_list_that_is_hidden_for_a_moment_keeps_the_keys() -> None:
+    """While a filter has found nothing yet the list is hidden, and what is pressed then isn't typed into the filter."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("batch")
+        await look.press("enter")
+        rows = look.screen.query_one(TraceList)
+        rows.display = False
+        rows.display = True
+        await look.pilot.pause()
+        await look.press("s")
+        assert look.app.focused is rows
+        assert "sorted by" in look.footer

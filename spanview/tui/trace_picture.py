@@ -96,18 +96,12 @@ class _Rows:
         row = 0 if is_missing else tree.rows[node]
         color = 0 if is_missing else self._facets.color_number(row)
         about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
+        is_error = not run and not is_missing and spans.status[row] == ERROR
+        if is_error and spans.length[row] <= _LARGEST_READ:
+            about += f"\n✖ {error_text(self._store, row)}"
+        told = (depth, arrow, name, marks, lasted, about, color)
         if run:
-            return Row(
-                depth,
-                arrow,
-                name,
-                marks,
-                lasted,
-                about,
-                color,
-                density=self._density(run),
-                failures=self._failures(run),
-            )
+            return Row(*told, density=self._density(run), failures=self._failures(run))
         interval, inferred, bar = model.interval(node), None, None
         if interval is None:
             start = tree.start_ns(node)
@@ -116,17 +110,8 @@ class _Rows:
             inferred = self._stretch(interval)
         else:
             bar = self._stretch(interval)
-        is_error = not is_missing and spans.status[row] == ERROR
-        if is_error and spans.length[row] <= _LARGEST_READ:
-            about += f"\n✖ {error_text(self._store, row)}"
         return Row(
-            depth,
-            arrow,
-            name,
-            marks,
-            lasted,
-            about,
-            color,
+            *told,
             bar=bar,
             own=self._own(node, bar),
             lit=self._lit(node),

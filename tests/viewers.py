@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
+from array import array
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, cast
 
 from textual import events
 from textual.keys import _character_to_key
 
-from builders import MemoryReader, file_of
+from builders import EPOCH_NS, MemoryReader, file_of
 from spanview.formats.decoder import Decoder
+from spanview.formats.rows import Batch, Columns
 from spanview.index.store import Store
 from spanview.sources.terms import Progress
 from spanview.tui.app import FeedNews, Opening, SpanviewApp
 from spanview.tui.feed import FeedState
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from textual.pilot import Pilot
     from textual.screen import Screen
@@ -190,6 +192,29 @@ class Look:
         """Let more spans come while following."""
         self.data.add(*documents, path=path)
         await self.tell(FeedState(loading=False, following=True))
+
+
+def many_spans(
+    trace_ids: Sequence[int], parent_ids: Sequence[int], names: Sequence[str], services: Sequence[str]
+) -> Growing:
+    """Return a store of spans without records: each starts 1 µs after the one before, and lasts 5 µs."""
+    data, count = Growing(), len(names)
+    data.reader.files.append(b"")
+    numbers = range(1, count + 1)
+    columns = Columns(
+        trace_ids=trace_ids,
+        span_ids=array("Q", numbers),
+        parent_ids=array("Q", parent_ids),
+        start_ns=array("q", [EPOCH_NS + 1000 * number for number in numbers]),
+        end_ns=array("q", [EPOCH_NS + 1000 * (number + 5) for number in numbers]),
+        names=names,
+        services=services,
+        kinds=array("B", bytes(count)),
+        statuses=array("B", bytes(count)),
+        warnings=array("H", bytes(2 * count)),
+    )
+    data.store.add(data.store.add_source("spans/1.json"), Batch(columns, range(count), [1] * count))
+    return data
 
 
 def screen_lines(screen: Screen[object]) -> list[str]:

@@ -8,7 +8,6 @@ Down              the row that the cursor leaves and the one that it comes to
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -16,12 +15,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from builders import EPOCH_NS
-from spanview.formats.rows import Batch, Columns
 from spanview.tui.paint import Encodable
 from spanview.tui.trace_list import TraceList
 from spanview.tui.waterfall import Waterfall
-from viewers import Growing, looking_at
+from viewers import Growing, looking_at, many_spans
 
 if TYPE_CHECKING:
     from spanview.tui.linelist import LineList
@@ -32,23 +29,13 @@ HEIGHT: Final = 40
 
 def spans(*, one_trace: bool) -> Growing:
     """Return a store of many spans, each a trace of its own or all in one, the first the parent of the others."""
-    data = Growing()
-    data.reader.files.append(b"")
     numbers = range(1, MANY + 1)
-    columns = Columns(
-        trace_ids=[1] * MANY if one_trace else numbers,
-        span_ids=array("Q", numbers),
-        parent_ids=array("Q", [0, *[1] * (MANY - 1)] if one_trace else bytes(8 * MANY)),
-        start_ns=array("q", [EPOCH_NS + 1000 * number for number in numbers]),
-        end_ns=array("q", [EPOCH_NS + 1000 * (number + 5) for number in numbers]),
-        names=[f"name {number}" for number in numbers],
-        services=["service"] * MANY,
-        kinds=array("B", bytes(MANY)),
-        statuses=array("B", bytes(MANY)),
-        warnings=array("H", bytes(2 * MANY)),
+    return many_spans(
+        [1] * MANY if one_trace else numbers,
+        [0, *[1] * (MANY - 1)] if one_trace else [0] * MANY,
+        [f"name {number}" for number in numbers],
+        ["service"] * MANY,
     )
-    data.store.add(data.store.add_source("spans/1.json"), Batch(columns, range(MANY), [1] * MANY))
-    return data
 
 
 @pytest.fixture

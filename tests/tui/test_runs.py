@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder, store_of
+from builders import Builder, store_of
 from span_graphs import graphs
 from spanview.analysis.selftime import self_time, self_times
 from spanview.display.cells import fitting
-from spanview.formats.rows import Batch, Columns
 from spanview.index.tree import TraceTree
 from spanview.model.span import ERROR
 from spanview.tui.runs import FEWEST_IN_RUN, Timed, marked
@@ -32,7 +31,7 @@ from spanview.tui.trace_shape import Shape
 from spanview.tui.traces_screen import TracesScreen
 from spanview.tui.waterfall import Waterfall
 from spanview.tui.window import Window
-from viewers import Growing, Look, looking_at
+from viewers import Growing, Look, looking_at, many_spans
 
 if TYPE_CHECKING:
     from builders import Document
@@ -325,23 +324,12 @@ def test_marks_are_thinned_out() -> None:
 
 def long_trace(count: int, *, is_deep: bool = False, services: tuple[str, ...] = ("service",)) -> Growing:
     """Return a trace of like siblings below one parent, or of a chain, whose spans come from services in turn."""
-    data = Growing()
-    data.reader.files.append(b"")
-    numbers = range(1, count + 1)
-    columns = Columns(
-        trace_ids=[1] * count,
-        span_ids=array("Q", numbers),
-        parent_ids=array("Q", range(count) if is_deep else [0, *[1] * (count - 1)]),
-        start_ns=array("q", [EPOCH_NS + 1000 * number for number in numbers]),
-        end_ns=array("q", [EPOCH_NS + 1000 * (number + 5) for number in numbers]),
-        names=["root", *["leaf"] * (count - 1)],
-        services=[services[number % len(services)] for number in numbers],
-        kinds=array("B", bytes(count)),
-        statuses=array("B", bytes(count)),
-        warnings=array("H", bytes(2 * count)),
+    return many_spans(
+        [1] * count,
+        range(count) if is_deep else [0, *[1] * (count - 1)],
+        ["root", *["leaf"] * (count - 1)],
+        [services[number % len(services)] for number in range(1, count + 1)],
     )
-    data.store.add(data.store.add_source("spans/1.json"), Batch(columns, range(count), [1] * count))
-    return data
 
 
 @pytest.fixture

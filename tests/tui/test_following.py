@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, Document
+from spanview.tui import traces_screen
 from spanview.tui.app import Opening
 from spanview.tui.feed import FeedState
 from spanview.tui.group_list import GroupList
@@ -297,11 +298,13 @@ async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None
         await look.until(lambda: "growing" not in look.text)
 
 
-async def test_paused_holds_still() -> None:
-    """What comes while it is paused changes neither the rows nor the header, however long."""
-    async with looking_at(*traces(range(5))) as look:
-        await look.tell(FOLLOWING)
+async def test_paused_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes while it is paused changes neither the rows nor the header, however long; marks stay, too."""
+    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.1)
+    async with looking_at(*traces(range(4))) as look:
+        await look.grow(*traces([4]))
         await look.press("space")
+        assert "● growing" in look.text
         before = look.lines[:-1]
         await look.grow(*traces([5, 6]))
         await look.pilot.pause(1.2)

@@ -64,7 +64,7 @@ def first_rows(large: Path, small: Path, rounds: int) -> list[Figure]:
 def keys_in_list(large: Path, small: Path, presses: int) -> list[Figure]:
     """P6: a key in a list of many traces against one in a list of few."""
     many, few = _keys(large, small, presses, opened=False)
-    return [Figure("P6", "Down in a long list of traces against a short one, median", many, "ms", few, 1.5)]
+    return [Figure("P6", "Down in a long list of traces against a short one, median", many, "ms", few, 1.3)]
 
 
 def keys_in_trace(large: Path, small: Path, presses: int) -> list[Figure]:
@@ -75,7 +75,7 @@ def keys_in_trace(large: Path, small: Path, presses: int) -> list[Figure]:
         terminal.wait_until_quiet(_SETTLED_S)
         opening = terminal.seconds_of_key(b"\r", _SETTLED_S)
     return [
-        Figure("P6", "Down in a long trace against a short one, median", many, "ms", few, 1.5),
+        Figure("P6", "Down in a long trace against a short one, median", many, "ms", few, 1.3),
         Figure("P6", "Enter on the long trace until something is drawn", opening * 1000, "ms"),
     ]
 

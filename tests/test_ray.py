@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+import slow_calls
 import spanview as package
 from independent_reader import Record, read_text
 from programs import Following, environment_with, spanview
@@ -285,6 +286,16 @@ def test_every_call_has_its_attempts(recording: Recording) -> None:
         for function, counts in CALLS.items()
         for at, (ending, kind) in enumerate(((SUBMITTED, "PRODUCER"), (RUN, "CONSUMER")))
     }
+
+
+def test_statistics_of_calls(recording: Recording) -> None:
+    """`spanview stats --by ray` equals an independent calculation from the raw files, to the nanosecond."""
+    done = spanview("stats", "--by", "ray", "--json", *recording.files)
+    found = json.loads(done.text)
+    assert (done.status, found["by"]) == (0, "ray")
+    assert found["functions"] == slow_calls.functions_of(recording.records)
+    assert {each["function"]: (each["calls"], each["attempts"], each["errors"]) for each in found["functions"]} == CALLS
+    assert [each["function"] for each in found["functions"] if each["retried"]] == ["__main__.flaky"]
 
 
 def test_errors_are_told(recording: Recording) -> None:

@@ -140,6 +140,13 @@ def parent_rows(spans: SpanTable, slots: Slots) -> Places:
     return parents
 
 
+def parent_rows_of(store: Store) -> Places:
+    """Return what `parent_rows` does, of a store that may be growing; of several with the parent's ids any one."""
+    if store.is_growing:
+        return _parent_rows_by_order(store.spans)
+    return parent_rows(store.spans, store.intake.span_slots)
+
+
 def odd_traces(spans: SpanTable, parents: Places, count: int, unplaced: int) -> Flags:
     """Return which traces have to be looked at one by one: with doubled ids, without ids, with circles.
 

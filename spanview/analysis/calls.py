@@ -1,0 +1,281 @@
+"""Ray calls: a PRODUCER, what it submitted, and how that went.
+
+f ray.remote         |==|                          submitted
+f ray.remote_worker       ┈┈┈┈|======|✖            waited for a worker, ran, failed
+f ray.remote_worker                    |=====|     ran again: the call was retried
+
+The two names of a call can differ (`main.<locals>.A.ok` and `A.ok`), so its spans are paired by parent id.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.stats import histogram, nearest_rank
+from spanview.analysis.telling import unheard
+from spanview.index.slots import IS_KNOWN_HASH
+from spanview.index.table import PAYS_FROM
+from spanview.index.tree import ROOT
+from spanview.model.span import CONSUMER, ERROR, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+SUBMITTED: Final = " ray.remote"
+"""How the name of a span ends that submits a call."""
+RAN: Final = " ray.remote_worker"
+"""How the name of a span ends that is an attempt to run one."""
+_TOLD_EVERY: Final = 1024
+"""Traces."""
+
+
+class Outcome(StrEnum):
+    """How a call went, as far as files tell."""
+
+    OK = "ok"
+    """Its only attempt ended without an error."""
+    ERROR = "error"
+    """Its last attempt ended with one."""
+    RETRIED = "retried"
+    """An attempt before the last one was not the end of it."""
+    SUBMIT_ERROR = "submit error"
+    """It was never submitted: its PRODUCER has failed and has no attempt."""
+    NO_ATTEMPT = "no attempt seen"
+    """It died, waits, runs, or never started: the files alone can't tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call."""
+
+    row: int
+    """Of its PRODUCER in the span table."""
+    function: str
+    """The PRODUCER's name without its ending."""
+    attempts: tuple[int, ...]
+    """The rows of its CONSUMERs, by start, then span id."""
+    wait_ns: int | None
+    """From the PRODUCER's end to the earliest attempt's start, 0 where that comes earlier; None without these times."""
+    run_ns: int | None
+    """The duration of its last attempt; None where there is none, or no end of it."""
+    outcome: Outcome
+
+
+class Calls:
+    """The calls of a store, by row, three small columns.
+
+    Args:
+        store: Where the spans are.
+        producers: The rows of the PRODUCERs.
+        attempts: The rows of their attempts, those of each call behind one another, by start, then span id.
+        firsts: Where those of each call begin among them, and the number of all.
+    """
+
+    def __init__(self, store: Store, producers: array[int], attempts: array[int], firsts: array[int]) -> None:
+        self._store = store
+        self.rows = producers
+        self._attempts = attempts
+        self._firsts = firsts
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Call]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, at: int) -> Call:
+        spans, names = self._store.spans, self._store.names.texts
+        row, attempts = self.rows[at], tuple(self._attempts[self._firsts[at] : self._firsts[at + 1]])
+        starts = [start for start in map(spans.start_ns.__getitem__, attempts) if start != NO_TIME]
+        submitted = spans.end_ns[row]
+        last = attempts[-1] if attempts else None
+        has_times = last is not None and NO_TIME not in (spans.start_ns[last], spans.end_ns[last])
+        return Call(
+            row,
+            names[spans.name[row]].removesuffix(SUBMITTED),
+            attempts,
+            max(0, min(starts) - submitted) if starts and submitted != NO_TIME else None,
+            spans.end_ns[last] - spans.start_ns[last] if last is not None and has_times else None,
+            self._outcome(row, attempts),
+        )
+
+    def _outcome(self, row: int, attempts: tuple[int, ...]) -> Outcome:
+        status = self._store.spans.status
+        if not attempts:
+            return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
+        if status[attempts[-1]] == ERROR:
+            return Outcome.ERROR
+        return Outcome.RETRIED if len(attempts) > 1 else Outcome.OK
+
+
+@dataclass(slots=True)
+class Function:
+    """The calls of one function or actor method."""
+
+    function: str
+    calls: int = 0
+    attempts: int = 0
+    errors: int = 0
+    """Attempts with status ERROR."""
+    submit_errors: int = 0
+    """Calls whose PRODUCER has status ERROR and no attempt."""
+    retried: int = 0
+    """Calls with more than one attempt."""
+    no_attempt: int = 0
+    """Calls without an attempt and without an error."""
+    waits_ns: Sequence[int] = field(default_factory=list)
+    """Of each call that waited, sorted, in nanoseconds."""
+    runs_ns: Sequence[int] = field(default_factory=list)
+    """Of each attempt that has both times, sorted, in nanoseconds."""
+    max_concurrency: int = 0
+    """How many attempts ran at one time at the most."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `spanview stats --by ray --json` prints it."""
+        counts = {
+            name: getattr(self, name)
+            for name in ("function", "calls", "attempts", "errors", "submit_errors", "retried", "no_attempt")
+        }
+        return {
+            **counts,
+            "max_concurrency": self.max_concurrency,
+            "wait_ns": percentiles(self.waits_ns),
+            "run_ns": percentiles(self.runs_ns),
+        }
+
+    @property
+    def wait_histogram(self) -> list[int]:
+        """How many waits have each power of ten, as `histogram` has it."""
+        return histogram(self.waits_ns)
+
+    @property
+    def run_histogram(self) -> list[int]:
+        """How many runs have each power of ten, as `histogram` has it."""
+        return histogram(self.runs_ns)
+
+
+def percentiles(values: Sequence[int]) -> dict[str, int | None]:
+    """Return p50, p95 and max of sorted values by their names; None where there are none."""
+    return {
+        "p50": nearest_rank(values, 50),
+        "p95": nearest_rank(values, 95),
+        "max": values[-1] if values else None,
+    }
+
+
+def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> Calls:
+    """Return the calls of all traces, or of some, in the order of arrival.
+
+    Args:
+        store: Where the spans are.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
+    """
+    submits, runs = _numbers(store, SUBMITTED), _numbers(store, RAN)
+    if not submits:
+        return Calls(store, array("I"), array("I"), array("I", [0]))
+    if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
+        from spanview.analysis import bulk_calls
+
+        return Calls(store, *bulk_calls.calls_of(store, submits, runs, traces, tell))
+    pairs = dict[int, list[int]]()
+    numbers = range(len(store.trace_table)) if traces is None else traces
+    for at, trace in enumerate(numbers):
+        if not at % _TOLD_EVERY:
+            tell(at / len(numbers))
+        pairs |= calls_of_trace(store, trace, submits, runs)
+    producers, firsts = array("I", sorted(pairs)), array("I", [0])
+    attempts = array("I")
+    for row in producers:
+        attempts.extend(pairs[row])
+        firsts.append(len(attempts))
+    return Calls(store, producers, attempts, firsts)
+
+
+def calls_of_trace(store: Store, trace: int, submits: set[int], runs: set[int]) -> dict[int, list[int]]:
+    """Return the rows of a trace's PRODUCERs, and those of their attempts by start, then span id.
+
+    Args:
+        store: Where the spans are.
+        trace: The trace's number.
+        submits: The numbers of the names that submit a call.
+        runs: The numbers of the names of attempts.
+    """
+    spans, tree = store.spans, store.tree(trace)
+    found = {row: list[int]() for row in tree.rows if spans.kind[row] == PRODUCER and spans.name[row] in submits}
+    if not found:
+        return found
+    # Nodes come by start, then span id.
+    for row, parent in zip(tree.rows, tree.parents, strict=False):
+        is_attempt = spans.kind[row] == CONSUMER and spans.name[row] in runs
+        if is_attempt and parent != ROOT and not tree.is_missing(parent):
+            attempts = found.get(tree.rows[parent])
+            if attempts is not None:
+                attempts.append(row)
+    return found
+
+
+def _numbers(store: Store, ending: str) -> set[int]:
+    return {number for number, text in enumerate(store.names.texts) if text.endswith(ending)}
+
+
+def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Function]:
+    """Return what is to be said of each function, those with the most calls first, then by name.
+
+    Args:
+        store: Where the spans are.
+        calls: The calls that count.
+        tell: Told how far it is.
+    """
+    spans = store.spans
+    functions = dict[str, Function]()
+    waits, times = defaultdict[str, list[int]](list), defaultdict[str, list[tuple[int, int]]](list)
+    for at, call in enumerate(calls):
+        if not at % _TOLD_EVERY:
+            tell(at / len(calls))
+        function = functions.setdefault(call.function, Function(call.function))
+        function.calls += 1
+        function.attempts += len(call.attempts)
+        function.errors += sum(1 for row in call.attempts if spans.status[row] == ERROR)
+        function.submit_errors += call.outcome is Outcome.SUBMIT_ERROR
+        function.no_attempt += call.outcome is Outcome.NO_ATTEMPT
+        function.retried += len(call.attempts) > 1
+        if call.wait_ns is not None:
+            waits[call.function].append(call.wait_ns)
+        pairs = ((spans.start_ns[row], spans.end_ns[row]) for row in call.attempts)
+        times[call.function] += [pair for pair in pairs if NO_TIME not in pair]
+    for name, function in functions.items():
+        function.waits_ns = array("q", sorted(waits[name]))
+        function.runs_ns = array("q", sorted(end - start for start, end in times[name]))
+        function.max_concurrency = most_at_once(times[name])
+    return sorted(functions.values(), key=lambda function: (-function.calls, function.function))
+
+
+def most_at_once(times: Iterable[tuple[int, int]]) -> int:
+    """Return how many of some intervals there are at one time at the most; one that ends as another starts is over.
+
+    Args:
+        times: Starts and ends; one that takes no time is there all the same.
+    """
+    changes = Counter[int]()
+    for start, end in times:
+        changes[start] += 1
+        changes[max(end, start + 1)] -= 1
+    now = most = 0
+    for _, change in sorted(changes.items()):
+        now += change
+        most = max(most, now)
+    return most
+
+
+def to_json(functions: Iterable[Function]) -> dict[str, Any]:
+    """Return the functions as `spanview stats --by ray --json` prints them."""
+    return {"by": "ray", "functions": [function.to_json() for function in functions]}

@@ -91,6 +91,12 @@ class Calls:
     def __iter__(self) -> Iterator[Call]:
         return map(self.__getitem__, range(len(self)))
 
+    def of_function(self, function: str) -> list[int]:
+        """Return the places of the calls of a function."""
+        names, texts = self._store.spans.name, self._store.names.texts
+        wanted = {number for number, text in enumerate(texts) if text == function + SUBMITTED}
+        return [at for at, row in enumerate(self.rows) if names[row] in wanted]
+
     def __getitem__(self, at: int) -> Call:
         spans, names = self._store.spans, self._store.names.texts
         row, attempts = self.rows[at], tuple(self._attempts[self._firsts[at] : self._firsts[at + 1]])
@@ -131,6 +137,8 @@ class Function:
     """Calls with more than one attempt."""
     no_attempt: int = 0
     """Calls without an attempt and without an error."""
+    ok: int = 0
+    """Calls whose last attempt ended without an error."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     runs_ns: Sequence[int] = field(default_factory=list)
@@ -150,6 +158,11 @@ class Function:
             "wait_ns": percentiles(self.waits_ns),
             "run_ns": percentiles(self.runs_ns),
         }
+
+    @property
+    def failures(self) -> int:
+        """How many attempts failed, and how many calls were never submitted."""
+        return self.errors + self.submit_errors
 
     @property
     def wait_histogram(self) -> list[int]:
@@ -179,7 +192,7 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    submits, runs = _numbers(store, SUBMITTED), _numbers(store, RAN)
+    submits, runs = numbers_ending(store, SUBMITTED), numbers_ending(store, RAN)
     if not submits:
         return Calls(store, array("I"), array("I"), array("I", [0]))
     if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
@@ -223,7 +236,8 @@ def calls_of_trace(store: Store, trace: int, submits: set[int], runs: set[int]) 
     return found
 
 
-def _numbers(store: Store, ending: str) -> set[int]:
+def numbers_ending(store: Store, ending: str) -> set[int]:
+    """Return the numbers of the names that end so, `SUBMITTED` or `RAN`."""
     return {number for number, text in enumerate(store.names.texts) if text.endswith(ending)}
 
 
@@ -248,6 +262,7 @@ def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Funct
         function.submit_errors += call.outcome is Outcome.SUBMIT_ERROR
         function.no_attempt += call.outcome is Outcome.NO_ATTEMPT
         function.retried += len(call.attempts) > 1
+        function.ok += call.outcome in {Outcome.OK, Outcome.RETRIED}
         if call.wait_ns is not None:
             waits[call.function].append(call.wait_ns)
         pairs = ((spans.start_ns[row], spans.end_ns[row]) for row in call.attempts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate, compress, islice
 from operator import eq, le, sub
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.times import NO_TIME
@@ -56,6 +56,24 @@ class TraceTree:
         self._firsts: list[int] = []
         """Where the children of each node begin in it."""
         self._roots: list[int] = []
+
+    @classmethod
+    def made(
+        cls, spans: SpanTable, rows: list[int], missing: list[int], cut: frozenset[int], parents: list[int]
+    ) -> Self:
+        """Return a tree whose nodes have their parents already.
+
+        Args:
+            spans: The span table.
+            rows: Of the nodes that are spans, by start, then span id.
+            missing: The span ids of the placeholders, whose nodes come behind them.
+            cut: The nodes above which a circle was cut.
+            parents: The parent of each node, or `ROOT`; there is no circle.
+        """
+        tree = cls(spans, (), lambda _: ("", 0, 0))
+        tree.rows, tree.missing, tree.cut, tree.parents = rows, missing, cut, parents
+        tree._is_usual = True not in map(le, range(len(parents)), parents)
+        return tree
 
     def _sorted(self, rows: Sequence[int]) -> list[int]:
         starts, ids = self._spans.start_ns, self._spans.span_id

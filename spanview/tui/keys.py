@@ -17,8 +17,9 @@ class On(Flag):
     SPANS = auto()
     FLAME = auto()
     DIFF = auto()
+    CALLS = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Key:
     """What it does, for the footer; empty where the footer leaves it out."""
 
 
+_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help", On.EVERYWHERE, "help"),
     Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
@@ -55,6 +57,13 @@ KEYS: Final = (
     Key("left_square_bracket", "collapse_all", "[", "collapse all", On.TRACE),
     Key("right_square_bracket", "expand_all", "]", "expand all", On.TRACE),
     Key("R", "runs", "R", "a row for each of ten or more like siblings; and back, one for all", On.TRACE),
+    Key(
+        "a",
+        "join_calls",
+        "a",
+        "a row for each Ray call, with its wait and its run; and back, its spans",
+        On.TRACE,
+    ),
     Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "find"),
     Key("n", "match(1)", "n", "next match", On.TRACE),
     Key("N", "match(-1)", "N", "previous match", On.TRACE),
@@ -62,7 +71,9 @@ KEYS: Final = (
     Key("p", "parent", "p", "the parent of the selected span", On.TRACE | On.SPAN),
     Key("w", "same_name(1)", "w", "next span with the same name", On.TRACE | On.SPAN),
     Key("W", "same_name(-1)", "W", "the one before", On.TRACE | On.SPAN),
-    Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE, "error"),
+    Key(
+        "e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE | On.CALLS, "error"
+    ),
     Key("E", "error(-1)", "E", "previous error", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
     Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE),
@@ -82,7 +93,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS,
         "sort",
     ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
@@ -95,6 +106,13 @@ KEYS: Final = (
     Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME),
     Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
+    Key(
+        "A",
+        "calls",
+        "A",
+        "Ray's calls in the listed traces, or in this one: waits and runs",
+        On.TRACES | On.TRACE,
+    ),
     Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),

@@ -68,6 +68,10 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         """Show statistics of the spans in the listed traces."""
         await self.viewer.open_statistics(*self._listed())
 
+    async def action_calls(self) -> None:
+        """Show Ray's calls in the listed traces."""
+        await self.viewer.open_calls(*self._listed())
+
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""
         group = self.chosen_group

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import duration
+from spanview.analysis.calls import SUBMITTED
+from spanview.display.units import count, duration
 from spanview.model.ids import format_span_id
-from spanview.model.span import ERROR
+from spanview.model.span import ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 from spanview.tui.trace_marks import in_full, in_short, marks_of_run
 
@@ -37,7 +38,13 @@ class RowTexts:
         tree = self._model.tree
         if tree.is_missing(node):
             return f"? parent not seen {format_span_id(tree.span_id(node))[:8]}"
-        return self._store.names.texts[self._store.spans.name[tree.rows[node]]] or "(no name)"
+        submitted = self._model.shape.submitted.get(tree.rows[node])
+        if submitted is not None:
+            return self._name_of(submitted).removesuffix(SUBMITTED)
+        return self._name_of(tree.rows[node]) or "(no name)"
+
+    def _name_of(self, row: int) -> str:
+        return self._store.names.texts[self._store.spans.name[row]]
 
     def arrow(self, node: int) -> str:
         """Return whether something hangs below a row, and whether it is shown, in two cells."""
@@ -55,12 +62,26 @@ class RowTexts:
             first.append("✖")
         last = ["↻ cycle"] if node in tree.cut else []
         if not model.is_collapsed(node):
-            return [" ".join([*first, *last])]
+            marks = " ".join([*first, *last])
+            told = self._told_of_call(node)
+            return [" ".join(filter(None, (marks, told))), marks] if told else [marks]
         hidden, errors = model.below(node), model.errors_below(node)
         return [
             " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])
             for number in (in_full, in_short)
         ]
+
+    def _told_of_call(self, node: int) -> str:
+        """Return what is said of a Ray call where calls are rows; empty for all else."""
+        shape, tree = self._model.shape, self._model.tree
+        if not shape.joins or tree.is_missing(node):
+            return ""
+        if tree.rows[node] in shape.submitted:
+            return f"wait {duration(shape.wait(node))}"
+        if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
+            return ""
+        attempts = len(tree.children(node))
+        return count(attempts, "attempt") if attempts else "◌ no attempt seen"
 
     def lasted(self, node: int) -> list[str]:
         """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""

@@ -117,11 +117,8 @@ class Run:
         self._own = own
         self.members = members
         self.first, self.end = places
-
-    @property
-    def hidden(self) -> int:
+        self.hidden = 0
         """How many spans hang below them."""
-        return self.end - self.first - len(self.members)
 
     @cached_property
     def timed(self) -> Timed:

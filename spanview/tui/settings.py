@@ -45,12 +45,15 @@ class Settings:
     """What colours stand for; empty for what goes with the trace."""
     folds: bool = True
     """Whether runs of like siblings are one row each."""
+    joins: bool = False
+    """Whether Ray calls with one attempt are one row each."""
     sort: str = "START"
     """The column that traces are sorted by."""
     descending: bool = True
     grouped: bool = False
     """Whether traces are grouped by root name."""
     statistics_sort: str = "total"
+    calls_sort: str = "calls"
 
 
 def chosen(kind: type[Choice], value: str) -> Choice | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rich.style import Style
 
-from spanview.analysis.waits import wait_of
 from spanview.display.bars import span_cells
 from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
@@ -117,7 +116,7 @@ class Bars:
                 cells[at] = (_UNSEEN, self._paint_style("warning"))
 
     def _draw_wait(self, node: int, left: float, cells: _Cells, window: Window) -> None:
-        wait = wait_of(self._model.tree, self._store.spans, node)
+        wait = self._model.shape.wait(node)
         if wait:
             submitted = window.place(self._model.tree.start_ns(node) - wait, len(cells))
             for at in range(max(0, round(submitted)), span_cells(left, left, len(cells))[0]):

@@ -82,13 +82,14 @@ class LitPath:
     def __init__(self, shape: Shape, path: CriticalPath) -> None:
         self.shape = shape
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
-        segments = sorted(path.segments, key=lambda segment: segment.node)
-        self._nodes = array("q", [segment.node for segment in segments])
+        shown = {segment.node: shape.shown_node(segment.node) for segment in path.segments}
+        segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
+        self._nodes = array("q", [shown[segment.node] for segment in segments])
         self._starts = array("q", [segment.start_ns for segment in segments])
         self._ends = array("q", [segment.end_ns for segment in segments])
         own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
         self._places = sorted({shape.place[node] for node in self._nodes})
-        spans = count(len(self._places), "span")
+        spans = count(len(shown), "span")
         self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
         if path.reason:
             self.text += f"; not sure: {path.reason}"

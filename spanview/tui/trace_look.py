@@ -32,6 +32,7 @@ class FacetedTrace(SearchedTrace):
         """Show the columns, colours and folds that were chosen last."""
         settings, node = self.viewer.settings, self.rows.node
         self._facets.shown = [number for number in settings.columns if number < len(EXTRAS)]
+        self.join(joins=settings.joins)
         if settings.folds != self._model.folds:
             self._model.toggle_folds()
         self.refold(node)
@@ -73,6 +74,14 @@ class FacetedTrace(SearchedTrace):
     def _repaint(self) -> None:
         if not self.is_left:
             self.rows.refresh()
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def action_join_calls(self) -> None:
+        """Show each Ray call with one attempt as one row, or as its two spans."""
+        self.viewer.keep(joins=not self.joins)
+        self.join(joins=not self.joins)
+        self.viewer.say("a row for each Ray call" if self.joins else "a row for each span")
 
     # -- colours -----------------------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ class TraceModel:
 
     @property
     def tree(self) -> TraceTree:
-        """The stitched trace."""
+        """The stitched trace, as it is shown."""
         return self.shape.tree
 
     def snapshot(self) -> TraceModel:
@@ -108,6 +108,9 @@ class TraceModel:
             ids = self._store.spans.span_id
             self._came |= {-1 - ids[row]: row for row in shape.tree.rows if ids[row] in came}
             self._others = {self._came.get(other, other) for other in self._others}
+        # Where calls have been joined, or no longer are, a node can have another key.
+        node_of = shape.node_of
+        self._others = {shape.key(node_of[key]) if key in node_of else key for key in self._others}
         if stays and (node := self._node_of(key)) is not None:
             self._unfold_round(node)
         self._lay_out()
@@ -225,9 +228,9 @@ class TraceModel:
         return self.shape.place[node] in self._behind
 
     def below(self, node: int) -> int:
-        """Return how many nodes hang below a node."""
+        """Return how many spans and missing parents hang below a node."""
         place = self.shape.place[node]
-        return self.shape.ends[place] - place - 1
+        return self.shape.spans_between(place + 1, self.shape.ends[place])
 
     def errors_below(self, node: int) -> int:
         """Return how many spans below a node have the status ERROR."""

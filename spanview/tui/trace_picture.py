@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.waits import wait_of
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
 from spanview.display.tree_text import error_text, trace_title
@@ -56,7 +55,7 @@ def picture_of(store: Store, model: TraceModel, facets: Facets, most: int = MOST
     rows = _Rows(store, model, facets)
     return Picture(
         name=sanitise(name, _LONGEST_NAME),
-        title=trace_title(store, model.trace, model.tree, in_utc=True),
+        title=trace_title(store, model.trace, model.shape.stitched, in_utc=True),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
         rows=tuple(rows.row(node, depth) for node, depth in drawn),
@@ -72,7 +71,7 @@ def _left_out(model: TraceModel, drawn: int) -> str:
     shape, spans, errors = model.shape, 0, 0
     for node, _ in model.rows[drawn:]:
         first, end = model.reach(node)
-        spans += end - first - shape.rows[first:end].count(NO_ROW)
+        spans += shape.spans_between(first, end) - shape.rows[first:end].count(NO_ROW)
         errors += shape.failed_between(first, end)
     failed = f", {count(errors, 'error')} among them" if errors else ""
     return f"… {count(spans, 'more span')}{failed}: not drawn" if len(model.rows) > drawn else ""
@@ -130,7 +129,7 @@ class _Rows:
 
     def _when(self, node: int) -> str:
         start = self._model.tree.start_ns(node)
-        wait = 0 if self._model.tree.is_missing(node) else wait_of(self._model.tree, self._store.spans, node)
+        wait = self._model.shape.wait(node)
         waited = f", waited {duration(wait)}" if wait else ""
         return (
             "" if start == NO_TIME else f"begins {duration(start - self._model.whole.start_ns)} after the trace{waited}"
@@ -168,7 +167,7 @@ class _Rows:
         return tuple(_merged(each for each in stretches if each[1] >= 0 and each[0] <= 1))
 
     def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:
-        wait = 0 if bar is None else wait_of(self._model.tree, self._store.spans, node)
+        wait = 0 if bar is None else self._model.shape.wait(node)
         return (self._place(self._model.tree.start_ns(node) - wait), bar[0]) if wait and bar is not None else None
 
     def _events(self, row: int) -> tuple[float, ...]:

@@ -178,8 +178,8 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         self.details.show_lines("   ".join(parts), lines_of_run(run, errors))
 
     def _subject(self, node: int) -> SpanInTree:
-        tree = self._model.tree
-        return SpanInTree(self._store.span(tree.rows[node]), self._store, self.trace, tree, node)
+        shape, row = self._model.shape, self._model.tree.rows[node]
+        return SpanInTree(self._store.span(row), self._store, self.trace, shape.stitched, shape.stitched_node(node))
 
     async def action_open(self) -> None:
         """Show the span on a screen of its own; like siblings one by one."""
@@ -202,6 +202,10 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     async def action_statistics(self) -> None:
         """Show statistics of this trace's spans."""
         await self.viewer.open_statistics([self.trace], self.viewer.root_name(self.trace))
+
+    async def action_calls(self) -> None:
+        """Show Ray's calls in this trace."""
+        await self.viewer.open_calls([self.trace], self.viewer.root_name(self.trace))
 
     def action_next_pane(self) -> None:
         """Show the next section of the details."""

@@ -144,7 +144,7 @@ class SearchedTrace(StitchedTrace):
     @property
     def trace_tree(self) -> TraceTree:
         """The trace, stitched as it is now."""
-        return self._model.tree
+        return self._model.shape.stitched
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""

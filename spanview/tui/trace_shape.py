@@ -23,7 +23,9 @@ from itertools import accumulate, compress, groupby, repeat
 from operator import add, eq, gt, sub
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.joined import joined
 from spanview.analysis.selftime import self_times
+from spanview.analysis.waits import wait_of, waited
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.span import ERROR
@@ -68,11 +70,17 @@ class Shape:
         store: The store.
         trace: The trace's row in the trace table.
         tree: The stitched trace; of a part of its spans, where there was no time for all.
+        joins: Whether each Ray call with one attempt is one node.
     """
 
-    def __init__(self, store: Store, trace: int, tree: TraceTree) -> None:
+    def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
         self._spans = store.spans
-        self.tree = tree
+        self.joins = joins
+        self.stitched = tree
+        """The trace as it is; its nodes have other numbers where calls are joined."""
+        self.tree, self.submitted = joined(store, tree) if joins else (tree, dict[int, int]())
+        """The trace as it is shown, and the rows of the PRODUCERs that attempts stand for, by the attempts' rows."""
+        tree = self.tree
         self.whole = _whole(store, trace)
         """The time of the whole trace."""
         # Arrays, because the garbage collector looks at each item of a list again and again.
@@ -87,17 +95,19 @@ class Shape:
         self.node_of = dict(zip(tree.rows, range(len(tree.rows)), strict=True))
         """Each node by its key: a span's row, or what `key` makes of a placeholder's span id."""
         self.node_of |= {-1 - span_id: node for node, span_id in enumerate(tree.missing, len(tree.rows))}
+        self.node_of |= {submitted: self.node_of[row] for row, submitted in self.submitted.items()}
         rows = [*tree.rows, *[NO_ROW] * len(tree.missing)]
         self.rows = array("q", map(rows.__getitem__, self.order))
         """The span of each place; of placeholders `NO_ROW`."""
         self.parents = array("q", [place for place, end in enumerate(self.ends) if end > place + 1])
         """The places that have something below them."""
+        self._joined = [*accumulate((row in self.submitted for row in self.rows), initial=0)] if self.submitted else []
+        """How many calls are joined before each place, and in all."""
         status = self._spans.status
-        self.failed = sorted(
-            compress(self.place, map(ERROR.__eq__, map(status.__getitem__, tree.rows)))
-            if store.trace_table.error_count[trace]
-            else ()
-        )
+        has_errors = store.trace_table.error_count[trace]
+        failed = {*compress(self.place, map(ERROR.__eq__, map(status.__getitem__, tree.rows)))} if has_errors else set()
+        failed |= {self.place[self.node_of[row]] for row in self.submitted.values() if status[row] == ERROR}
+        self.failed = sorted(failed)
         """The places of spans with the status ERROR."""
         self._tallies: dict[str, tuple[Counter[int], dict[int, int]]] = {}
         self._intervals: dict[int, tuple[int, int] | None] = {}
@@ -140,7 +150,10 @@ class Shape:
                 members = [*alike]
                 if like is not None and len(members) >= FEWEST_IN_RUN:
                     places = self.place[members[0]], self.ends[self.place[members[-1]]]
-                    runs.append(Run(self._spans, self.rows, members, places, [*map(rows.__getitem__, members)]))
+                    own = [*map(rows.__getitem__, members)]
+                    run = Run(self._spans, self.rows, members, places, own)
+                    run.hidden = self.spans_between(*places) - len(own) - sum(row in self.submitted for row in own)
+                    runs.append(run)
         return sorted(runs, key=lambda run: run.first)
 
     def _find_out_beforehand(self) -> None:
@@ -189,12 +202,44 @@ class Shape:
             known = self._covered[node] = Covered(array("q", begins), array("q", stops), array("q", sums))
         return known
 
+    def wait(self, node: int) -> int:
+        """Return the nanoseconds that a node waited for a worker; 0 for all but attempts."""
+        if self.tree.is_missing(node):
+            return 0
+        submitted = self.submitted.get(self.tree.rows[node])
+        if submitted is None:
+            return wait_of(self.tree, self._spans, node)
+        return waited(self._spans, self.tree.rows[node], submitted)
+
+    def stitched_node(self, node: int) -> int:
+        """Return the node that a node that is shown has in the trace as it is."""
+        if not self.submitted:
+            return node
+        if self.tree.is_missing(node):
+            return node + len(self.stitched.rows) - len(self.tree.rows)
+        return self._stitched_nodes[self.tree.rows[node]]
+
+    @cached_property
+    def _stitched_nodes(self) -> dict[int, int]:
+        return dict(zip(self.stitched.rows, range(len(self.stitched.rows)), strict=True))
+
+    def shown_node(self, node: int) -> int:
+        """Return the node that shows a node of the trace as it is."""
+        if not self.submitted:
+            return node
+        count = len(self.stitched.rows)
+        return node - count + len(self.tree.rows) if node >= count else self.node_of[self.stitched.rows[node]]
+
     # -- all nodes -------------------------------------------------------------------------------------------------
 
     @cached_property
     def own(self) -> list[int | None]:
         """The self time of each node."""
-        return self_times(self.tree, self._spans)
+        times = self_times(self.stitched, self._spans)
+        if not self.submitted:
+            return times
+        own = dict(zip(self.stitched.rows, times, strict=False))
+        return [*map(own.__getitem__, self.tree.rows), *[None] * len(self.tree.missing)]
 
     @property
     def is_own_known(self) -> bool:
@@ -204,7 +249,7 @@ class Shape:
     def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
         """Return how many spans have each value of a column of the span table, and the row of the first that does."""
         if column not in self._tallies:
-            rows = self.tree.rows
+            rows = self.stitched.rows
             values = [*map(getattr(self._spans, column).__getitem__, rows)]
             self._tallies[column] = Counter(values), dict(zip(reversed(values), reversed(rows), strict=True))
         return self._tallies[column]
@@ -215,8 +260,14 @@ class Shape:
         """Return how many spans between two places have the status ERROR."""
         return bisect_left(self.failed, end) - bisect_left(self.failed, first)
 
+    def spans_between(self, first: int, end: int) -> int:
+        """Return how many spans and missing parents stand between two places."""
+        return end - first + (self._joined[end] - self._joined[first] if self._joined else 0)
+
     def places_of_rows(self, rows: set[int]) -> list[int]:
         """Return the places of some spans, by their rows, in order."""
+        if self.submitted:
+            rows = rows | {row for row, submitted in self.submitted.items() if submitted in rows}
         return [*compress(range(len(self.rows)), map(rows.__contains__, self.rows))]
 
     def places_of_name(self, name: int) -> list[int]:

@@ -60,6 +60,8 @@ class StitchedTrace(Copying):
         """What is to be done when all rows are there."""
         self._is_stitching = False
         self._has_grown = False
+        self.joins = False
+        """Whether calls with one attempt are one row each."""
 
     @property
     def trace(self) -> int:
@@ -115,7 +117,7 @@ class StitchedTrace(Copying):
             self._has_grown = True
             self.refresh_frame()
         elif self._store.trace_table.span_count[self.trace] <= AT_ONCE:
-            shape = Shape(self._store, self.trace, self._store.tree(self.trace))
+            shape = self._shape_of(self._store.tree(self.trace))
             self._show(shape, None if self._facets.lit is None else self._lit(shape))
         else:
             self.stitch()
@@ -136,11 +138,50 @@ class StitchedTrace(Copying):
     def _stitch_behind(self) -> None:
         """Called in a thread: the shape of the trace, and what its first painting needs."""
         worker, began = get_current_worker(), time.monotonic()
-        shape = Shape(self._store, self.trace, self._store.tree(self.trace))
-        self._facets.find_beforehand(shape)
-        lit = None if self._facets.lit is None or worker.is_cancelled else self._lit(shape)
+        shape, lit = self._made_ready(self._store.tree(self.trace))
         if not worker.is_cancelled:
             self.app.call_from_thread(self._take, worker, shape, lit, time.monotonic() - began)
+
+    def _made_ready(self, tree: TraceTree) -> tuple[Shape, LitPath | None]:
+        """Called in a thread: return a shape, with what its first painting needs."""
+        shape = self._shape_of(tree)
+        self._facets.find_beforehand(shape)
+        return shape, None if self._facets.lit is None else self._lit(shape)
+
+    def _shape_of(self, tree: TraceTree) -> Shape:
+        return Shape(self._store, self.trace, tree, joins=self.joins)
+
+    def join(self, *, joins: bool) -> None:
+        """Show each call with one attempt as one row, or as the two spans that it is."""
+        if joins == self.joins:
+            return
+        self.joins = joins
+        if self.is_stitched:
+            self._join()
+
+    def _join(self) -> None:
+        """Lay out what is shown, and nothing that has come since."""
+        tree = self._model.shape.stitched
+        if len(tree) <= AT_ONCE:
+            shape = self._shape_of(tree)
+            self._show(shape, None if self._facets.lit is None else self._lit(shape))
+        else:
+            self.run_worker(lambda: self._join_behind(tree), thread=True, group="join", exclusive=True)
+
+    def _join_behind(self, tree: TraceTree) -> None:
+        """Called in a thread."""
+        worker, (shape, lit) = get_current_worker(), self._made_ready(tree)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._take_joined, worker, shape, lit)
+
+    def _take_joined(self, worker: Worker[None], shape: Shape, lit: LitPath | None) -> None:
+        if self.is_left or worker.is_cancelled:
+            return
+        if shape.stitched is self._model.shape.stitched:
+            self._show(shape, lit)
+        else:
+            # It has been stitched anew meanwhile, perhaps as it was shown before.
+            self._join()
 
     def _take(self, worker: Worker[None], shape: Shape, lit: LitPath | None, took_s: float) -> None:
         if self.is_left or worker.is_cancelled:
@@ -150,6 +191,8 @@ class StitchedTrace(Copying):
         else:
             self._show(shape, lit)
             self.is_stitched = True
+            if shape.joins != self.joins:
+                self._join()
             self.refresh_frame()
             self.call_later(self._do_what_waits)
         if self._has_grown:
@@ -178,7 +221,7 @@ class StitchedTrace(Copying):
     def _lit(self, shape: Shape) -> LitPath:
         from spanview.analysis.critical import critical_path
 
-        return LitPath(shape, critical_path(shape.tree, self._store.spans))
+        return LitPath(shape, critical_path(shape.stitched, self._store.spans))
 
 
 def _root_of(store: Store, trace: int) -> Shape:

@@ -239,7 +239,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         await look.press("T", "s", "S", "r", "r", "t", "s", "s", "escape", "end", "enter", "2", "4", "C", "R")
         await look.until(lambda: path.exists() and len(kept(path)) == 9)
         first = look.app.settings
-    assert first == Settings("light", (1, 3), "process", False, "DURATION", False, False, "count")
+    assert first == Settings("light", (1, 3), "process", False, False, "DURATION", False, False, "count")
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first
         assert look.app.theme == "light"

@@ -1,0 +1,234 @@
+"""Ray's calls: a line a function or actor method, with what its calls waited, how long they ran, and how they went."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.analysis.calls import SUBMITTED, Calls, Function, calls_of, functions_of
+from spanview.analysis.stats import nearest_rank
+from spanview.analysis.telling import part
+from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
+from spanview.display.units import count, duration
+from spanview.tui.background import WorkingScreen
+from spanview.tui.base_screen import bindings_of
+from spanview.tui.function_calls_screen import FunctionCallsScreen
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+from spanview.tui.linelist import LineList
+from spanview.tui.paint import data_text, line, right
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.segment import Segment
+    from textual.app import ComposeResult
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+_WIDE, _WIDEST = 100, 140
+"""Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
+_TIME: Final = 9
+_SHORTEST_NAME: Final = 14
+
+
+def _unranked(_: Function) -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What is said of a function."""
+
+    head: str
+    width: int
+    text: Callable[[Function], str]
+    rank: Callable[[Function], int] = _unranked
+    """What it is sorted by, greatest first."""
+    sort: str = ""
+    """What sorting by it is called; empty for what nobody sorts by."""
+    from_width: int = 0
+    """Cells of a screen from which on there is room for it."""
+    is_error: bool = False
+
+
+def _some(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _time_of(values: Sequence[int], percent: int) -> str:
+    return duration(nearest_rank(values, percent))
+
+
+def _p95(values: Sequence[int]) -> int:
+    return nearest_rank(values, 95) or 0
+
+
+_COLUMNS: Final = (
+    _Column("CALLS", 8, lambda each: _some(each.calls), lambda each: each.calls, "calls"),
+    _Column("OK", 8, lambda each: _some(each.ok), from_width=_WIDE),
+    _Column("ERR", 7, lambda each: _some(each.failures), lambda each: each.failures, "errors", is_error=True),
+    _Column("RETRY", 8, lambda each: _some(each.retried), lambda each: each.retried, "retried"),
+    _Column("NONE", 7, lambda each: _some(each.no_attempt), lambda each: each.no_attempt, "no attempt"),
+    _Column("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50)),
+    _Column("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), lambda each: _p95(each.waits_ns), "wait"),
+    _Column("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE),
+    _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.wait_histogram)}", from_width=_WIDEST),
+    _Column("RUN p50", _TIME, lambda each: _time_of(each.runs_ns, 50)),
+    _Column("p95", _TIME, lambda each: _time_of(each.runs_ns, 95), lambda each: _p95(each.runs_ns), "run"),
+    _Column("max", _TIME, lambda each: _time_of(each.runs_ns, 100), from_width=_WIDE),
+    _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.run_histogram)}", from_width=_WIDEST),
+    _Column("AT ONCE", 8, lambda each: _some(each.max_concurrency), from_width=_WIDE),
+)
+_SORTS: Final = tuple(column for column in _COLUMNS if column.sort)
+
+
+def columns_in(width: int) -> list[_Column]:
+    """Return the figures that are shown on a screen `width` cells wide, so that names have room, too."""
+    columns = [column for column in _COLUMNS if column.from_width <= width]
+    while len(columns) > 1 and sum(column.width for column in columns) + 2 + _SHORTEST_NAME > width:
+        columns.pop()
+    return columns
+
+
+class FunctionLines(LineList):
+    """A line a function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.functions: list[Function] = []
+
+    def show(self, functions: list[Function]) -> None:
+        """Show other functions, from the first on."""
+        self.functions = functions
+        self.rows_have_changed(len(functions), 0)
+        self.reveal()
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one function's line."""
+        function, columns = self.functions[row], columns_in(width)
+        error = self.paint_style("error")
+        parts = [(right(column.text(function), column.width), error if column.is_error else None) for column in columns]
+        used = sum(column.width for column in columns)
+        return line([*parts, ("  " + data_text(function.function, max(8, width - used - 2)), None)])
+
+
+class CallsScreen(WorkingScreen):
+    """Ray's calls by function.
+
+    Args:
+        store: The store.
+        traces: Those that count; None for all.
+        what: What these are, in words.
+    """
+
+    ON: ClassVar[On] = On.CALLS
+    BINDINGS = bindings_of(On.CALLS)
+
+    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+        super().__init__()
+        self._store = store
+        self._traces = traces
+        self._what = what
+        self._calls = Calls(store, array("I"), array("I"), array("I", [0]))
+        self._functions: list[Function] | None = None
+        self._sort = 0
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Static(Content(""), classes="heads")
+        yield FunctionLines()
+        yield self.footer()
+
+    @property
+    def rows(self) -> FunctionLines:
+        """The functions."""
+        return self.query_one(FunctionLines)
+
+    def on_mount(self) -> None:
+        """Begin to count."""
+        self.set_focus(self.rows)
+        self.take_settings()
+
+        def ask(tell: Tell) -> tuple[Calls, list[Function]]:
+            calls = calls_of(self._store, self._traces, part(tell, 0.0, 0.5))
+            return calls, functions_of(self._store, calls, part(tell, 0.5, 1.0))
+
+        self.work(ask, self._take_functions)
+
+    def _take_functions(self, answer: tuple[Calls, list[Function]]) -> None:
+        self._calls, self._functions = answer
+        self._show()
+        if not self._functions:
+            self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
+
+    def title_text(self) -> str:
+        """Return what is counted."""
+        head = f"‹ Ray calls of {self._what}{self.as_of}"
+        if self.share is not None:
+            return f"{head}   counting … {self.share_text}; Esc ends it"
+        return f"{head}   {count(len(self._calls), 'call')} of {count(len(self._functions or ()), 'function')}"
+
+    def on_resize(self) -> None:
+        """Show as many columns as there is room for."""
+        self._show()
+
+    def take_settings(self) -> None:
+        """Sort as was sorted last."""
+        names = [column.sort for column in _SORTS]
+        wanted = self.viewer.settings.calls_sort
+        self._sort = names.index(wanted) if wanted in names else 0
+        self._show()
+
+    def _show(self) -> None:
+        if self._functions is None:
+            return
+        by = _SORTS[self._sort]
+        self.rows.show(sorted(self._functions, key=by.rank, reverse=True))
+        columns = columns_in(self.rows.line_width)
+        heads = "".join(right(column.head + (" ▾" if column is by else ""), column.width) for column in columns)
+        self.query_one(".heads", Static).update(Content(f"{heads}  FUNCTION"))
+        self.refresh_frame()
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self._sort = (self._sort + 1) % len(_SORTS)
+        name = _SORTS[self._sort].sort
+        self.viewer.keep(calls_sort=name)
+        self.viewer.say(f"sorted by {name}")
+        self._show()
+
+    def action_back(self) -> None:
+        """End the counting, then go back."""
+        if self._functions is not None or not self.end_work():
+            self.app.pop_screen()
+
+    async def action_open(self) -> None:
+        """List the calls of the function."""
+        rows = self.rows
+        if rows.cursor < len(rows.functions):
+            function = rows.functions[rows.cursor].function
+            await self.app.push_screen(FunctionCallsScreen(self._store, self._calls, function))
+
+    def action_error(self, _: int) -> None:
+        """Go to the next function some of whose calls failed, or left no attempt."""
+        functions, at = self.rows.functions, self.rows.cursor
+        for row in (*range(at + 1, len(functions)), *range(at + 1)):
+            each = functions[row]
+            if each.failures or each.no_attempt:
+                self.rows.move_to(row)
+                return
+        self.viewer.say("no call failed, and each has an attempt")
+
+    def action_copy(self) -> None:
+        """Copy the name of the function."""
+        if self.rows.cursor < len(self.rows.functions):
+            self.viewer.copy(self.rows.functions[self.rows.cursor].function, "function")

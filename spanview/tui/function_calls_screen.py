@@ -1,0 +1,208 @@
+"""The calls of one function: when each was submitted, how long it waited and ran, how it went, and where."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.analysis.calls import Call, Outcome
+from spanview.display.units import count, duration, moment
+from spanview.index.table import NO_ROW
+from spanview.model.times import NO_TIME
+from spanview.tui.background import WorkingScreen
+from spanview.tui.base_screen import bindings_of
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+from spanview.tui.linelist import LineList
+from spanview.tui.paint import data_text, fixed, line, right
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.segment import Segment
+    from textual.app import ComposeResult
+
+    from spanview.analysis.calls import Calls
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+MOST_CALLS: Final = 10_000
+"""So many are listed, the first by what they are sorted by."""
+_START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
+_FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
+_WORTH_A_LOOK: Final = _FAILED | {Outcome.NO_ATTEMPT}
+_TOLD_EVERY: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    name: str
+    rank: Callable[[Call, Sequence[int]], int]
+    """Of a call, given the starts of all spans; the greatest come first."""
+
+
+_SORTS: Final = (
+    _Sort("wait and run", lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0)),
+    _Sort("wait", lambda call, _: -1 if call.wait_ns is None else call.wait_ns),
+    _Sort("run", lambda call, _: -1 if call.run_ns is None else call.run_ns),
+    _Sort("start", lambda call, starts: starts[call.row]),
+    _Sort("outcome", lambda call, _: (call.outcome in _WORTH_A_LOOK) * MOST_CALLS + len(call.attempts)),
+)
+
+
+class CallLines(LineList):
+    """A line a call.
+
+    Args:
+        store: The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self.calls: list[Call] = []
+        self.notes: dict[int, str] = {}
+        """What is thought of calls without an attempt, by their rows in the span table."""
+
+    def show(self, calls: list[Call]) -> None:
+        """Show other calls, from the first on."""
+        self.calls = calls
+        self.rows_have_changed(len(calls), 0)
+        self.reveal()
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one call's line."""
+        call, spans = self.calls[row], self._store.spans
+        is_bad = call.outcome in _WORTH_A_LOOK
+        start = spans.start_ns[call.row]
+        tries = f"{len(call.attempts):,}" if len(call.attempts) > 1 else ""
+        text = ("✖ " if call.outcome in _FAILED else "◌ " if is_bad else "  ") + self.notes.get(call.row, call.outcome)
+        room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
+        words = max(_WORDS, room // 2)
+        return line(
+            [
+                (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
+                (right(duration(call.wait_ns), _TIME) + right(duration(call.run_ns), _TIME), None),
+                (right(tries, _TRIES), self.paint_style("warning")),
+                ("  " + data_text(text, min(words, room)), self.paint_style("error") if is_bad else None),
+                (" " + data_text(self._where(call), max(0, room - words - 1)), self.paint_style("dim")),
+            ]
+        )
+
+    def _where(self, call: Call) -> str:
+        """Return where it ran, or was submitted, and what it is a part of."""
+        store = self._store
+        row = call.attempts[-1] if call.attempts else call.row
+        stem = os.path.splitext(os.path.basename(store.sources[store.spans.source[row]].path))[0]
+        root = store.trace_table.root_row[store.spans.trace[call.row]]
+        above = "" if root in {NO_ROW, call.row} else f"  in {store.names.texts[store.spans.name[root]]}"
+        return f"{'by' if call.attempts else 'from'} {stem}{above}"
+
+
+class FunctionCallsScreen(WorkingScreen):
+    """The calls of one function, slowest first.
+
+    Args:
+        store: The store.
+        calls: All calls that count.
+        function: The function's name; from a file, and so to be made harmless.
+    """
+
+    ON: ClassVar[On] = On.CALLS
+    BINDINGS = bindings_of(On.CALLS)
+
+    def __init__(self, store: Store, calls: Calls, function: str) -> None:
+        super().__init__()
+        self._store = store
+        self._calls = calls
+        self._function = function
+        self._count = 0
+        self._sort = 0
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        heads = (
+            f"{fixed('SUBMITTED', _START)}{right('WAIT', _TIME)}{right('RUN', _TIME)}{right('TRIES', _TRIES)}  OUTCOME"
+        )
+        yield Static(Content(heads), classes="heads")
+        yield CallLines(self._store)
+        yield self.footer()
+
+    @property
+    def rows(self) -> CallLines:
+        """The calls."""
+        return self.query_one(CallLines)
+
+    def on_mount(self) -> None:
+        """Begin with the slowest."""
+        self.set_focus(self.rows)
+        self._list()
+
+    def title_text(self) -> str:
+        """Return what is listed."""
+        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.as_of}"
+        if self.share is not None:
+            return f"{head}   looking … {self.share_text}"
+        most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
+        return f"{head}   {most}{count(self._count, 'call')}, by {_SORTS[self._sort].name}"
+
+    def _list(self) -> None:
+        rank, starts = _SORTS[self._sort].rank, self._store.spans.start_ns
+
+        def ask(tell: Tell) -> tuple[int, list[Call]]:
+            places, found = self._calls.of_function(self._function), list[Call]()
+            for number, at in enumerate(places):
+                if not number % _TOLD_EVERY:
+                    tell(number / len(places))
+                found.append(self._calls[at])
+            return len(found), nlargest(MOST_CALLS, found, key=lambda call: (rank(call, starts), -call.row))
+
+        self.work(ask, self._take_calls)
+
+    def _take_calls(self, answer: tuple[int, list[Call]]) -> None:
+        self._count, calls = answer
+        self.rows.show(calls)
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Sort by the next thing."""
+        self._sort = (self._sort + 1) % len(_SORTS)
+        self.viewer.say(f"sorted by {_SORTS[self._sort].name}")
+        self._list()
+
+    def action_error(self, _: int) -> None:
+        """Go to the next call that failed or left no attempt."""
+        calls, at = self.rows.calls, self.rows.cursor
+        for row in (*range(at + 1, len(calls)), *range(at + 1)):
+            if calls[row].outcome in _WORTH_A_LOOK:
+                self.rows.move_to(row)
+                return
+        self.viewer.say("no call here failed, and each has an attempt")
+
+    @property
+    def _chosen(self) -> int | None:
+        """The span that the selected call is opened at: its last attempt, or its PRODUCER."""
+        rows = self.rows
+        if rows.cursor >= len(rows.calls):
+            return None
+        call = rows.calls[rows.cursor]
+        return call.attempts[-1] if call.attempts else call.row
+
+    async def action_open(self) -> None:
+        """Show the call in its trace."""
+        row = self._chosen
+        if row is not None:
+            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+
+    def action_copy(self) -> None:
+        """Copy the span id."""
+        row = self._chosen
+        if row is not None:
+            self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")

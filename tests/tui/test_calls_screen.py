@@ -1,0 +1,127 @@
+"""Ray's calls in the viewer.
+
+trace 1                                      trace 2
+run              0 - 100 µs                  f ray.remote          200 - 201 µs   ERROR
+  f ray.remote   1 -   2 µs                  f ray.remote          210 - 211 µs
+    f …_worker  10 -  30 µs   waits 8
+  f ray.remote  40 -  41 µs
+    f …_worker  45 -  50 µs   ERROR
+    f …_worker  60 -  65 µs
+  g ray.remote  80 -  81 µs
+    g …_worker  80 -  99 µs   waits 0
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from builders import Builder
+from spanview.tui.calls_screen import CallsScreen, columns_in
+from spanview.tui.function_calls_screen import CallLines, FunctionCallsScreen
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from viewers import looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+    from viewers import Look
+
+
+def documents() -> list[Document]:
+    """Return the two traces."""
+    build = Builder()
+    submitted = [(2, 1, "f", 1, "UNSET"), (4, 1, "f", 40, "UNSET"), (7, 1, "g", 80, "UNSET")]
+    alone = [(9, 2, "f", 200, "ERROR"), (10, 3, "f", 210, "UNSET")]
+    ran = [(3, 2, "f", 10, 20, "UNSET"), (5, 4, "f", 45, 5, "ERROR"), (6, 4, "f", 60, 5, "UNSET")]
+    return [
+        build.span("run", span=1, start=0, duration=100),
+        *(
+            build.span(
+                f"{name} ray.remote",
+                trace=trace,
+                span=span,
+                parent=1 if trace == 1 else None,
+                start=start,
+                duration=1,
+                kind="PRODUCER",
+                status=status,
+            )
+            for span, trace, name, start, status in [*submitted, *alone]
+        ),
+        *(
+            build.span(
+                f"{name} ray.remote_worker",
+                span=span,
+                parent=parent,
+                start=start,
+                duration=duration,
+                kind="CONSUMER",
+                status=status,
+            )
+            for span, parent, name, start, duration, status in [*ran, (8, 7, "g", 80, 19, "UNSET")]
+        ),
+    ]
+
+
+def rows(look: Look) -> list[list[str]]:
+    """Return the words of each row of the list."""
+    return [line.split() for line in look.lines[2:-1] if line.strip()]
+
+
+async def test_functions() -> None:
+    """A line a function; sorted by each figure in turn, which is kept for later."""
+    async with looking_at(*documents(), size=(120, 30)) as look:
+        await look.press("A")
+        await look.until_shown("5 calls of 2 functions")
+        assert look.is_on(CallsScreen)
+        #                     calls ok error retry none  wait: p50, p95, max          run: p50, p95, max     at once
+        assert rows(look)[0] == ["4", "2", "2", "1", "1", *["4", "µs", "8", "µs", "8", "µs"], *["5", "µs"],
+                                 *["20", "µs", "20", "µs"], "1", "f"]  # fmt: skip
+        assert rows(look)[1] == ["1", "1", *["0", "µs"] * 3, *["19", "µs"] * 3, "1", "g"]
+        await look.press("s")
+        assert "ERR ▾" in look.text
+        for _ in range(4):
+            await look.press("s")
+        await look.until_shown("sorted by run")
+        assert look.app.settings.calls_sort == "run"
+        await look.press("escape")
+        assert look.is_on(TracesScreen)
+
+
+async def test_from_a_function_to_one_call() -> None:
+    """The calls of a function, slowest first, with how they went; Enter shows the last attempt in its trace."""
+    async with looking_at(*documents(), size=(120, 30)) as look:
+        await look.press("A")
+        await look.until_shown("5 calls")
+        await look.press("enter")
+        await look.until_shown("4 calls, by wait and run")
+        assert look.is_on(FunctionCallsScreen)
+        lines = [line for line in look.lines[2:-1] if line.strip()]
+        outcomes = ["ok", "retried", "✖ submit error", "◌ no attempt seen"]
+        assert [each for line in lines for each in outcomes if each in line] == outcomes
+        await look.press("e")
+        assert look.screen.query_one(CallLines).cursor == 2
+        await look.press("s", "s", "s")
+        await look.until_shown("by start")
+        assert "no attempt seen" in look.lines[2]
+        await look.press("end", "enter")
+        assert look.is_on(TraceScreen)
+        await look.until_shown(" f ray.remote_worker   CONSUMER")
+        await look.press("escape", "home", "enter")
+        await look.until_shown(" f ray.remote   PRODUCER")
+
+
+async def test_of_one_trace() -> None:
+    """From a trace, its calls only; where there are none, that is said."""
+    async with looking_at(*documents(), Builder().span("alone", trace=9, span=99, start=500), size=(120, 30)) as look:
+        await look.press("end", "enter", "A")
+        await look.until_shown("Ray calls of run   3 calls of 2 functions")
+        await look.press("escape", "escape", "home", "enter", "A")
+        await look.until_shown("no Ray calls here")
+
+
+def test_names_have_room() -> None:
+    """Whatever the width, the figures leave some of it to the names."""
+    for width in range(30, 250):
+        assert sum(column.width for column in columns_in(width)) + 10 <= width
+    assert len(columns_in(40)) < len(columns_in(80)) < len(columns_in(110)) < len(columns_in(200))

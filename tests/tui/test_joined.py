@@ -1,0 +1,158 @@
+"""Ray calls as one row each, drawn: what a call waited stands behind its name.
+
+as spans                      as calls
+caller                        caller
+  f ray.remote                  f   wait 8 µs
+    f ray.remote_worker           work
+      work                      g ray.remote   2 attempts
+  g ray.remote                    g ray.remote_worker
+    g ray.remote_worker           g ray.remote_worker
+    g ray.remote_worker         h ray.remote   ◌ no attempt seen
+  h ray.remote
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import Builder
+from span_graphs import forests, graphs
+from spanview.analysis.critical import critical_path
+from spanview.analysis.selftime import self_times
+from spanview.index.tree import ROOT
+from spanview.model.span import ERROR
+from spanview.tui import trace_screen, trace_stitch
+from spanview.tui.trace_facets import LitPath
+from spanview.tui.trace_model import TraceModel
+from spanview.tui.trace_shape import Shape
+from viewers import Growing, looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+
+ENDINGS: Final = {"PRODUCER": " ray.remote", "CONSUMER": " ray.remote_worker"}
+
+
+def documents() -> list[Document]:
+    """Return the trace of the drawing; g is tried twice, f waits 8 µs and runs for 20."""
+    build = Builder()
+    return [
+        build.span("caller", span=1, start=0, duration=100),
+        build.span("main.f ray.remote", span=2, parent=1, start=1, duration=2, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=3, parent=2, start=11, duration=20, kind="CONSUMER"),
+        build.span("work", span=4, parent=3, start=12, duration=5),
+        build.span("g ray.remote", span=5, parent=1, start=40, duration=1, kind="PRODUCER"),
+        build.span("g ray.remote_worker", span=6, parent=5, start=45, duration=5, status="ERROR", kind="CONSUMER"),
+        build.span("g ray.remote_worker", span=7, parent=5, start=60, duration=5, kind="CONSUMER"),
+        build.span("h ray.remote", span=8, parent=1, start=80, duration=1, kind="PRODUCER"),
+    ]
+
+
+async def test_one_row_a_call() -> None:
+    """`a` makes one row of a call with one attempt, and two again; the cursor stays on it, and it is set for later."""
+    async with looking_at(*documents(), size=(120, 40)) as look:
+        await look.press("enter", "down")
+        assert "main.f ray.remote " in look.text
+        await look.press("a")
+        await look.until_shown("main.f ")
+        names = [line[:50].split("  ")[0].strip(" ▾│") for line in look.lines[3:10]]
+        assert names[:2] == ["caller", "main.f"]
+        shown = "\n".join(line[:60] for line in look.lines[3:10])
+        assert "wait 8 µs" in shown
+        assert "2 attempts" in shown
+        assert "◌ no attempt seen" in shown
+        assert "main.f ray.remote" not in shown
+        assert shown.count("g ray.remote_worker") == 2
+        # The attempt is what is selected now: its attributes, its parent.
+        assert look.text.count("CONSUMER") == 1
+        assert look.app.settings.joins
+        await look.press("p")
+        await look.until_shown(" caller   INTERNAL")
+        await look.press("down", "a")
+        await look.until_shown("main.f ray.remote ")
+        await look.until_shown(" f ray.remote_worker   CONSUMER")
+
+
+async def test_a_long_trace_is_joined_behind_the_screen() -> None:
+    """Above a size, in a thread; it comes to the same rows."""
+    with patch.object(trace_stitch, "AT_ONCE", 3):
+        async with looking_at(*documents(), size=(120, 40)) as look:
+            await look.press("enter")
+            await look.until_shown("h ray.remote")
+            await look.press("a")
+            await look.until_shown("wait 8 µs")
+            assert look.is_on(trace_screen.TraceScreen)
+            await look.press("a")
+            await look.until_shown("main.f ray.remote ")
+
+
+async def test_what_comes_while_calls_are_rows() -> None:
+    """A call whose attempt comes later becomes one row then."""
+    all_of_it = documents()
+    async with looking_at(*all_of_it[:2], size=(120, 40)) as look:
+        await look.press("enter", "a")
+        await look.until_shown("main.f ray.remote   ")
+        await look.until_shown("no attempt seen")
+        await look.grow(all_of_it[2])
+        await look.until_shown("wait 8 µs")
+        assert "no attempt seen" not in look.text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_random_traces(data: st.DataObject) -> None:
+    """Every span is shown once, by itself or with its call; what is found out by node is what it was by span."""
+    documents = data.draw(st.one_of(forests(traces=1, most=25), graphs(most=12)))
+    for document in documents:
+        kind = data.draw(st.sampled_from(("PRODUCER", "CONSUMER", "INTERNAL")))
+        document["kind"], document["name"] = f"SpanKind.{kind}", document["name"] + ENDINGS.get(kind, "")
+    store = Growing(*documents).store
+    for trace in range(len(store.trace_table)):
+        tree, spans = store.tree(trace), store.spans
+        shape = Shape(store, trace, tree, joins=True)
+        shown = shape.tree
+        assert sorted([*shown.rows, *shape.submitted.values()]) == sorted(tree.rows)
+        assert shape.spans_between(0, len(shape.order)) == len(tree)
+        assert shown.missing == tree.missing
+        for node in range(len(shown)):
+            stitched = shape.stitched_node(node)
+            assert shape.shown_node(stitched) == node
+            assert shown.span_id(node) == tree.span_id(stitched)
+            above = tree.parents[stitched]
+            if not shown.is_missing(node) and shown.rows[node] in shape.submitted:
+                assert tree.children(above) == [stitched]
+                assert shape.shown_node(above) == node
+                above = tree.parents[above]
+            assert shown.parents[node] == (ROOT if above == ROOT else shape.shown_node(above))
+        times = self_times(tree, spans)
+        assert [time for node, time in enumerate(shape.own) if not shown.is_missing(node)] == [
+            times[shape.stitched_node(node)] for node in range(len(shown.rows))
+        ]
+        failed = {row for row in tree.rows if spans.status[row] == ERROR}
+        assert shape.failed == shape.places_of_rows(failed)
+        path = critical_path(tree, spans)
+        lit = LitPath(shape, path)
+        assert sum(end - start for node in range(len(shown)) for start, end in lit.of(node)) == sum(
+            segment.end_ns - segment.start_ns for segment in path.segments
+        )
+
+
+@given(forests(traces=1, most=25))
+def test_what_is_folded_stays_folded(documents: list[Document]) -> None:
+    """What was collapsed as spans is so as calls, and as spans again."""
+    for number, document in enumerate(documents):
+        kind = ("PRODUCER", "CONSUMER", "INTERNAL")[number % 3]
+        document["kind"], document["name"] = f"SpanKind.{kind}", document["name"] + ENDINGS.get(kind, "")
+    data = Growing(*documents)
+    model = TraceModel(data.store, 0)
+    tree = model.tree
+    joins = False
+    model.collapse_all()
+    for _ in range(2):
+        joins = not joins
+        model.take(Shape(data.store, 0, tree, joins=joins))
+        assert [node for node, _ in model.rows] == model.tree.roots

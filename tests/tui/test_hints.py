@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
+from spanview.tui.calls_screen import CallsScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import Blocks, FlameScreen
+from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
@@ -36,6 +38,8 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (SpansScreen, ("t", "enter")),
     (FlameScreen, ("F",)),
     (DiffScreen, ("d", "down", "d")),
+    (CallsScreen, ("A",)),
+    (FunctionCallsScreen, ("A", "enter")),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
@@ -43,7 +47,7 @@ MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
         *("compare_rest", "by_key"),
-        *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
+        *("flame", "statistics", "calls", "palette", "sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""
@@ -56,9 +60,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def documents() -> list[Document]:
-    """Return two traces, the newer one with an error."""
+    """Return three traces, the newest one with an error, the oldest one a call."""
     build = Builder()
     return [
+        build.span("call ray.remote", trace=3, start=-50, kind="PRODUCER"),
         build.span("early", trace=2, start=0),
         build.span("batch", trace=1, span=1, start=100, duration=100, service="shop"),
         build.span("load", trace=1, parent=1, start=110, status="ERROR", service="store"),
@@ -172,7 +177,7 @@ async def test_enter_and_escape_by_the_mouse() -> None:
         assert look.is_on(TracesScreen)
         await click_hint(look, "/ find")
         await look.type("early")
-        await look.until_shown("1 of 2 traces")
+        await look.until_shown("1 of 3 traces")
         await click_hint(look, "⏎ open")
         assert isinstance(look.app.focused, LineList)
         await click_hint(look, "Esc back")

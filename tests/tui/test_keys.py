@@ -9,8 +9,10 @@ from textual.keys import Keys, _character_to_key
 
 from builders import Builder
 from readme_parts import README, block_of, keys_table
+from spanview.tui.calls_screen import CallsScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import FlameScreen
+from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.help_screen import HelpScreen, KeyLines
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.span_screen import SpanScreen
@@ -32,6 +34,8 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.SPANS, SpansScreen),
     (On.FLAME, FlameScreen),
     (On.DIFF, DiffScreen),
+    (On.CALLS, CallsScreen),
+    (On.CALLS, FunctionCallsScreen),
 ]
 
 

@@ -223,6 +223,23 @@ def missing_parents(store: Store) -> int:
     )
 
 
+def names_above(store: Store, children: set[int]) -> dict[int, dict[int, int]]:
+    """Return which names stand above some names, and how often; the store may grow.
+
+    Args:
+        store: The store.
+        children: The numbers of the names that are asked for.
+    """
+    parents = parent_rows_of(store)
+    names = copy_of(store.spans.name)[: len(parents)]
+    rows = np.flatnonzero(np.isin(names, [*children]) & (parents >= 0))
+    pairs = np.stack((names[rows], names[parents[rows]]))
+    found: dict[int, dict[int, int]] = {}
+    for (child, parent), count in zip(*np.unique(pairs.T, axis=0, return_counts=True), strict=True):
+        found.setdefault(int(child), {})[int(parent)] = int(count)
+    return found
+
+
 def are_scanned(intake: Intake) -> Flags:
     """Return of which rows a scan has seen that their records stand in the SDK's own layout."""
     flags = np.zeros(len(intake.spans), np.bool_)

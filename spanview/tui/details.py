@@ -17,7 +17,6 @@ from spanview.display.parts import DetailLine, Part, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SECTIONS, SpanInTree, View, detail_lines, section_titles
 from spanview.display.units import duration
-from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed, right
@@ -168,23 +167,16 @@ class Details(Vertical):
         """The list of lines."""
         return self.query_one(DetailLines)
 
-    def show(self, subject: SpanInTree | None, missing: int | None = None) -> None:
-        """Show another span, or what is known of one that no file holds.
-
-        Args:
-            subject: The span; None for a placeholder.
-            missing: The span id of a placeholder.
-        """
-        if subject is None or self.subject is None or subject.row != self.subject.row:
+    def show(self, subject: SpanInTree) -> None:
+        """Show another span."""
+        if self.subject is None or subject.row != self.subject.row:
             self._folds, self._linked = {}, ()
         self.subject = subject
-        if subject is None and missing is not None:
-            text = f"parent not seen ({format_span_id(missing)}): it has not ended yet, or its record is lost"
-            self.show_lines(text, [])
         self._refresh()
 
     def show_lines(self, headline: str, pairs: list[tuple[str, str]]) -> None:
         """Show names and values of something else than one span; all of it safe to print already."""
+        self._folds, self._linked = {}, ()
         self.subject = self._shown = None
         self.query_one(Headline).say(headline)
         self.query_one(TabLine).show([], "", "")

@@ -16,6 +16,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of
+from spanview.tui.behind import Behind
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
@@ -37,6 +38,8 @@ _START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
 _WORTH_A_LOOK: Final = _FAILED | {Outcome.NO_ATTEMPT}
 _TOLD_EVERY: Final = 1024
+_MOST_THOUGHTS: Final = 100
+_THINK_AGAIN_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class CallLines(LineList):
         tries = f"{len(call.attempts):,}" if len(call.attempts) > 1 else ""
         text = ("✖ " if call.outcome in _FAILED else "◌ " if is_bad else "  ") + self.notes.get(call.row, call.outcome)
         room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
-        words = max(_WORDS, room // 2)
+        words = max(_WORDS, 2 * room // 3)
         return line(
             [
                 (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
@@ -123,6 +126,7 @@ class FunctionCallsScreen(WorkingScreen):
         self._function = function
         self._count = 0
         self._sort = 0
+        self._thinking: Behind[dict[int, str]] = Behind(self, self._take_thoughts)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -143,6 +147,7 @@ class FunctionCallsScreen(WorkingScreen):
         """Begin with the slowest."""
         self.set_focus(self.rows)
         self._list()
+        self.set_interval(_THINK_AGAIN_S, self._think)
 
     def title_text(self) -> str:
         """Return what is listed."""
@@ -168,6 +173,19 @@ class FunctionCallsScreen(WorkingScreen):
     def _take_calls(self, answer: tuple[int, list[Call]]) -> None:
         self._count, calls = answer
         self.rows.show(calls)
+        self._think()
+
+    def _think(self) -> None:
+        """While spans come, ask the system about calls without an attempt: they may be running."""
+        alone = [call.row for call in self.rows.calls if call.outcome is Outcome.NO_ATTEMPT][:_MOST_THOUGHTS]
+        if alone and self.viewer.feed_state.following:
+            running = self.viewer.running
+            self._thinking.ask(lambda: {row: running.thought_of(row).text for row in alone})
+
+    def _take_thoughts(self, thoughts: dict[int, str]) -> None:
+        if thoughts != self.rows.notes:
+            self.rows.notes = thoughts
+            self.rows.refresh()
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from textual.widget import AwaitMount
 
+    from spanview.analysis.running import Running
     from spanview.index.store import Store
     from spanview.tui.comparing import Side
     from spanview.tui.known import Known
@@ -41,6 +42,14 @@ class OpeningApp(ThemedApp):
         from spanview.tui.known import Known
 
         return Known(self._store)
+
+    @cached_property
+    def running(self) -> Running:
+        """What is probably still running."""
+        from spanview.analysis.running import Running
+        from spanview.sources.processes import Processes
+
+        return Running(self._store, Processes().lives)
 
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 where it has none that is usable."""

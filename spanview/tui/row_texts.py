@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.calls import SUBMITTED
+from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.model.ids import format_span_id
 from spanview.model.span import ERROR, PRODUCER
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from spanview.tui.trace_model import TraceModel
 
 _ON_PATH: Final = "•"
+_LONGEST_GUESS: Final = 60
 
 
 class RowTexts:
@@ -37,6 +39,9 @@ class RowTexts:
         """Return a span's name, from a file and so to be made harmless; of a placeholder, what is known of it."""
         tree = self._model.tree
         if tree.is_missing(node):
+            guess = self._facets.guesses.get(tree.span_id(node))
+            if guess is not None:
+                return f"? probably {sanitise(guess.name, _LONGEST_GUESS)}, not seen"
             return f"? parent not seen {format_span_id(tree.span_id(node))[:8]}"
         submitted = self._model.shape.submitted.get(tree.rows[node])
         if submitted is not None:

@@ -17,9 +17,10 @@ from spanview.model.span import KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from spanview.analysis.critical import CriticalPath
+    from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.tui.trace_model import TraceModel
     from spanview.tui.trace_shape import Shape
@@ -127,6 +128,8 @@ class Facets:
         self._chosen: ColorBy | None = None
         self.is_explained = False
         """Whether it is shown what colours stand for."""
+        self.guesses: Mapping[int, Guess] = {}
+        """What missing parents probably are, by span id."""
         self.lit: LitPath | None = None
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}

@@ -9,7 +9,7 @@ from textual.worker import get_current_worker
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
-from spanview.model.ids import format_trace_id
+from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.base_screen import bindings_of
 from spanview.tui.comparing import MARK, ComparingScreen
 from spanview.tui.details import Details
@@ -20,7 +20,7 @@ from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_look import ROOM_FOR_DETAILS
 from spanview.tui.trace_marks import lines_of_run
-from spanview.tui.trace_pictures import PicturedTrace
+from spanview.tui.trace_unseen import GuessedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
 
-class TraceScreen(PicturedTrace, ComparingScreen):
+class TraceScreen(GuessedTrace, ComparingScreen):
     """Tree and waterfall of one trace.
 
     Args:
@@ -94,6 +94,7 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
         if not self.is_stitched:
             self.stitch()
+        self.guess()
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
 
@@ -165,7 +166,9 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         if run := self._model.run(node):
             self._show_run(node, run)
         elif self._model.tree.is_missing(node):
-            self.details.show(None, self._model.tree.span_id(node))
+            span_id = self._model.tree.span_id(node)
+            text = f"parent not seen ({format_span_id(span_id)}): it has not ended yet, or its record is lost"
+            self.details.show_lines(text, self.known_of_missing(span_id))
         else:
             self.details.show(self._subject(node))
 

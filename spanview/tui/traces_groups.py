@@ -44,6 +44,9 @@ class GroupedTraces(Copying):
         """Whether something has come since they were stitched."""
         self._counting: Behind[list[GroupRow]] = Behind(self, self._take_groups)
         self._stitching: Behind[bytes] = Behind(self, self._take_incomplete)
+        self._alive: set[int] = set()
+        """Traces without a root, some process of which is alive."""
+        self._living: Behind[set[int]] = Behind(self, self._take_living)
 
     @property
     def traces(self) -> TraceList:
@@ -121,9 +124,15 @@ class GroupedTraces(Copying):
         if self.grouped:
             self._light()
 
+    def _take_living(self, traces: set[int]) -> None:
+        if traces != self._alive and not self.viewer.paused:
+            self._alive = traces
+            self._mark_growing()
+            self.rows.refresh()
+
     def _mark_growing(self) -> None:
-        self.traces.growing = set(self._grown_at)
-        self.groups.growing = {self._model.root_name(trace) for trace in self._grown_at}
+        self.traces.growing = {*self._grown_at, *self._alive}
+        self.groups.growing = {self._model.root_name(trace) for trace in self.traces.growing}
 
     def _stitch(self) -> None:
         """Find out which traces are incomplete, where something has come since that was known."""

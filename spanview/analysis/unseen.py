@@ -1,0 +1,95 @@
+"""What parents that no file holds probably are, told by their children and by what other traces have in their place.
+
+child                    elsewhere                    so the missing parent is probably
+f ray.remote_worker      –                            f ray.remote
+load                     load always stands in job    job
+load                     load stands in job, and in batch too    not told
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spanview.analysis.calls import RAN, SUBMITTED
+from spanview.index.slots import IS_KNOWN_HASH
+from spanview.index.table import PAYS_FROM
+from spanview.index.tree import ROOT
+from spanview.model.span import CONSUMER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What a missing parent probably is."""
+
+    name: str
+    """From a file, and so to be made harmless."""
+    basis: str
+    """What that rests on, in words; with a name from a file."""
+
+
+def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
+    """Return what the missing parents of a trace probably are, by span id; left out are those that nothing tells of.
+
+    Args:
+        store: Where the spans are.
+        tree: The stitched trace.
+    """
+    spans, names = store.spans, store.names.texts
+    found: dict[int, Guess] = {}
+    asked: dict[int, set[int]] = {}
+    for node, span_id in enumerate(tree.missing, len(tree.rows)):
+        rows = [tree.rows[child] for child in tree.children(node)]
+        called = {names[spans.name[row]] for row in rows if spans.kind[row] == CONSUMER}
+        if len(called) == 1 and (name := called.pop()).endswith(RAN):
+            function = name.removesuffix(RAN)
+            found[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
+        else:
+            asked[span_id] = {spans.name[row] for row in rows}
+    above = parents_of_names(store, set().union(*asked.values()))
+    for span_id, children in asked.items():
+        known = [above[name] for name in children if name in above]
+        parents = set().union(*known)
+        if len(parents) == 1:
+            (parent,) = parents
+            count = sum(each[parent] for each in known)
+            child = min(names[name] for name in children if name in above)
+            basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
+            found[span_id] = Guess(names[parent], basis)
+    return found
+
+
+def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapping[int, int]]:
+    """Return which names stand above some names, and how often; names that stand in nothing are left out.
+
+    Args:
+        store: Where the spans are.
+        children: The numbers of the names that are asked for.
+    """
+    wanted = {*children}
+    if not wanted:
+        return {}
+    spans = store.spans
+    if IS_KNOWN_HASH and len(spans) >= PAYS_FROM:
+        from spanview.index.bulk import names_above
+
+        return names_above(store, wanted)
+    counts = defaultdict[int, dict[int, int]](dict)
+    for trace in range(len(store.trace_table)):
+        rows = store.rows_of_trace(trace)
+        if wanted.isdisjoint(map(spans.name.__getitem__, rows)):
+            continue
+        tree = store.tree(trace)
+        for row, parent in zip(tree.rows, tree.parents, strict=False):
+            name = spans.name[row]
+            if name in wanted and parent != ROOT and not tree.is_missing(parent):
+                above = spans.name[tree.rows[parent]]
+                counts[name][above] = counts[name].get(above, 0) + 1
+    return counts

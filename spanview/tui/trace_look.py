@@ -30,9 +30,11 @@ class FacetedTrace(SearchedTrace):
 
     def take_settings(self) -> None:
         """Show the columns, colours and folds that were chosen last."""
-        settings, node = self.viewer.settings, self.rows.node
-        self._facets.shown = [number for number in settings.columns if number < len(EXTRAS)]
+        settings = self.viewer.settings
         self.join(joins=settings.joins)
+        # Nodes have other numbers by now.
+        node = self.rows.node
+        self._facets.shown = [number for number in settings.columns if number < len(EXTRAS)]
         if settings.folds != self._model.folds:
             self._model.toggle_folds()
         self.refold(node)

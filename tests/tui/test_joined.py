@@ -77,6 +77,18 @@ async def test_one_row_a_call() -> None:
         await look.until_shown(" f ray.remote_worker   CONSUMER")
 
 
+async def test_it_is_set_for_the_next_trace() -> None:
+    """Another trace is shown so from the start, with and without its root, until settings are forgotten."""
+    orphans = [each for each in documents() if each["name"] != "caller"]
+    for shown in (documents(), orphans):
+        async with looking_at(*shown, size=(120, 40)) as look:
+            look.app.keep(joins=True)
+            await look.press("enter")
+            await look.until_shown("wait 8 µs")
+            await look.press("end", "home", "colon", *"forget", "enter")
+            await look.until_shown("main.f ray.remote ")
+
+
 async def test_a_long_trace_is_joined_behind_the_screen() -> None:
     """Above a size, in a thread; it comes to the same rows."""
     with patch.object(trace_stitch, "AT_ONCE", 3):

@@ -16,24 +16,24 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from spanview.analysis.calls import Numbers
     from spanview.analysis.telling import Tell
     from spanview.index.bulk import Places
     from spanview.index.store import Store
 
 
 def calls_of(
-    store: Store, submits: set[int], runs: set[int], traces: Sequence[int] | None, tell: Tell = unheard
+    store: Store, numbers: Numbers, traces: Sequence[int] | None, tell: Tell = unheard
 ) -> tuple[array[int], array[int], array[int]]:
     """Return the rows of the PRODUCERs, those of their attempts, and where those of each begin among them.
 
     Args:
         store: Where the spans are.
-        submits: The numbers of the names that submit a call.
-        runs: The numbers of the names of attempts.
+        numbers: Those of calls' names.
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    spans = store.spans
+    spans, (submits, runs) = store.spans, numbers
     parents = parent_rows_of(store)
     tell(0.5)
     size = len(parents)
@@ -55,7 +55,7 @@ def calls_of(
     of = parents[running]
     strange = dict[int, list[int]]()
     for trace in np.flatnonzero(odd & counts).tolist():
-        strange |= calls_of_trace(store, trace, submits, runs)
+        strange |= calls_of_trace(store, store.tree(trace), numbers)
     if strange:
         producers, running, of = _with(strange, producers, running, of)
     firsts = np.searchsorted(of, np.append(producers, 2**32))

@@ -13,7 +13,7 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.stats import histogram, nearest_rank
 from spanview.analysis.telling import unheard
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
 
+Numbers: TypeAlias = tuple[set[int], set[int]]
+"""Of the names of spans that submit calls, and of those that are attempts."""
 SUBMITTED: Final = " ray.remote"
 """How the name of a span ends that submits a call."""
 RAN: Final = " ray.remote_worker"
@@ -192,19 +195,19 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    submits, runs = numbers_ending(store, SUBMITTED), numbers_ending(store, RAN)
-    if not submits:
+    numbers = numbers_of_calls(store)
+    if not numbers[0]:
         return Calls(store, array("I"), array("I"), array("I", [0]))
     if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
         from spanview.analysis import bulk_calls
 
-        return Calls(store, *bulk_calls.calls_of(store, submits, runs, traces, tell))
+        return Calls(store, *bulk_calls.calls_of(store, numbers, traces, tell))
     pairs = dict[int, list[int]]()
-    numbers = range(len(store.trace_table)) if traces is None else traces
-    for at, trace in enumerate(numbers):
+    chosen = range(len(store.trace_table)) if traces is None else traces
+    for at, trace in enumerate(chosen):
         if not at % _TOLD_EVERY:
-            tell(at / len(numbers))
-        pairs |= calls_of_trace(store, trace, submits, runs)
+            tell(at / len(chosen))
+        pairs |= calls_of_trace(store, store.tree(trace), numbers)
     producers, firsts = array("I", sorted(pairs)), array("I", [0])
     attempts = array("I")
     for row in producers:
@@ -213,16 +216,15 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
     return Calls(store, producers, attempts, firsts)
 
 
-def calls_of_trace(store: Store, trace: int, submits: set[int], runs: set[int]) -> dict[int, list[int]]:
+def calls_of_trace(store: Store, tree: TraceTree, numbers: Numbers | None = None) -> dict[int, list[int]]:
     """Return the rows of a trace's PRODUCERs, and those of their attempts by start, then span id.
 
     Args:
         store: Where the spans are.
-        trace: The trace's number.
-        submits: The numbers of the names that submit a call.
-        runs: The numbers of the names of attempts.
+        tree: The stitched trace.
+        numbers: Those of calls' names, where they are known already.
     """
-    spans, tree = store.spans, store.tree(trace)
+    spans, (submits, runs) = store.spans, numbers or numbers_of_calls(store)
     found = {row: list[int]() for row in tree.rows if spans.kind[row] == PRODUCER and spans.name[row] in submits}
     if not found:
         return found
@@ -236,9 +238,11 @@ def calls_of_trace(store: Store, trace: int, submits: set[int], runs: set[int]) 
     return found
 
 
-def numbers_ending(store: Store, ending: str) -> set[int]:
-    """Return the numbers of the names that end so, `SUBMITTED` or `RAN`."""
-    return {number for number, text in enumerate(store.names.texts) if text.endswith(ending)}
+def numbers_of_calls(store: Store) -> Numbers:
+    """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
+    texts = store.names.texts
+    submits, runs = ({at for at, text in enumerate(texts) if text.endswith(ending)} for ending in (SUBMITTED, RAN))
+    return submits, runs
 
 
 def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Function]:

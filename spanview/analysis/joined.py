@@ -16,7 +16,7 @@ from collections import Counter
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from spanview.analysis.calls import RAN, SUBMITTED, numbers_ending
+from spanview.analysis.calls import numbers_of_calls
 from spanview.index.tree import ROOT, TraceTree
 from spanview.model.span import CONSUMER, PRODUCER
 
@@ -31,7 +31,7 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
         store: Where the spans are.
         tree: The stitched trace.
     """
-    submits, runs = numbers_ending(store, SUBMITTED), numbers_ending(store, RAN)
+    submits, runs = numbers_of_calls(store)
     spans, rows, parents = store.spans, tree.rows, tree.parents
     if not submits or not runs:
         return tree, {}

@@ -4,25 +4,29 @@ child                    elsewhere                    so the missing parent is p
 f ray.remote_worker      –                            f ray.remote
 load                     load always stands in job    job
 load                     load stands in job, and in batch too    not told
+g ray.remote             f ray.remote has no attempt  f ray.remote_worker, where no other call can be it
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.calls import RAN, SUBMITTED
+from spanview.analysis.calls import RAN, SUBMITTED, calls_of_trace
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM
 from spanview.index.tree import ROOT
-from spanview.model.span import CONSUMER
+from spanview.model.span import CONSUMER, ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
+
+_MOST_PAIRS: Final = 2_000
+"""Of missing parents and calls without an attempt: two records are read again for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,9 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
     spans, names = store.spans, store.names.texts
     found: dict[int, Guess] = {}
     asked: dict[int, set[int]] = {}
+    children_of: dict[int, list[int]] = {}
     for node, span_id in enumerate(tree.missing, len(tree.rows)):
-        rows = [tree.rows[child] for child in tree.children(node)]
+        rows = children_of[span_id] = [tree.rows[child] for child in tree.children(node)]
         called = {names[spans.name[row]] for row in rows if spans.kind[row] == CONSUMER}
         if len(called) == 1 and (name := called.pop()).endswith(RAN):
             function = name.removesuffix(RAN)
@@ -63,7 +68,27 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             child = min(names[name] for name in children if name in above)
             basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
             found[span_id] = Guess(names[parent], basis)
+    calls = [row for row, attempts in calls_of_trace(store, tree).items() if not attempts]
+    left = [span_id for span_id in asked if span_id not in found] if calls else []
+    if len(left) * len(calls) > _MOST_PAIRS:
+        return found
+    for span_id in left:
+        fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
+        if len(fitting) == 1:
+            function = names[spans.name[fitting[0]]].removesuffix(SUBMITTED)
+            basis = f"of the calls in this trace without an attempt, only {function} can be it"
+            found[span_id] = Guess(function + RAN, basis)
     return found
+
+
+def _may_run(store: Store, call: int, children: list[int]) -> bool:
+    """Tell whether a call without an attempt may be running in the process that has written some spans."""
+    spans = store.spans
+    first, submitted = min(map(spans.start_ns.__getitem__, children)), spans.end_ns[call]
+    if spans.status[call] == ERROR or submitted > first or spans.source[call] == spans.source[children[0]]:
+        return False
+    actors = (store.span(row).attributes.get("ray.actor_id") for row in (call, children[0]))
+    return next(actors) == next(actors)
 
 
 def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapping[int, int]]:

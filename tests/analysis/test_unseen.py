@@ -19,6 +19,7 @@ from span_graphs import forests, graphs
 from spanview.analysis import unseen
 from spanview.analysis.unseen import Guess, guesses, parents_of_names
 from spanview.index.tree import ROOT
+from viewers import Growing
 
 if TYPE_CHECKING:
     from builders import Document
@@ -81,6 +82,33 @@ def test_children_that_disagree() -> None:
     assert guessed(*known, build.span("load", trace=2, parent=9), build.span("save", trace=2, parent=9)) == []
     (guess,) = guessed(*known, build.span("load", trace=2, parent=9), build.span("new", trace=2, parent=9))
     assert guess.name == "job"
+
+
+@pytest.mark.parametrize(
+    ("calls", "name"),
+    [
+        ([{}], "f ray.remote_worker"),
+        ([{}, {}], None),
+        ([{}, {"attributes": {"ray.actor_id": "a1"}}], "f ray.remote_worker"),
+        ([{}, {"start": 90}], "f ray.remote_worker"),
+        ([{}, {"status": "ERROR"}], "f ray.remote_worker"),
+        ([{"start": 90}], None),
+        ([], None),
+    ],
+)
+def test_a_call_that_is_running(calls: list[dict[str, Any]], name: str | None) -> None:
+    """A worker's span stands in the call that it runs: the only one without an attempt that can be it."""
+    build, data = Builder(), Growing()
+    for call in calls:
+        data.add(build.span("f ray.remote", trace=2, kind="PRODUCER", **{"start": 0, "duration": 1, **call}), path="1")
+    answered = build.span("g ray.remote", trace=2, span=70, start=0, duration=1, kind="PRODUCER")
+    data.add(answered, build.span("g ray.remote", trace=2, parent=99, start=50, kind="PRODUCER"), path="2")
+    data.add(build.span("g ray.remote_worker", trace=2, parent=70, start=60, kind="CONSUMER"), path="3")
+    tree = data.store.tree(0)
+    (missing,) = tree.missing
+    guess = guesses(data.store, tree).get(missing)
+    # Of those in the worker's own file none is meant: a process doesn't wait for itself.
+    assert (None if guess is None else guess.name) == name
 
 
 def slowly(store: Store, names: set[int]) -> dict[int, dict[int, int]]:

@@ -40,6 +40,7 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
         "trace_state": span.trace_state,
         "resource": {"attributes": span.resource.attributes, "schema_url": span.resource.schema_url},
         "scope": None if span.scope is None else _scope(span.scope),
+        **({"extra": span.extra} if span.extra else {}),
         "source": {"file": span.source.file, "offset": span.source.offset, "length": span.source.length},
         "warnings": warning_names(span.warnings.value | of_tree.value),
     }

@@ -156,6 +156,7 @@ class Store:
             trace_state=details.trace_state,
             resource=details.resource,
             scope=details.scope,
+            extra=details.extra,
             source=Source(self.sources[spans.source[row]].path, spans.offset[row], spans.length[row]),
             warnings=Warnings(warnings) if warnings else NO_WARNINGS,
         )

@@ -125,6 +125,8 @@ class Span:
     trace_state: Mapping[str, str] = field(default_factory=dict)
     resource: Resource = Resource()
     scope: Scope | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What some formats say besides, JSON values by the field's name in OTLP: `flags`, `dropped_attributes_count` …"""
     source: Source = Source("", 0, 0)
     warnings: Warnings = NO_WARNINGS
 

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times, stitched
-from spanview.exports.jsonvalue import dumps_span, span_value
 from spanview.exports.span_texts import BATCH, SpanTexts
 from spanview.formats.jsontext import dumps_strict, loads_exact
+from spanview.formats.own_value import dumps_span, span_value
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from spanview.exports.jsonvalue import dumps_span, span_value, warning_names
 from spanview.formats.console import details_of
 from spanview.formats.jsontext import has_long_integer
+from spanview.formats.own_value import dumps_span, span_value, warning_names
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import Warnings
 from spanview.model.span import KIND_NAMES, STATUS_NAMES, Span

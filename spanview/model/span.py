@@ -26,6 +26,12 @@ CONSUMER: Final = KIND_NAMES.index("CONSUMER")
 ERROR: Final = STATUS_NAMES.index("ERROR")
 
 
+class BytesText(str):
+    """Bytes as an attribute's value, in base64, as JSON has them where it has no word for bytes."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """The status that a span ended with."""
@@ -55,6 +61,8 @@ class Event:
     timestamp_ns: int
     """Nanoseconds since 1970, or `NO_TIME`."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """As a `Span` has it."""
 
     @property
     def is_exception(self) -> bool:
@@ -70,6 +78,8 @@ class Link:
     span_id: str | None
     trace_state: Mapping[str, str] = field(default_factory=dict)
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """As a `Span` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,8 @@ class Resource:
 
     attributes: Mapping[str, Any] = field(default_factory=dict)
     schema_url: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """As a `Span` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,8 @@ class Scope:
     version: str | None = None
     schema_url: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """As a `Span` has it."""
 
 
 @dataclass(frozen=True, slots=True)

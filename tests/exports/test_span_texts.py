@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
-from spanview.exports.jsonvalue import dumps_span, span_value
 from spanview.exports.span_texts import BATCH, SpanTexts
+from spanview.formats.own_value import dumps_span, span_value
 from spanview.index.store import Store
 from spanview.model.problems import Warnings
 

@@ -10,7 +10,7 @@ from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.times import format_time
 
 if TYPE_CHECKING:
-    from spanview.model.span import Event, Link, Scope, Span, Status
+    from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
 _ODD: Final = b"null"
 """What a NaN or an infinity turns into where nobody looks; see `dumps_span`."""
@@ -38,9 +38,13 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
         "events": [_event(event) for event in span.events] if span.events else [],
         "links": [_link(link) for link in span.links] if span.links else [],
         "trace_state": span.trace_state,
-        "resource": {"attributes": span.resource.attributes, "schema_url": span.resource.schema_url},
+        "resource": {
+            "attributes": span.resource.attributes,
+            "schema_url": span.resource.schema_url,
+            **_extra(span.resource),
+        },
         "scope": None if span.scope is None else _scope(span.scope),
-        **({"extra": span.extra} if span.extra else {}),
+        **_extra(span),
         "source": {"file": span.source.file, "offset": span.source.offset, "length": span.source.length},
         "warnings": warning_names(span.warnings.value | of_tree.value),
     }
@@ -66,7 +70,12 @@ def _status(status: Status) -> dict[str, str]:
 
 
 def _event(event: Event) -> dict[str, Any]:
-    return {"name": event.name, "timestamp": format_time(event.timestamp_ns), "attributes": event.attributes}
+    return {
+        "name": event.name,
+        "timestamp": format_time(event.timestamp_ns),
+        "attributes": event.attributes,
+        **_extra(event),
+    }
 
 
 def _link(link: Link) -> dict[str, Any]:
@@ -75,6 +84,7 @@ def _link(link: Link) -> dict[str, Any]:
         "span_id": link.span_id,
         "trace_state": link.trace_state,
         "attributes": link.attributes,
+        **_extra(link),
     }
 
 
@@ -84,7 +94,13 @@ def _scope(scope: Scope) -> dict[str, Any]:
         "version": scope.version,
         "schema_url": scope.schema_url,
         "attributes": scope.attributes,
+        **_extra(scope),
     }
+
+
+def _extra(part: Span | Resource | Scope | Event | Link) -> dict[str, Any]:
+    """Return what some formats say besides, where there is any."""
+    return {"extra": part.extra} if part.extra else {}
 
 
 @cache

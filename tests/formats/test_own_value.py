@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from builders import Builder, Document, store_of
-from spanview.exports.jsonvalue import dumps_span, span_value
+from spanview.formats.own_value import dumps_span, span_value
 from spanview.model.problems import Warnings
 from spanview.model.span import Scope, Span
 

@@ -1,0 +1,83 @@
+"""Spans of formats other than the console exporter's: which format a decoded value is of, and its spans.
+
+A format is a module with two functions, imported when a file has such a value:
+
+is_document(value)          whether a decoded JSON value is a document of the format, or a part of one that holds whole
+                            spans, as a trace of a Jaeger download, or the spans of one resource
+spans_of(value, source)     its spans in the order of the document, with what is unusable left out and marked
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from spanview.formats.rows import Columns
+from spanview.model.ids import UNUSABLE
+from spanview.model.problems import Warnings
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.model.span import Source, Span
+
+_BY_KEY: Final = {
+    "roots": "own",
+    "traces": "own",
+    "attributes": "own",
+}
+"""Keys that only documents of a format have at their top, of those that are told apart by them."""
+
+
+class Format(Protocol):
+    """What a format's module has."""
+
+    def is_document(self, value: Any) -> bool:
+        """Tell whether a decoded value is of the format."""
+
+    def spans_of(self, value: Any, source: Source) -> list[Span]:
+        """Return its spans."""
+
+
+def format_of(value: Any) -> Format | None:
+    """Return the format that a decoded JSON value is of; None for whatever is no span of any."""
+    first = value
+    while isinstance(first, list) and first:
+        first = first[0]
+    if not isinstance(first, dict):
+        return None
+    for name in {_BY_KEY[key]: None for key in first if key in _BY_KEY}:
+        module: Any = import_module(f"spanview.formats.{name}")
+        if module.is_document(value):
+            found: Format = module
+            return found
+    return None
+
+
+def columns_of(spans: Sequence[Span]) -> Columns:
+    """Return the columns of spans."""
+    return Columns(
+        trace_ids=[UNUSABLE if span.trace_id is None else int(span.trace_id, 16) for span in spans],
+        span_ids=[UNUSABLE if span.span_id is None else int(span.span_id, 16) for span in spans],
+        parent_ids=[UNUSABLE if span.parent_id is None else int(span.parent_id, 16) for span in spans],
+        start_ns=[span.start_ns for span in spans],
+        end_ns=[span.end_ns for span in spans],
+        names=[span.name for span in spans],
+        services=[span.service for span in spans],
+        kinds=[span.kind_value for span in spans],
+        statuses=[span.status.code_value for span in spans],
+        warnings=[int(_warnings_of(span)) for span in spans],
+    )
+
+
+def _warnings_of(span: Span) -> Warnings:
+    """Return what is odd about a span, whatever its format."""
+    warnings = span.warnings
+    if span.trace_id is None or span.span_id is None:
+        warnings |= Warnings.BAD_ID
+    if span.end_ns == NO_TIME:
+        warnings |= Warnings.NO_END
+    elif span.start_ns != NO_TIME and span.end_ns < span.start_ns:
+        warnings |= Warnings.NEGATIVE_DURATION
+    return warnings

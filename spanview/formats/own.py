@@ -1,0 +1,209 @@
+"""What spanview itself writes, read again: the lines of `spanview spans`, and the traces of `spanview export`.
+
+Source: "trace-tree JSON" in README.md. The same object, marked, is what spans of other formats are kept as in memory
+while someone looks at them; there it may hold what strict JSON has no word for.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.console import as_text, parse_parent
+from spanview.formats.own_value import span_value
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.span import (
+    KIND_NAMES,
+    KIND_UNSPECIFIED,
+    STATUS_NAMES,
+    BytesText,
+    Event,
+    Link,
+    Resource,
+    Scope,
+    Span,
+    Status,
+)
+from spanview.model.times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from spanview.model.span import Source
+
+SCHEMA: Final = "spanview/trace-tree/v1"
+_KEYS: Final = frozenset(("span_id", "parent_id", "name", "status", "attributes"))
+_BYTES: Final = "\0bytes"
+"""Marks bytes in a record that is kept in memory."""
+_RECORD: Final = "\0record"
+"""Marks such a record."""
+_KEPT_WARNINGS: Final = {flag.name.lower(): flag for flag in (Warnings.BAD_ID, Warnings.ODD_VALUE) if flag.name}
+"""What only the record told that the span was read from; all else is found out anew."""
+
+
+def is_span(value: Any) -> bool:
+    """Tell whether a decoded document is one span of this format, with its trace."""
+    return isinstance(value, dict) and "trace_id" in value and value.keys() >= _KEYS
+
+
+def is_document(value: Any) -> bool:
+    """Tell whether a decoded value is a trace tree, one trace of it, or the line of a span."""
+    if not isinstance(value, dict) or is_span(value):
+        return isinstance(value, dict)
+    is_tree = value.get("schema") == SCHEMA and isinstance(value.get("traces"), list)
+    return is_tree or ("trace_id" in value and isinstance(value.get("roots"), list))
+
+
+def spans_of(value: Any, source: Source) -> list[Span]:
+    """Return the spans of a value for which `is_document` holds, parents before their children.
+
+    Args:
+        value: The decoded value.
+        source: Where it stands.
+    """
+    if is_span(value):
+        return [span_of(value, source)]
+    traces = value.get("traces", [value])
+    return [
+        span_of({"trace_id": trace.get("trace_id"), **node}, source)
+        for trace in traces
+        if isinstance(trace, dict)
+        for node in _nodes(trace.get("roots"))
+    ]
+
+
+def _nodes(roots: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the spans of a tree; placeholders have no more than children."""
+    pending = [*reversed(roots)] if isinstance(roots, list) else []
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, dict):
+            continue
+        if not node.get("missing") and node.keys() >= _KEYS:
+            yield node
+        children = node.get("children")
+        if isinstance(children, list):
+            pending += reversed(children)
+
+
+def span_of(value: Mapping[str, Any], source: Source) -> Span:
+    """Return the span of an object, its trace id included; what is unusable in it is left out and marked.
+
+    Args:
+        value: The decoded object.
+        source: Where it stands.
+    """
+    warnings = NO_WARNINGS
+    for name in _list(value.get("warnings")):
+        warnings |= _KEPT_WARNINGS.get(name, NO_WARNINGS) if isinstance(name, str) else NO_WARNINGS
+    trace_id, span_id = (
+        parse_id(value.get(key), digits) for key, digits in (("trace_id", TRACE_ID_DIGITS), ("span_id", SPAN_ID_DIGITS))
+    )
+    parent_id, is_bad = parse_parent(value.get("parent_id"))
+    warnings |= Warnings.BAD_ID if is_bad else NO_WARNINGS
+    kind, status = value.get("kind"), value.get("status")
+    code = status.get("code") if isinstance(status, dict) else None
+    description = status.get("description") if isinstance(status, dict) else None
+    if (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES:
+        warnings |= Warnings.ODD_VALUE
+    start, end = (parse_time(value.get(key)) for key in ("start_time", "end_time"))
+    resource, scope, extra = (_dict(value.get(key)) for key in ("resource", "scope", "extra"))
+    return Span(
+        trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
+        span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
+        parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
+        name=as_text(value.get("name")),
+        kind_value=KIND_NAMES.index(kind) if kind in KIND_NAMES else KIND_UNSPECIFIED,
+        start_ns=start,
+        end_ns=end,
+        status=Status(
+            STATUS_NAMES.index(code) if code in STATUS_NAMES else 0,
+            None if description is None else as_text(description),
+        ),
+        attributes=_dict(value.get("attributes")),
+        events=tuple(map(_event, _dicts(value.get("events")))),
+        links=tuple(map(_link, _dicts(value.get("links")))),
+        trace_state=_texts(value.get("trace_state")),
+        resource=Resource(_dict(resource.get("attributes")), as_text(resource.get("schema_url")), _extra(resource)),
+        scope=_scope(scope) if isinstance(value.get("scope"), dict) else None,
+        extra=extra,
+        source=source,
+        warnings=warnings,
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [each for each in _list(value) if isinstance(each, dict)]
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {key: text for key, text in _dict(value).items() if isinstance(text, str)}
+
+
+def _event(event: Mapping[str, Any]) -> Event:
+    return Event(
+        as_text(event.get("name")), parse_time(event.get("timestamp")), _dict(event.get("attributes")), _extra(event)
+    )
+
+
+def _link(link: Mapping[str, Any]) -> Link:
+    trace_id, span_id = parse_id(link.get("trace_id"), TRACE_ID_DIGITS), parse_id(link.get("span_id"), SPAN_ID_DIGITS)
+    return Link(
+        format_trace_id(trace_id) if trace_id != UNUSABLE else None,
+        format_span_id(span_id) if span_id != UNUSABLE else None,
+        _texts(link.get("trace_state")),
+        _dict(link.get("attributes")),
+        _extra(link),
+    )
+
+
+def _extra(holder: Mapping[str, Any]) -> dict[str, Any]:
+    return _dict(holder.get("extra"))
+
+
+def _scope(scope: Mapping[str, Any]) -> Scope:
+    version, schema_url = (None if scope.get(key) is None else as_text(scope[key]) for key in ("version", "schema_url"))
+    return Scope(as_text(scope.get("name")), version, schema_url, _dict(scope.get("attributes")), _extra(scope))
+
+
+def record_of(span: Span) -> bytes:
+    """Return a span as a record that is kept in memory, from which `span_in_record` makes it again, to the last bit."""
+    value = {_RECORD: True, "trace_id": span.trace_id, **span_value(span, None)}
+    return json.dumps(_changed(value, _marked)).encode()
+
+
+def is_record(value: Any) -> bool:
+    """Tell whether a decoded value is a record that `record_of` has made; no file has one."""
+    return isinstance(value, dict) and value.get(_RECORD) is True
+
+
+def span_in_record(value: Mapping[str, Any], source: Source) -> Span:
+    """Return the span of a decoded record that `record_of` has made."""
+    return span_of(_changed(value, _unmarked), source)
+
+
+def _marked(value: Any) -> Any:
+    return {_BYTES: str(value)} if isinstance(value, BytesText) else value
+
+
+def _unmarked(value: Any) -> Any:
+    return BytesText(value[_BYTES]) if isinstance(value, dict) and value.keys() == {_BYTES} else value
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a copy of a JSON value with a change made to each part of it."""
+    changed = change(value)
+    if isinstance(changed, dict):
+        return changed if changed is not value else {key: _changed(part, change) for key, part in changed.items()}
+    if isinstance(changed, list | tuple):
+        return [_changed(part, change) for part in changed]
+    return changed

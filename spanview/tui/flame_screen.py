@@ -195,11 +195,11 @@ class FlameScreen(WorkingScreen):
         if blocks.model is None or blocks.selected == ROOT:
             return
         if by < 0:
-            parent = blocks.model.flame.paths[blocks.selected].parent
-            if parent != ROOT and blocks.selected != blocks.top:
+            parent = self._above(blocks.selected)
+            if parent != ROOT:
                 blocks.select(parent)
-        elif below := blocks.model.children[blocks.selected]:
-            blocks.select(max(below, key=blocks.model.value))
+        else:
+            blocks.select(self._below(blocks.selected))
 
     def action_page(self, by: int) -> None:
         """Go on by a level, as a page is one screen already."""
@@ -208,16 +208,23 @@ class FlameScreen(WorkingScreen):
     def action_edge(self, last: int) -> None:
         """Go to what takes the whole width, or down the widest paths as far as they go."""
         blocks = self.blocks
-        while last and blocks.model is not None and blocks.model.children[blocks.selected]:
-            self.action_move(1)
-        while not last and blocks.model is not None and self._above() not in {ROOT, blocks.selected}:
-            blocks.select(self._above())
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        # One selection, however many levels there are: each paints all blocks.
+        at, step = blocks.selected, self._below if last else self._above
+        while (further := step(at)) not in {ROOT, at}:
+            at = further
+        blocks.select(at)
 
-    def _above(self) -> int:
-        model, selected = self.blocks.model, self.blocks.selected
-        if model is None or selected in {ROOT, self.blocks.top}:
-            return ROOT
-        return model.flame.paths[selected].parent
+    def _above(self, path: int) -> int:
+        """Return the path that calls a path; `ROOT` where it isn't shown, or there is none."""
+        model = self.blocks.model
+        return ROOT if model is None or path in {ROOT, self.blocks.top} else model.flame.paths[path].parent
+
+    def _below(self, path: int) -> int:
+        """Return the widest path below a path; the path where there is none."""
+        model = self.blocks.model
+        return path if model is None else max(model.children[path], key=model.value, default=path)
 
     def action_sibling(self, by: int) -> None:
         """Go to the next path beside, or to the one before."""

@@ -194,12 +194,10 @@ class FlameScreen(WorkingScreen):
         blocks = self.blocks
         if blocks.model is None or blocks.selected == ROOT:
             return
-        if by < 0:
-            parent = self._above(blocks.selected)
-            if parent != ROOT:
-                blocks.select(parent)
-        else:
-            blocks.select(self._below(blocks.selected))
+        if by > 0:
+            blocks.select(blocks.model.widest_below(blocks.selected))
+        elif (parent := blocks.model.above(blocks.selected, blocks.top)) != ROOT:
+            blocks.select(parent)
 
     def action_page(self, by: int) -> None:
         """Go on by a level, as a page is one screen already."""
@@ -211,20 +209,7 @@ class FlameScreen(WorkingScreen):
         if blocks.model is None or blocks.selected == ROOT:
             return
         # One selection, however many levels there are: each paints all blocks.
-        at, step = blocks.selected, self._below if last else self._above
-        while (further := step(at)) not in {ROOT, at}:
-            at = further
-        blocks.select(at)
-
-    def _above(self, path: int) -> int:
-        """Return the path that calls a path; `ROOT` where it isn't shown, or there is none."""
-        model = self.blocks.model
-        return ROOT if model is None or path in {ROOT, self.blocks.top} else model.flame.paths[path].parent
-
-    def _below(self, path: int) -> int:
-        """Return the widest path below a path; the path where there is none."""
-        model = self.blocks.model
-        return path if model is None else max(model.children[path], key=model.value, default=path)
+        blocks.select(blocks.model.end_of(blocks.selected, blocks.top, last=bool(last)))
 
     def action_sibling(self, by: int) -> None:
         """Go to the next path beside, or to the one before."""

@@ -33,6 +33,9 @@ class BaseScreen(Screen[None]):
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
+    _theme = ""
+    """The one that it was styled by."""
+
     @property
     def viewer(self) -> SpanviewApp:
         """The application."""
@@ -47,6 +50,16 @@ class BaseScreen(Screen[None]):
     def is_left(self) -> bool:
         """Whether it was left and its widgets are going; messages that were on their way still come."""
         return self not in self.app.screen_stack
+
+    def on_screen_resume(self) -> None:
+        """Take on the theme that was chosen while another screen was in sight."""
+        if self._theme and self._theme != self.app.theme:
+            self.app.stylesheet.update(self)
+        self._theme = self.app.theme
+
+    def on_screen_suspend(self) -> None:
+        """Remember by which theme it is styled."""
+        self._theme = self.app.theme
 
     def title_text(self) -> str:
         """Return what the header says on the left."""

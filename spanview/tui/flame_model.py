@@ -80,6 +80,21 @@ class FlameModel:
         values = self._values[self.by]
         return sum(values[child] for child in self.children[ROOT]) if path == ROOT else values[path]
 
+    def above(self, path: int, top: int) -> int:
+        """Return the path that calls a path; `ROOT` where it isn't shown, as `top` takes the whole width."""
+        return ROOT if path in {ROOT, top} else self.flame.paths[path].parent
+
+    def widest_below(self, path: int) -> int:
+        """Return the widest path that a path calls; the path itself where it calls none."""
+        return max(self.children[path], key=self._values[self.by].__getitem__, default=path)
+
+    def end_of(self, path: int, top: int, *, last: bool) -> int:
+        """Return where the widest paths below a path end, or the first that is shown of those above it."""
+        at = path
+        while (further := self.widest_below(at) if last else self.above(at, top)) not in {ROOT, at}:
+            at = further
+        return at
+
     def rows(self, top: int, width: int, most: int) -> list[list[Block]]:
         """Return the blocks of each row, from the left.
 

@@ -194,12 +194,10 @@ class FlameScreen(WorkingScreen):
         blocks = self.blocks
         if blocks.model is None or blocks.selected == ROOT:
             return
-        if by < 0:
-            parent = blocks.model.flame.paths[blocks.selected].parent
-            if parent != ROOT and blocks.selected != blocks.top:
-                blocks.select(parent)
-        elif below := blocks.model.children[blocks.selected]:
-            blocks.select(max(below, key=blocks.model.value))
+        if by > 0:
+            blocks.select(blocks.model.widest_below(blocks.selected))
+        elif (parent := blocks.model.above(blocks.selected, blocks.top)) != ROOT:
+            blocks.select(parent)
 
     def action_page(self, by: int) -> None:
         """Go on by a level, as a page is one screen already."""
@@ -208,16 +206,10 @@ class FlameScreen(WorkingScreen):
     def action_edge(self, last: int) -> None:
         """Go to what takes the whole width, or down the widest paths as far as they go."""
         blocks = self.blocks
-        while last and blocks.model is not None and blocks.model.children[blocks.selected]:
-            self.action_move(1)
-        while not last and blocks.model is not None and self._above() not in {ROOT, blocks.selected}:
-            blocks.select(self._above())
-
-    def _above(self) -> int:
-        model, selected = self.blocks.model, self.blocks.selected
-        if model is None or selected in {ROOT, self.blocks.top}:
-            return ROOT
-        return model.flame.paths[selected].parent
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        # One selection, however many levels there are: each paints all blocks.
+        blocks.select(blocks.model.end_of(blocks.selected, blocks.top, last=bool(last)))
 
     def action_sibling(self, by: int) -> None:
         """Go to the next path beside, or to the one before."""

@@ -54,6 +54,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(**arguments)
         self.cursor = 0
         self._count = 0
+        self._painted_width = 0
+        """Cells of the lines that were painted last."""
         self._paint_styles: dict[str, Style] = {}
 
     # -- what subclasses say -----------------------------------------------------------------------------------------
@@ -71,7 +73,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         """
         self._count = count
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, count - 1))
-        self.virtual_size = Size(self.line_width, count)
+        # No line is wider than the screen: a width of now would have the screen laid out once more with each other one.
+        self.virtual_size = Size(0, count)
         self.refresh()
 
     # -- painting ----------------------------------------------------------------------------------------------------
@@ -107,7 +110,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line of what is in sight."""
-        width = self.scrollable_content_region.width
+        width, self._painted_width = self.scrollable_content_region.width, self.line_width
         row = self.scroll_offset.y + y
         if row >= self._count:
             return Strip.blank(width, self.rich_style)
@@ -131,9 +134,10 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Keep the cursor in sight, and the bars as long as the screen is wide."""
-        self.virtual_size = Size(self.line_width, self._count)
         self.reveal()
-        self.refresh()
+        # The first painting can come before the first size is told, and needs no second one.
+        if self._painted_width != self.line_width:
+            self.refresh()
 
     # -- moving ------------------------------------------------------------------------------------------------------
 

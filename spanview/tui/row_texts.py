@@ -53,7 +53,7 @@ class RowTexts:
 
     def arrow(self, node: int) -> str:
         """Return whether something hangs below a row, and whether it is shown, in two cells."""
-        if not self._model.run(node) and not self._model.tree.children(node):
+        if not self._model.run(node) and not self._model.below(node):
             return "  "
         return "▸ " if self._model.is_collapsed(node) else "▾ "
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from spanview.analysis.stats import GROUPINGS, POWERS, Column, Group, column_of, groups_of, spans_of
 from spanview.analysis.telling import part
@@ -204,8 +204,10 @@ class StatsScreen(WorkingScreen):
         self._counted = answer
         if answer.by not in _OFFERED:
             self._own = (answer.by,)
-        prompt.clear()
-        self.set_focus(self.rows)
+        # Who types another key by now goes on.
+        if not isinstance(self.focused, Input):
+            prompt.clear()
+            self.set_focus(self.rows)
         self._show()
 
     def _show(self) -> None:

@@ -24,6 +24,12 @@ _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 _MARK: Final = len(_BEGIN)
 _PIECE: Final = 4096
 _WAIT_S: Final = 0.1
+_ESCAPE: Final = "\x1b"
+_ESCAPE_S: Final = 0.03
+"""So long is waited for the rest of a key behind an escape, where nobody has set ESCDELAY: Esc is a key, too."""
+_LONGER: Final = 1.1
+_TEXTUALS_S: Final = 0.1
+"""As long as textual waits."""
 
 
 class Pastes:
@@ -66,12 +72,16 @@ def careful(kind: type[Driver]) -> type[Driver]:
     """Return the driver that reads a terminal carefully; one for something else as it is."""
     if os.name != "posix":
         return kind
+    from textual import constants
     from textual.drivers.linux_driver import LinuxDriver
 
+    if constants.ESCAPE_DELAY == _TEXTUALS_S:
+        constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc]
     return _careful(LinuxDriver) if kind is LinuxDriver else kind
 
 
 def _careful(kind: type[LinuxDriver]) -> type[Driver]:
+    from textual import constants
     from textual._xterm_parser import XTermParser
 
     class CarefulDriver(kind):  # type: ignore[misc, valid-type]
@@ -81,14 +91,19 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
             """Hand on what the terminal sends until the viewer ends."""
             pastes, decode = Pastes(), getincrementaldecoder("utf-8")("replace").decode
             self._parser = XTermParser(self._debug)
+            wait_s = _WAIT_S
             while not self.exit_event.is_set():
-                if select([self.fileno], [], [], _WAIT_S)[0]:
+                if select([self.fileno], [], [], wait_s)[0]:
                     data = _read(self.fileno)
                     if not data:
                         # The terminal is gone: nobody can look any more.
                         self._app.call_later(self._app.exit)
                         return
-                    self._hand_on(pastes.take(decode(data)), pastes.texts)
+                    self._hand_on(sent := pastes.take(decode(data)), pastes.texts)
+                    is_escape = sent.endswith(_ESCAPE)
+                    wait_s = _LONGER * constants.ESCAPE_DELAY if is_escape else _WAIT_S
+                else:
+                    wait_s = _WAIT_S
                 for event in self._parser.tick():
                     self.process_message(event)
 

@@ -100,6 +100,17 @@ class ThemedApp(App[None]):
         name = self.settings.theme
         self.theme = name if name in NAMES else self._usual_theme
 
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual has it
+        """Give the screen in sight the styles of the theme; the others get them when they come into sight.
+
+        Textual 8 does it for all of them before anything is painted, which takes as long again for each.
+        """
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.reparse()
+        self.stylesheet.update(self, animate=animate)
+        if self.screen_stack:
+            self.screen.refresh(layout=True)
+
     def show_theme(self, name: str) -> None:
         """Show a theme, and keep it."""
         self.keep(theme=name)

@@ -173,7 +173,7 @@ class Facets:
 
     def find_beforehand(self, shape: Shape) -> None:
         """Find out, in a thread, what painting a trace needs of all of its spans."""
-        for column in {"service", "source", _COLUMNS[self.color_by]}:
+        for column in {*_COLUMNS.values()}:
             shape.tally(column)
         if SELF in self.shown:
             _ = shape.own

@@ -64,7 +64,8 @@ class FacetedTrace(SearchedTrace):
     def _find_own_times(self) -> None:
         """Find out the self times of a long trace in a thread, where they are to be shown."""
         if SELF in self._facets.shown and not self._model.shape.is_own_known:
-            self.run_worker(self._find_own, thread=True, group="own", exclusive=True)
+            # Behind the painting: one interpreter runs both.
+            self.call_after_refresh(self.run_worker, self._find_own, thread=True, group="own", exclusive=True)
 
     def _find_own(self) -> None:
         """Called in a thread."""
@@ -93,6 +94,9 @@ class FacetedTrace(SearchedTrace):
 
     def _explain(self, *, shown: bool) -> None:
         legend = self.query_one(Legend)
+        if self.app.no_color and shown != self._facets.is_explained:
+            # Letters in the rows say what colours would.
+            self.rows.refresh()
         legend.display = self._facets.is_explained = shown
         legend.refresh()
 

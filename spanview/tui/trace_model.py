@@ -131,9 +131,13 @@ class TraceModel:
     def _lay_out(self) -> None:
         shape, node_of = self.shape, self.shape.node_of
         self._kept = None if self._wanted is None else shape.with_all_above(shape.places_of_rows(self._wanted))
+        closed: Sequence[int]
         others = {shape.place[node_of[key]] for key in self._others if key in node_of}
-        closed = [place for place in shape.parents if (place in others) != self._are_collapsed]
-        self._behind = {place: shape.ends[place] for place in closed}
+        if self._are_collapsed:
+            closed = [place for place in shape.parents if place not in others] if others else shape.parents
+        else:
+            closed = sorted(place for place in others if shape.ends[place] > place + 1)
+        self._behind = dict(zip(closed, map(shape.ends.__getitem__, closed), strict=True))
         """The places of what hides something, and the first place behind what is hidden."""
         self._folded: dict[int, Run] = {}
         """The runs that are one row each, by place."""

@@ -93,7 +93,7 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         self.refresh_frame()
         self._look_timer = self.set_timer(_LOOK_S, self._show_details)
         if not self.is_stitched:
-            self.stitch()
+            self.call_after_refresh(self.stitch)
         self.guess()
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
@@ -240,7 +240,8 @@ class TraceScreen(GuessedTrace, ComparingScreen):
             self.rows.refresh()
         else:
             self.viewer.say("critical path: looking for it …")
-            self.run_worker(self._find_path, thread=True, group="critical", exclusive=True)
+            # Behind the painting: one interpreter runs both.
+            self.call_after_refresh(self.run_worker, self._find_path, thread=True, group="critical", exclusive=True)
 
     def _find_path(self) -> None:
         """Called in a thread: a trace can have a hundred thousand spans."""
@@ -277,7 +278,7 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         is_run = rows.node is not None and model.run(rows.node)
         if model.rows and model.expand(rows.cursor):
             self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
-        elif rows.node is not None and model.tree.children(rows.node):
+        elif rows.node is not None and model.below(rows.node):
             rows.move_to(rows.cursor + 1)
         else:
             self.viewer.say("nothing stands below this span")

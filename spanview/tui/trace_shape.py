@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
+_BULK: Final = 20_000
+"""From so many nodes on it pays to ask something of all of them with numpy."""
 _MANY: Final = 2_000
 """From so many children or like siblings on, what their painting needs is found out with the rest."""
 
@@ -158,6 +160,8 @@ class Shape:
 
     def _find_out_beforehand(self) -> None:
         """Now what would hold a key, where it were found out when it is painted."""
+        if self._has_bulk:
+            from spanview.tui import trace_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
             if run.end - run.first >= _MANY:
                 _ = run.figures, run.timed, run.failures
@@ -264,19 +268,35 @@ class Shape:
         """Return how many spans and missing parents stand between two places."""
         return end - first + (self._joined[end] - self._joined[first] if self._joined else 0)
 
+    @property
+    def _has_bulk(self) -> bool:
+        return len(self.order) >= _BULK
+
     def places_of_rows(self, rows: set[int]) -> list[int]:
         """Return the places of some spans, by their rows, in order."""
         if self.submitted:
             rows = rows | {row for row, submitted in self.submitted.items() if submitted in rows}
+        if self._has_bulk:
+            from spanview.tui.trace_bulk import places_of_rows
+
+            return places_of_rows(self.rows, rows)
         return [*compress(range(len(self.rows)), map(rows.__contains__, self.rows))]
 
     def places_of_name(self, name: int) -> list[int]:
         """Return the places of the spans with a name, in order."""
+        if self._has_bulk:
+            from spanview.tui.trace_bulk import places_of_value
+
+            return places_of_value(self.rows, self._spans.name, name)
         names = [*map(self._spans.name.__getitem__, self.tree.rows), *[-1] * len(self.tree.missing)]
         return [*compress(range(len(self.order)), map(eq, map(names.__getitem__, self.order), repeat(name)))]
 
     def with_all_above(self, places: Sequence[int]) -> list[int]:
         """Return places and those of all that stand above them, in order."""
+        if self._has_bulk:
+            from spanview.tui.trace_bulk import with_all_above
+
+            return with_all_above(self.ends, places)
         wanted = [0] * len(self.order)
         for place in places:
             wanted[place] = 1

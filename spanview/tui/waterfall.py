@@ -121,7 +121,7 @@ class Waterfall(LineList):
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
         indent = len(indent_of(depth, self._split(self.line_width).name))
-        has_arrow = self.model.run(node) is not None or self.model.tree.children(node)
+        has_arrow = self.model.run(node) is not None or self.model.below(node)
         if not has_arrow or not indent <= x < indent + _ARROW:
             return False
         self.move_to(row)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from . import each_key, following, inside, peers, processes, trace_keys, viewer
 from .figures import Figure, as_installed, table
-from .folders import PROCESSES, Layout, Shape, folder_of
+from .folders import PROCESSES, Form, Layout, Shape, folder_of
+from .key_scripts import LISTED, OPENED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,6 +72,9 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         long = folder_of(Shape(spans // 2, spans // 2))
         return viewer.keys_in_trace(long, folder_of(Shape(spans // 200, spans // 200)), 8 * rounds)
 
+    def one_trace(form: Form) -> Path:
+        return folder_of(Shape(spans // 2, spans // 2, form=form))
+
     def followed(files: int, writers: int, most_idle: float, most_ms: float | None = None) -> list[Figure]:
         spans = 60 * rounds // writers
         return following.latency(following.Load(files, writers, spans, 3.0 * rounds, most_idle, most_ms))
@@ -86,8 +90,10 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P6", in_list),
         ("P6", in_trace),
         ("P7", lambda: viewer.keys_while_loading(folder_of(Shape(many)), rounds)),
-        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), rounds, followed=False)),
-        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), rounds, followed=True)),
+        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), LISTED, rounds)),
+        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), LISTED, rounds, followed=True)),
+        ("keys", lambda: each_key.each_key(one_trace(Form.USUAL), OPENED, rounds)),
+        ("keys", lambda: each_key.each_key(one_trace(Form.WIDE), OPENED, rounds)),
         ("P8", lambda: viewer.first_rows(folder_of(Shape(spans)), folder_of(Shape(200)), rounds)),
         ("P9", lambda: processes.start(4 * rounds)),
         ("P10", lambda: followed(PROCESSES, 8, 1, 40)),

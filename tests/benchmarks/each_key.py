@@ -1,4 +1,4 @@
-"""What each key of the list of traces takes, of the groups, and of what opens from there; also while traces come.
+"""What each key takes on each screen, until it is painted and of anything until the next one; also while traces come.
 
 writer    appends new traces to a file of its own, so many a second
 viewer    follows both folders, and writes down what each key took
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from .figures import Figure
 from .folders import late_span
-from .terminal import DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Terminal
+from .key_scripts import REST, SIZE, pressed, sent
+from .terminal import Terminal
 from .timed_viewer import DONE, TIMES
 from .viewer import LOADED
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
     from multiprocessing.synchronize import Event
 
+    from .key_scripts import Script
+
 _LIMIT_MS: Final = 50
 _A_SECOND: Final = 200
 """New traces that a writer writes."""
@@ -36,31 +39,20 @@ _SETTLED_S: Final = 8.0
 """The checking of what was scanned has the processor for so long, at the most, after a million spans are loaded."""
 _BETWEEN_S: Final = 0.3
 """Between keys, at the most."""
+_QUIET_S: Final = 1.0
+_UNQUIET_S: Final = 3.0
+"""So long is waited for quiet while traces come: it never is."""
 _PATIENCE_S: Final = 30.0
 _LOOK_S: Final = 0.01
-_IN_LIST: Final = (
-    *(DOWN, DOWN, DOWN, UP, PAGE_DOWN, PAGE_UP, b"G", b"g"),
-    *(b"s", b"s", b"s", b"s", b"S", b"S", b"s"),
-    *(PAGE_DOWN, b"{", PAGE_DOWN, b"}", ESCAPE),
-    *(b"/", b"s", b"t", b"a", b"g", b"e", b"_", b"1", b"\r", DOWN, b"/", b"2", b"\x7f", b"\r", ESCAPE),
-    *(b"e", ESCAPE, b"\r", ESCAPE, b"y", b" ", b" "),
-    *(b"t", DOWN, ESCAPE, b"F", DOWN, ESCAPE, b"?", b"?", b":", ESCAPE),
-)
-_GROUPS: Final = 8
-"""Columns that groups can be sorted by, or more."""
-_IN_GROUPS: Final = (
-    *(b"r", DOWN, DOWN, UP, b"G", b"g", *[b"s"] * _GROUPS, b"S", b"S"),
-    *(b"e", ESCAPE, b"\r", b"G", b"g", b"s", b"S", ESCAPE, b"t", ESCAPE, b"F", ESCAPE),
-    *(b"/", b"1", b"2", b"\r", ESCAPE, b"?", b"?", b":", ESCAPE, b"r"),
-)
 
 
-def each_key(folder: Path, rounds: int, *, followed: bool) -> list[Figure]:
+def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = False) -> list[Figure]:
     """Measure how long each key takes until it is painted, and how long the screen is held by it.
 
     Args:
         folder: What is shown.
-        rounds: How often all keys are pressed.
+        script: What is pressed; it ends where it began.
+        rounds: How often all of it is pressed.
         followed: Whether traces come meanwhile.
     """
     with tempfile.TemporaryDirectory() as scratch:
@@ -73,22 +65,39 @@ def each_key(folder: Path, rounds: int, *, followed: bool) -> list[Figure]:
             terminal.seconds_until(LOADED)
             _wait(terminal, _SETTLED_S)
             with writer:
-                _press(terminal, rounds, times / DONE)
-        return [*_figures(times / TIMES, "while traces come, " if followed else "")]
+                _press(terminal, [*pressed(script)] * rounds, times / DONE, _UNQUIET_S if followed else _PATIENCE_S)
+        return [*_figures(times / TIMES, f"{folder.name}, {'while traces come, ' if followed else ''}")]
 
 
-def _press(terminal: Terminal, rounds: int, done: Path) -> None:
-    chance = random.Random(rounds)
-    done.touch()
+def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: float) -> None:
+    chance, number = random.Random(len(keys)), 0
+    # The first size of the terminal is taken for a key, too.
+    done.write_text("")
     # What a key took is written down when the next one comes.
-    for number, key in enumerate((*(_IN_LIST + _IN_GROUPS) * rounds, b"g"), 1):
-        terminal.press(key)
+    for place, key in (*keys, (keys[0][0], "g")):
+        if key == REST:
+            _rest(terminal, most_s)
+            continue
+        if key.startswith(SIZE):
+            terminal.resize(*map(int, key.removeprefix(SIZE).split("x")))
+        else:
+            terminal.press(sent(key))
+        number += 1
         until = time.monotonic() + _PATIENCE_S
-        while done.stat().st_size < number:
+        while len(places := done.read_text().splitlines()) < number:
             if time.monotonic() > until:
-                raise TimeoutError(f"{key!r} was not painted")
+                raise TimeoutError(f"{key!r} was not painted on {place}")
             terminal.read(_LOOK_S)
+        if places[-1] != place:
+            raise ValueError(f"{key!r} was for {place}, and came to {places[-1]}, as key {number}")
         _wait(terminal, chance.uniform(0, _BETWEEN_S))
+
+
+def _rest(terminal: Terminal, most_s: float) -> None:
+    """Read what is written until all is quiet."""
+    until = time.monotonic() + most_s
+    while time.monotonic() < until and terminal.read(_QUIET_S):
+        pass
 
 
 def _wait(terminal: Terminal, seconds: float) -> None:

@@ -46,7 +46,7 @@ class Terminal:
         self._began = time.perf_counter()
         self._process, self._screen = pty.fork()
         if not self._process:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            _set_size(0, COLUMNS, LINES)
             os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", **(environment or {}))
             os.execv(sys.executable, [sys.executable, *words])  # noqa: S606 - no shell is wanted
 
@@ -69,6 +69,10 @@ class Terminal:
     def press(self, key: bytes) -> None:
         """Send a key."""
         os.write(self._screen, key)
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Let it be as large, which the program is told by a signal."""
+        _set_size(self._screen, columns, lines)
 
     def leave(self, key: bytes) -> None:
         """Send the key that ends the program, and wait until it has ended."""
@@ -106,3 +110,7 @@ class Terminal:
         taken = time.perf_counter() - began
         self.wait_until_quiet(quiet_s)
         return taken
+
+
+def _set_size(descriptor: int, columns: int, lines: int) -> None:
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))

@@ -5,13 +5,14 @@ key comes      acts          painted        next key
 |           taken            |     beats     |
 |      processor time        | the longest   |
 
-`times` in the folder has a line a key, as JSON; `done` grows by a byte when one was painted.
+`times` in the folder has a line a key, as JSON; `done` grows by a line when one was painted: its screen.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -19,12 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
-from textual.events import Key
+from textual.events import Key, Resize
+from textual.widgets import Input
 
 from spanview import cli
 from spanview.commands import view
 from spanview.tui import app
 from spanview.tui.app import SpanviewApp
+from spanview.tui.palette import PaletteScreen
 from spanview.tui.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
@@ -74,12 +77,13 @@ class TimedViewer(SpanviewApp):
         self._beat = asyncio.create_task(self._watch())
 
     async def on_event(self, event: Event) -> None:
-        """Take the time when a key has acted."""
-        if not isinstance(event, Key) or event.is_forwarded:
+        """Take the time when a key has acted, or when the terminal has got another size."""
+        if not isinstance(event, Key | Resize) or (isinstance(event, Key) and event.is_forwarded):
             await super().on_event(event)
             return
+        what = event.key if isinstance(event, Key) else f"{event.size.width}x{event.size.height}"
         self._write_down()
-        self._pressed, self._is_painted, self._acted = Pressed(self._place(), event.key), False, 0.0
+        self._pressed, self._is_painted, self._acted = Pressed(self._place(), what), False, 0.0
         self._came, self._own, self._process = event.time, time.thread_time(), time.process_time()
         await super().on_event(event)
         self._acted = time.monotonic()
@@ -99,16 +103,16 @@ class TimedViewer(SpanviewApp):
 
     def _say_it_is_painted(self) -> None:
         self._is_painted = True
-        with (self.folder / DONE).open("ab") as file:
-            file.write(b".")
+        if self._pressed is not None:
+            with (self.folder / DONE).open("a") as file:
+                file.write(f"{self._pressed.screen}\n")
 
     def _place(self) -> str:
         screen = self.screen
-        if not isinstance(screen, TracesScreen):
-            return type(screen).__name__.removesuffix("Screen")
-        if screen.focused is not screen.rows:
-            return "filter"
-        return "groups" if screen.grouped else "traces"
+        name = type(screen).__name__.removesuffix("Screen").lower()
+        if isinstance(screen.focused, Input) and not isinstance(screen, PaletteScreen):
+            return f"{name}, typed"
+        return "groups" if isinstance(screen, TracesScreen) and screen.grouped else name
 
     async def _watch(self) -> None:
         before = time.thread_time()
@@ -130,6 +134,8 @@ class TimedViewer(SpanviewApp):
 def main(words: list[str]) -> int:
     """Show the viewer."""
     TimedViewer.folder = Path(words[0])
+    # Pictures go there, too.
+    os.chdir(words[0])
     with patch.object(view, "SpanviewApp", TimedViewer):
         return cli.main(["view", *words[1:]])
 

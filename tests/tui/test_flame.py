@@ -144,6 +144,27 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         assert "2 traces of root" in look.header
 
 
+async def test_to_the_deepest_path_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G and g select once, however many levels are between: each selection paints all blocks."""
+    depth = 40
+    drawing = "".join(f"{'  ' * level}s{level} {level}-{200 - level}\n" for level in range(depth))
+    async with looking_at(*Builder().draw(drawing), size=(100, 30)) as look:
+        await look.press("enter", "F")
+        await look.until(lambda: look.screen.query_one(Blocks).model)
+        selected: list[int] = []
+        select = Blocks.select
+
+        def note(self: Blocks, path: int) -> None:
+            selected.append(path)
+            select(self, path)
+
+        monkeypatch.setattr(Blocks, "select", note)
+        await look.press("G")
+        assert (len(selected), _selected(look)) == (1, f"s{depth - 1}")
+        await look.press("g")
+        assert (len(selected), _selected(look)) == (2, "s0")
+
+
 async def test_by_mouse() -> None:
     """A click selects, a second one takes a block closer."""
     async with looking_at(*_documents(), size=(100, 30)) as look:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.keys import Keys, _character_to_key
 
+from benchmarks.key_scripts import LISTED, OPENED, left_out
 from builders import Builder
 from readme_parts import README, block_of, keys_table
 from spanview.tui.calls_screen import CallsScreen
@@ -51,6 +52,11 @@ def test_every_key_does_something(on: On, screen: type[BaseScreen]) -> None:
         name = actions(key)
         assert name.startswith("app.") or hasattr(screen, f"action_{name}"), key
     assert on == screen.ON
+
+
+def test_what_each_key_takes_is_measured() -> None:
+    """The benchmark presses each key of the table on each screen where it acts."""
+    assert left_out([LISTED, OPENED]) == []
 
 
 def test_no_key_means_two_things() -> None:

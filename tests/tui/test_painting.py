@@ -16,6 +16,7 @@ from rich.segment import Segment
 from textual.color import Color
 
 from spanview.tui.paint import Encodable
+from spanview.tui.palette import CommandLines
 from spanview.tui.trace_list import TraceList
 from spanview.tui.waterfall import Waterfall
 from viewers import Growing, looking_at, many_spans
@@ -54,6 +55,7 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     note(TraceList)
     note(Waterfall)
+    note(CommandLines)
     return rows
 
 
@@ -83,6 +85,19 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
         painted.clear()
         await look.press("end")
         assert {row for row in painted if row > 1} <= set(range(MANY - HEIGHT, MANY))
+
+
+async def test_a_screen_that_opens_paints_each_row_once(painted: list[int]) -> None:
+    """That the list is told its size behind its first painting is no reason to paint it again."""
+    async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT)) as look:
+        painted.clear()
+        await look.press("colon")
+        assert sorted(painted) == list(range(len(painted)))
+        await look.press("escape")
+        painted.clear()
+        await look.pilot.resize_terminal(100, HEIGHT)
+        await look.press("down")
+        assert 0 in painted
 
 
 # -- what a terminal's encoding lacks ----------------------------------------------------------------------------------

@@ -138,6 +138,29 @@ def _with_keys() -> list[Document]:
     ]
 
 
+async def test_an_answer_leaves_who_types_alone() -> None:
+    """What was counted comes while another key is typed: the typing goes on, and the groups are there behind it."""
+    async with looking_at(*_with_keys(), size=(80, 24)) as look:
+        await look.press("t")
+        await look.until_shown("by name   3 rows")
+        count, begun, go = groups_of, threading.Event(), threading.Event()
+
+        def slowly(*arguments: Any) -> list[stats.Group]:
+            begun.set()
+            go.wait()
+            return count(*arguments)
+
+        with patch.object(stats_screen, "groups_of", slowly):
+            await look.press("r")
+            await look.until(begun.is_set)
+            await look.press("b", "c", "o")
+            go.set()
+            await look.until_shown("by service   1 row")
+            await look.type("lor")
+        await look.press("enter")
+        await look.until_shown("by color   3 rows")
+
+
 async def test_by_any_attribute() -> None:
     """`b` takes a key; an unknown one is said so, and can be mended; `r` goes on from it and comes back."""
     async with looking_at(*_with_keys(), size=(80, 24)) as look:

@@ -7,10 +7,17 @@ j ESC[200~ q ESC[2J ESC[201~ k   j ESC[200~ ESC[201~ k         q ESC[2J
 
 from __future__ import annotations
 
+import os
+import threading
+from select import select
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual import constants
+from textual.events import Event, Key
 
+from spanview.tui import terminal
 from spanview.tui.terminal import Pastes, careful
 
 BEGIN, END = "\x1b[200~", "\x1b[201~"
@@ -52,6 +59,30 @@ def test_any_pieces(parts: list[str], data: st.DataObject) -> None:
     assert cut.texts == whole.texts
     if BEGIN not in sent:
         assert keys == sent
+
+
+def test_escape_alone_is_a_key_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could be the beginning of another key is waited for shortly, and only behind an escape."""
+    from textual.drivers.linux_driver import LinuxDriver
+
+    reading, writing = os.pipe()
+    driver = object.__new__(careful(LinuxDriver))
+    events, waits = list[Event](), list[float]()
+    driver.__dict__.update(_debug=False, fileno=reading, exit_event=threading.Event(), process_message=events.append)
+
+    def ready(files: list[int], _: list[int], __: list[int], seconds: float) -> tuple[list[int], list[int], list[int]]:
+        waits.append(seconds)
+        if events:
+            driver.exit_event.set()  # type: ignore[attr-defined]
+        return select(files, [], [], seconds)
+
+    monkeypatch.setattr(terminal, "select", ready)
+    os.write(writing, b"\x1b")
+    driver.run_input_thread()  # type: ignore[attr-defined]
+    assert [event.key for event in events if isinstance(event, Key)] == ["escape"]
+    longest, shortest = waits[0], waits[1]
+    assert waits == [longest, shortest, longest]
+    assert constants.ESCAPE_DELAY < shortest < longest
 
 
 def test_other_drivers_stay_what_they_are() -> None:

@@ -9,11 +9,12 @@ ansi                   the terminal's own colours, and no others
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from rich.color import ColorType
 from textual.color import Color
+from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
 from spanview.tui.app import Opening
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from rich.segment import Segment
     from rich.style import Style
+    from textual.dom import DOMNode
 
     from builders import Document
     from spanview.tui.app import SpanviewApp
@@ -170,6 +172,35 @@ async def test_one_key_goes_through_all() -> None:
             assert f"theme: {look.app.theme}" in look.footer
             shown.append(look.app.theme)
         assert shown == [*NAMES, NAMES[0]]
+
+
+async def test_a_screen_out_of_sight_waits_for_the_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T styles the screen in sight alone; the others are styled when they come into sight, each once."""
+    async with looking_at(*documents()) as look:
+        styled: list[str] = []
+        apply = Stylesheet.apply
+
+        def note(self: Stylesheet, node: DOMNode, **arguments: Any) -> None:
+            styled.append(type(node).__name__)
+            apply(self, node, **arguments)
+
+        await look.press("enter", "question_mark")
+        below = look.app.screen_stack[1:-1]
+        before = [screen.styles.background for screen in below]
+        monkeypatch.setattr(Stylesheet, "apply", note)
+        await look.press("T")
+        assert "HelpScreen" in styled
+        assert not {"TraceScreen", "TracesScreen", "Waterfall", "TraceList"}.intersection(styled)
+        for screen, was in zip(reversed(below), reversed(before), strict=True):
+            styled.clear()
+            await look.press("escape")
+            assert look.screen is screen
+            assert styled.count(type(screen).__name__) == 1
+            assert screen.styles.background == Color.parse(look.app.theme_variables["background"]) != was
+        await look.press("enter")
+        styled.clear()
+        await look.press("escape")
+        assert "TracesScreen" not in styled
 
 
 async def test_the_palette_offers_each() -> None:

@@ -196,7 +196,8 @@ class SpanTexts:
         tail, of_tail = _NO_TAIL
         for offset, length, shape, trace_id, span_id, parent_id, start, end, duration, own, warnings in fields:
             texts.append(None)
-            if shape is None:
+            # Those of a document that holds several have no bytes of their own.
+            if shape is None or not length:
                 continue
             begin, stop = offset - first, offset - first + length
             head = shape.indented if data[begin + 1] == _LINE_FEED else shape.in_one_line

@@ -7,19 +7,22 @@ itself writes it.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import console
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
-from spanview.formats.rows import Batch
+from spanview.formats.rows import Batch, Columns, join_columns
+from spanview.model.span import Source
 
 if TYPE_CHECKING:
-    from spanview.formats.frames import Frames
+    from spanview.formats.frames import Document, Frames
     from spanview.formats.rows import Details
-    from spanview.model.span import Source, Span
+    from spanview.model.span import Span
 
 DIGEST_SIZE: Final = 16
+_NOWHERE: Final = Source("", 0, 0)
 _UNIDENTIFIED: Final = frozenset(("source", "warnings"))
 
 
@@ -34,7 +37,7 @@ class Decoder:
     __slots__ = ("_framer",)
 
     def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
-        self._framer = Framer(console.is_span, console.fields_of, cap=cap, offset=offset)
+        self._framer = Framer(is_record, console.fields_of, cap=cap, offset=offset)
 
     @property
     def offset(self) -> int:
@@ -81,21 +84,85 @@ class Decoder:
         return batch_of(self._framer.close())
 
 
+def is_record(value: Any) -> bool:
+    """Tell whether a decoded value is a span, or holds spans."""
+    if console.is_span(value):
+        return True
+    from spanview.formats.foreign import format_of
+
+    return format_of(value) is not None
+
+
 def batch_of(frames: Frames) -> Batch:
     """Return the spans among documents, and what else there was."""
     documents = frames.documents
-    skipped = []
     if {type(kept) for _, _, kept in documents} != {tuple}:
-        skipped = [(at, size) for at, size, kept in documents if type(kept) is not tuple and not console.is_span(kept)]
-        documents = [part for part in documents if type(part[2]) is tuple or console.is_span(part[2])]
+        return _mixed_batch_of(frames)
     return Batch(
         columns=console.columns_of([kept for _, _, kept in documents]),
         offsets=[at for at, _, _ in documents],
         lengths=[size for _, size, _ in documents],
         gaps=frames.gaps,
-        skipped=skipped,
         has_text=frames.has_text,
     )
+
+
+def _mixed_batch_of(frames: Frames) -> Batch:
+    """Return what `batch_of` does, where not all documents are spans as the SDK writes them."""
+    from spanview.formats import foreign, own
+
+    parts, offsets, lengths = list[Columns](), list[int](), list[int]()
+    skipped, holding = list[tuple[int, int]](), list[tuple[int, int]]()
+
+    def is_own(document: Document) -> bool:
+        return type(document[2]) is tuple or console.is_span(document[2])
+
+    for are_own, some in groupby(frames.documents, is_own):
+        if are_own:
+            documents = [*some]
+            parts.append(console.columns_of([kept for _, _, kept in documents]))
+            offsets += [at for at, _, _ in documents]
+            lengths += [size for _, size, _ in documents]
+            continue
+        for at, size, value in some:
+            found = foreign.format_of(value)
+            if found is None:
+                skipped.append((at, size))
+                continue
+            spans = found.spans_of(value, _NOWHERE)
+            parts.append(foreign.columns_of(spans))
+            if own.is_span(value):
+                offsets.append(at)
+                lengths.append(size)
+            elif spans:
+                holding.append((at, size))
+                offsets += range(at, at + len(spans))
+                lengths += [0] * len(spans)
+    return Batch(
+        columns=parts[0] if len(parts) == 1 else join_columns(parts),
+        offsets=offsets,
+        lengths=lengths,
+        gaps=frames.gaps,
+        skipped=skipped,
+        documents=holding,
+        has_text=frames.has_text,
+    )
+
+
+def spans_in_document(document: bytes) -> list[Span]:
+    """Return the spans of a document that holds some, in its order; none where it is no such document any more.
+
+    Args:
+        document: The bytes of a whole document.
+    """
+    from spanview.formats.foreign import format_of
+
+    try:
+        value = loads_exact(document)
+    except ValueError:
+        return []
+    found = format_of(value)
+    return [] if found is None else found.spans_of(value, _NOWHERE)
 
 
 def decode_span(record: bytes, source: Source) -> Span | None:
@@ -109,7 +176,11 @@ def decode_span(record: bytes, source: Source) -> Span | None:
         document = loads_exact(record)
     except ValueError:
         return None
-    return console.span_of(document, source) if console.is_span(document) else None
+    if console.is_span(document):
+        return console.span_of(document, source)
+    from spanview.formats import own
+
+    return own.span_of(document, source) if own.is_span(document) else None
 
 
 def decode_details(record: bytes) -> Details | None:
@@ -122,7 +193,11 @@ def decode_details(record: bytes) -> Details | None:
         document = loads_exact(record)
     except ValueError:
         return None
-    return console.details_of(document) if console.is_span(document) else None
+    if console.is_span(document):
+        return console.details_of(document)
+    from spanview.formats import foreign, own
+
+    return foreign.details_of(own.span_of(document, _NOWHERE)) if own.is_span(document) else None
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

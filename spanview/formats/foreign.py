@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spanview.formats.rows import Columns
+from spanview.formats.rows import Columns, Details
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -68,6 +68,22 @@ def columns_of(spans: Sequence[Span]) -> Columns:
         kinds=[span.kind_value for span in spans],
         statuses=[span.status.code_value for span in spans],
         warnings=[int(_warnings_of(span)) for span in spans],
+    )
+
+
+def details_of(span: Span) -> Details:
+    """Return what the columns don't have of a span."""
+    return Details(
+        trace_id=UNUSABLE if span.trace_id is None else int(span.trace_id, 16),
+        span_id=UNUSABLE if span.span_id is None else int(span.span_id, 16),
+        status_description=span.status.description,
+        attributes=span.attributes,
+        events=span.events,
+        links=span.links,
+        trace_state=span.trace_state,
+        resource=span.resource,
+        scope=span.scope,
+        extra=span.extra,
     )
 
 

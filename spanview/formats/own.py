@@ -88,12 +88,14 @@ def _nodes(roots: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def span_of(value: Mapping[str, Any], source: Source) -> Span:
-    """Return the span of an object, its trace id included; what is unusable in it is left out and marked.
+    """Return the span of an object for which `is_span` holds; what is unusable in it is left out and marked.
 
     Args:
         value: The decoded object.
         source: Where it stands.
     """
+    if value.get(_RECORD) is True:
+        value = _changed(value, _unmarked)
     warnings = NO_WARNINGS
     for name in _list(value.get("warnings")):
         warnings |= _KEPT_WARNINGS.get(name, NO_WARNINGS) if isinstance(name, str) else NO_WARNINGS
@@ -176,19 +178,9 @@ def _scope(scope: Mapping[str, Any]) -> Scope:
 
 
 def record_of(span: Span) -> bytes:
-    """Return a span as a record that is kept in memory, from which `span_in_record` makes it again, to the last bit."""
+    """Return a span as a record that is kept in memory, from which `span_of` makes it again, to the last bit."""
     value = {_RECORD: True, "trace_id": span.trace_id, **span_value(span, None)}
     return json.dumps(_changed(value, _marked)).encode()
-
-
-def is_record(value: Any) -> bool:
-    """Tell whether a decoded value is a record that `record_of` has made; no file has one."""
-    return isinstance(value, dict) and value.get(_RECORD) is True
-
-
-def span_in_record(value: Mapping[str, Any], source: Source) -> Span:
-    """Return the span of a decoded record that `record_of` has made."""
-    return span_of(_changed(value, _unmarked), source)
 
 
 def _marked(value: Any) -> Any:

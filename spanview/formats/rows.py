@@ -78,9 +78,11 @@ class Batch:
     offsets: Sequence[int]
     """Bytes from the start of the file to each span's record."""
     lengths: Sequence[int]
-    """Bytes of each span's record."""
+    """Bytes of each span's record; 0 for the spans of `documents`, whose offsets count up from that of the document."""
     gaps: Sequence[Gap] = ()
     skipped: Sequence[tuple[int, int]] = ()
     """Offset and length of each whole JSON document that is no span."""
+    documents: Sequence[tuple[int, int]] = ()
+    """Offset and length of each document that holds several spans, or one that is no record by itself."""
     has_text: bool = False
     """Whether there was text that is no JSON document."""

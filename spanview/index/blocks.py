@@ -35,7 +35,7 @@ class Block:
     """Where each begins in `data`."""
     ends: Places
     data: bytes | None
-    """None where not all of it can be read any more."""
+    """None where not all of it can be read any more, or where records have no bytes of their own."""
 
 
 def in_file_order(store: Store, rows: Places) -> Places:
@@ -53,6 +53,12 @@ def blocks(store: Store, rows: Places) -> Iterator[Block]:
         rows: As `in_file_order` returns them.
     """
     spans = store.spans
+    are_parts = copy_of(spans.length)[rows] == 0
+    if are_parts.any():
+        parts, rows = rows[are_parts], rows[~are_parts]
+        yield Block(parts, np.zeros_like(parts), np.zeros_like(parts), None)
+    if not len(rows):
+        return
     sources = copy_of(spans.source)[rows]
     starts = copy_of(spans.offset)[rows].astype(np.int64)
     ends = starts + copy_of(spans.length)[rows]

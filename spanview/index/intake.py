@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from itertools import compress
 from operator import not_
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
+from spanview.index.documents import DetailReader, Documents
 from spanview.index.slots import Slots
 from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Tallies
@@ -27,13 +28,6 @@ _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
 
 
-class DetailReader(Protocol):
-    """Gives back the bytes of a record."""
-
-    def read(self, source: int, offset: int, length: int) -> bytes | None:
-        """Return the bytes at a place of a source, or None where they are gone."""
-
-
 class Intake:
     """The tables, and what is needed to add to them.
 
@@ -50,7 +44,7 @@ class Intake:
         self.tallies = Tallies()
         self.changed: deque[list[int]] | None = None
         """The traces of each batch, for a reader that takes them out; None where there is none."""
-        self.details = details
+        self.details = Documents(details)
         spans, traces = self.spans, self.traces
         self.span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
         self.trace_slots = Slots(lambda row: hash(traces.id_high[row] << 64 | traces.id_low[row]))
@@ -89,6 +83,7 @@ class Intake:
         """
         columns = batch.columns
         self.tallies.take(self.sources[source].path, batch)
+        self.details.note(source, batch.documents)
         if not len(columns):
             return
         self.spans.widen()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.formats.decoder import decode_details
 from spanview.formats.rows import Details
-from spanview.index.intake import DetailReader, Intake
+from spanview.index.intake import Intake
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
 from spanview.index.trace import Trace
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spanview.formats.rows import Batch
+    from spanview.index.documents import DetailReader
     from spanview.model.problems import Problem
 
 _STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
@@ -157,7 +158,7 @@ class Store:
             resource=details.resource,
             scope=details.scope,
             extra=details.extra,
-            source=Source(self.sources[spans.source[row]].path, spans.offset[row], spans.length[row]),
+            source=Source(self.sources[spans.source[row]].path, *self.place(row)),
             warnings=Warnings(warnings) if warnings else NO_WARNINGS,
         )
 
@@ -165,6 +166,11 @@ class Store:
         """Return the bytes of a span's record as the file has them, or None where they are gone."""
         spans = self.spans
         return self.intake.details.read(spans.source[row], spans.offset[row], spans.length[row])
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Return offset and length of a span's record in its file, or of the document that it stands in."""
+        spans = self.spans
+        return self.intake.details.place(spans.source[row], spans.offset[row], spans.length[row])
 
     def _trace_id(self, row: int) -> int:
         return self.trace_table.trace_id(self.spans.trace[row])

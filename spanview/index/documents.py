@@ -1,0 +1,103 @@
+"""Records of spans that stand in a document with others, as in a line of OTLP, or in the download of a trace.
+
+file        {"resourceSpans": [ … three spans … ]}
+rows        offset 0, 1 and 2, each of length 0: the first, second and third span of the document that begins at 0
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Protocol
+
+from spanview.formats.decoder import spans_in_document
+from spanview.formats.own import record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.model.span import Span
+
+_MOST_BYTES: Final = 32 * 1024 * 1024
+"""Of the documents whose spans are kept at hand, but for the last one."""
+
+
+class DetailReader(Protocol):
+    """Gives back the bytes of a record."""
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return the bytes at a place of a source, or None where they are gone."""
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where the documents of one source stand, by offset."""
+
+    offsets: array[int] = field(default_factory=lambda: array("Q"))
+    lengths: array[int] = field(default_factory=lambda: array("I"))
+
+
+class Documents:
+    """A reader of records that knows of documents with several spans.
+
+    Args:
+        reader: Gives back the bytes of files; a source's number is that of the index.
+    """
+
+    def __init__(self, reader: DetailReader) -> None:
+        self._reader = reader
+        self._places: dict[int, _Places] = {}
+        self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
+        """Of the documents that were looked at last their lengths and spans, by source and offset."""
+        self._lock = Lock()
+
+    @property
+    def are_there(self) -> bool:
+        """Whether there is any such document."""
+        return bool(self._places)
+
+    def note(self, source: int, documents: Sequence[tuple[int, int]]) -> None:
+        """Take note of documents with several spans, by offset.
+
+        Args:
+            source: The file's number.
+            documents: Offset and length of each.
+        """
+        if documents:
+            places = self._places.setdefault(source, _Places())
+            # The lengths first, for whoever reads meanwhile.
+            places.lengths.extend(length for _, length in documents)
+            places.offsets.extend(offset for offset, _ in documents)
+
+    def place(self, source: int, offset: int, length: int) -> tuple[int, int]:
+        """Return offset and length of a span's record, or of the document that it stands in."""
+        if length:
+            return offset, length
+        places = self._places[source]
+        at = bisect_right(places.offsets, offset) - 1
+        return places.offsets[at], places.lengths[at]
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return a span's record, one that is made where it has none of its own, or None where it is gone."""
+        if length:
+            return self._reader.read(source, offset, length)
+        begin, size = self.place(source, offset, length)
+        with self._lock:
+            spans = self._spans_of(source, begin, size)
+        return record_of(spans[offset - begin]) if offset - begin < len(spans) else None
+
+    def _spans_of(self, source: int, offset: int, length: int) -> list[Span]:
+        known = self._spans.get((source, offset))
+        if known is not None:
+            self._spans.move_to_end((source, offset))
+            return known[1]
+        document = self._reader.read(source, offset, length)
+        spans = [] if document is None else spans_in_document(document)
+        self._spans[source, offset] = length, spans
+        total = sum(size for size, _ in self._spans.values())
+        while total > _MOST_BYTES and len(self._spans) > 1:
+            total -= self._spans.popitem(last=False)[1][0]
+        return spans

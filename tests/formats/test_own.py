@@ -1,0 +1,178 @@
+"""What spanview has written, read again: the same spans, whichever way they were written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spanview
+from builders import Builder, store_of
+from programs import spanview as run
+from span_graphs import forests
+from spanview.exports.jsonl import line_of
+from spanview.formats import own
+from spanview.formats.jsontext import loads_exact
+from spanview.model.problems import Warnings
+from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from builders import Document
+    from spanview.index.store import Store
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+RECORDINGS: Final = sorted(folder.name for folder in FIXTURES.iterdir() if (folder / "spans").is_dir())
+_OF_TREES: Final = Warnings.DUPLICATE_ID | Warnings.CYCLE | Warnings.CLOCK_SKEW
+NOWHERE: Final = Source("", 0, 0)
+
+
+def spans_of(store: Store) -> list[bytes]:
+    """Return the spans of a store as lines, without their places, in an order that doesn't depend on these."""
+    spans = map(store.span, range(len(store.spans)))
+    return sorted(line_of(replace(span, source=NOWHERE, warnings=span.warnings & ~_OF_TREES)) for span in spans)
+
+
+@pytest.mark.parametrize("output", ["jsonl", "trace-tree"])
+@pytest.mark.parametrize("recording", [each for each in RECORDINGS if each != "sdk-versions"])
+def test_recordings(recording: str, output: str, tmp_path: Path) -> None:
+    """Exported and read again, a recording has the same spans, traces and missing parents."""
+    folder = FIXTURES / recording / "spans"
+    path = tmp_path / "again"
+    assert run("export", str(folder), "--format", output, "-o", str(path)).status == 0
+    before, after = spanview.load([str(folder)]), spanview.load([str(path)])
+    assert spans_of(after) == spans_of(before)
+    counts, again = before.summary(), after.summary()
+    assert (again.spans, again.traces, again.roots) == (counts.spans, counts.traces, counts.roots)
+    assert (again.missing_parents, again.torn, again.skipped) == (counts.missing_parents, 0, 0)
+    if recording == "made":
+        # Where ids are doubled, the order in the file decides which span is the parent, and that is another one now.
+        return
+    assert [[node.span_id for node, _ in trace.walk()] for trace in after.traces] == [
+        [node.span_id for node, _ in trace.walk()] for trace in before.traces
+    ]
+
+
+def test_exported_again(tmp_path: Path) -> None:
+    """What is exported of an export is the same but for the places."""
+    texts = []
+    source = str(FIXTURES / "ray-tasks-bundled-hook/spans")
+    for number in range(2):
+        path = tmp_path / f"{number}.json"
+        assert run("export", source, "-o", str(path)).status == 0
+        texts.append(_without_places(json.loads(path.read_text())["traces"]))
+        source = str(path)
+    assert texts[0] == texts[1]
+
+
+def _without_places(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_places(part) for key, part in value.items() if key != "source"}
+    return [*map(_without_places, value)] if isinstance(value, list) else value
+
+
+@settings(max_examples=100, deadline=None)
+@given(forests(traces=3, most=20))
+def test_a_tree_is_a_document(documents: list[Document]) -> None:
+    """Its spans come with it, each once, parents before their children; each is found again by its place."""
+    before = store_of(*documents)
+    trees = loads_exact(b"".join(_tree(before)))
+    found = own.spans_of(trees, NOWHERE)
+    assert len(found) == len(before.spans)
+    seen = set[str | None]()
+    known = {span.span_id for span in found}
+    for span in found:
+        assert span.parent_id is None or span.parent_id in seen or span.parent_id not in known
+        seen.add(span.span_id)
+
+
+def _tree(store: Store) -> list[bytes]:
+    from spanview.exports.trace_tree import trace_tree_chunks
+
+    traces = store.traces_in_order()
+    return [*trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())]
+
+
+FULL: Final = Span(
+    trace_id=f"{7:032x}",
+    span_id=f"{8:016x}",
+    parent_id=f"{9:016x}",
+    name="näme\ud800",
+    kind_value=3,
+    start_ns=1_700_000_000_123_456_789,
+    end_ns=NO_TIME,
+    status=Status(2, "it failed"),
+    attributes={"a": [1, 2.0, True, None, {"b": float("inf")}], "big": 2**70, "bytes": BytesText("AAEC")},
+    events=(Event("e", NO_TIME, {"x": BytesText("/w==")}, {"dropped_attributes_count": 3}),),
+    links=(Link(None, f"{5:016x}", {"k": "v"}, {"y": 1}, {"flags": 257}),),
+    trace_state={"vendor": "1"},
+    resource=Resource({"service.name": "shop"}, "https://schema", {"dropped_attributes_count": 1}),
+    scope=Scope("library", None, "https://other", {"z": 1.5}, {"dropped_attributes_count": 2}),
+    extra={"flags": 1, "dropped_events_count": 4},
+    warnings=Warnings.ODD_VALUE,
+)
+
+
+def test_a_record_in_memory() -> None:
+    """Nothing of a span is lost in it: bytes stay bytes, infinities and long integers what they are."""
+    again = own.span_of(loads_exact(own.record_of(FULL)), NOWHERE)
+    assert again == FULL
+    assert type(again.attributes["bytes"]) is BytesText
+    assert type(again.events[0].attributes["x"]) is BytesText
+
+
+_JSON: Final = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*FULL.__slots__, "x"]), inner),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from([*FULL.__slots__, "start_time", "end_time", "kind", "children"]), _JSON))
+def test_any_shape(fields: dict[str, Any]) -> None:
+    """Whatever stands in a field of a line or of a node, there is a span, and it can be written again."""
+    line = {"trace_id": None, "span_id": None, "parent_id": None, "name": "", "status": {}, "attributes": {}} | fields
+    assert own.is_document(line)
+    (span,) = own.spans_of(line, NOWHERE)
+    assert own.span_of(loads_exact(own.record_of(span)), NOWHERE) == replace(span, warnings=span.warnings)
+    tree = {"schema": own.SCHEMA, "traces": [{"trace_id": None, "roots": [line, fields]}, fields]}
+    assert own.is_document(tree)
+    own.spans_of(tree, NOWHERE)
+
+
+def test_what_is_no_document() -> None:
+    """Other JSON is not taken for it."""
+    values: list[Any] = [
+        None,
+        [],
+        {},
+        {"traces": []},
+        {"schema": "other", "traces": []},
+        {"roots": []},
+        {"trace_id": "1"},
+    ]
+    assert not any(map(own.is_document, values))
+
+
+def test_details_of_a_document(tmp_path: Path) -> None:
+    """Attributes of spans in a tree are read again when somebody looks, and the document's place is told."""
+    build = Builder()
+    documents = [build.span(f"s{at}", span=at, parent=at - 1 or None, attributes={"n": at}) for at in range(1, 6)]
+    path = tmp_path / "tree.json"
+    path.write_bytes(b"\n" + b"".join(_tree(store_of(*documents))))
+    store = spanview.load([str(path)])
+    assert {store.span(row).name: store.span(row).attributes for row in range(5)} == {
+        f"s{at}": {"n": at} for at in range(1, 6)
+    }
+    size = path.stat().st_size - 2
+    assert {store.span(row).source for row in range(5)} == {Source(str(path), 1, size)}
+    path.write_bytes(b" " * (size + 2))
+    # What is at hand stays so; what has to be read again is gone.
+    again = spanview.load([str(tmp_path)])
+    assert len(again.spans) == 0

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from spanview.analysis.query_values import Number, number_of
+from spanview.analysis.workers import pid_of_file
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
-
-_PID_FILE: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json)$")
 
 
 class TreeFacts:
@@ -91,8 +89,7 @@ class Subject:
         attributes = self.span.attributes
         if "ray.pid" in attributes:
             return number_of(attributes["ray.pid"])
-        match = _PID_FILE.search(self.file)
-        return None if match is None else int(match[1])
+        return pid_of_file(self.file)
 
     @property
     def duration_ns(self) -> int | None:

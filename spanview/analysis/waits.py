@@ -24,7 +24,11 @@ def wait_of(tree: TraceTree, spans: SpanTable, node: int) -> int:
     parent = tree.parents[node]
     if parent == ROOT or tree.is_missing(parent):
         return 0
-    row, parent_row = tree.rows[node], tree.rows[parent]
+    return wait_between(spans, tree.rows[parent], tree.rows[node])
+
+
+def wait_between(spans: SpanTable, parent_row: int, row: int) -> int:
+    """Return the nanoseconds that a span waited after its parent had ended, as `wait_of` has it, by their rows."""
     if spans.kind[row] != CONSUMER or spans.kind[parent_row] != PRODUCER:
         return 0
     start, submitted = spans.start_ns[row], spans.end_ns[parent_row]

@@ -174,7 +174,7 @@ def incomplete_traces(store: Store, count: int) -> Flags:
         count: How many traces are asked for.
     """
     spans, table = store.spans, store.trace_table
-    parents = _parent_rows_by_order(spans)
+    parents = parent_rows_by_order(spans)
     traces = copy_of(spans.trace)[: len(parents)]
     every = max(len(table), int(traces.max(initial=0)) + 1)
     incomplete = np.zeros(every, np.bool_)
@@ -185,7 +185,7 @@ def incomplete_traces(store: Store, count: int) -> Flags:
     return incomplete[:count]
 
 
-def _parent_rows_by_order(spans: SpanTable) -> Places:
+def parent_rows_by_order(spans: SpanTable) -> Places:
     """Return what `parent_rows` does without the slots, which only the thread that adds may ask for."""
     size = len(spans.next_row)
     traces, ids, parent_ids = (copy_of(each)[:size] for each in (spans.trace, spans.span_id, spans.parent_id))

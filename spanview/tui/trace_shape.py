@@ -17,12 +17,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, compress, groupby, repeat
-from operator import add, eq, gt, sub
+from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.intervals import Covered
 from spanview.analysis.selftime import self_times
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -41,24 +41,6 @@ AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
 _MANY: Final = 2_000
 """From so many children or like siblings on, what their painting needs is found out with the rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Covered:
-    """When something runs: intervals that don't touch, in order, in nanoseconds."""
-
-    starts: Sequence[int]
-    ends: Sequence[int]
-    sums: Sequence[int]
-    """The lengths of all intervals before each one, and of all."""
-
-    def between(self, start: int, end: int) -> int:
-        """Return how many nanoseconds of a stretch are covered."""
-        return self._until(end) - self._until(start)
-
-    def _until(self, ns: int) -> int:
-        number = bisect_left(self.starts, ns)
-        return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
 
 
 class Shape:
@@ -179,14 +161,7 @@ class Shape:
         known = self._covered.get(node)
         if known is None:
             rows = [*map(self.tree.rows.__getitem__, self.tree.children(node))]
-            starts, ends = known_times(self._spans, rows)
-            reached = [*accumulate(map(max, starts, ends), max)]
-            # An interval ends where the next child starts behind all that came before it.
-            gaps = [*map(gt, starts[1:], reached)]
-            begins, stops = starts[:1], [*compress(reached, gaps), *reached[-1:]]
-            begins += compress(starts[1:], gaps)
-            sums = accumulate(map(sub, stops, begins), initial=0)
-            known = self._covered[node] = Covered(array("q", begins), array("q", stops), array("q", sums))
+            known = self._covered[node] = Covered.by(*known_times(self._spans, rows))
         return known
 
     # -- all nodes -------------------------------------------------------------------------------------------------

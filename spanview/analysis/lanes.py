@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[int, int]
 """The numbers of a source and of a service."""
 _TOLD_EVERY: Final = 64
+_SUBMISSION, _ATTEMPT = " ray.remote", " ray.remote_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class Blocks:
     """Places of those that have the status ERROR, or something with it inside of them."""
     failures: Sequence[int]
     """When they ended, sorted."""
+
+    def has_failed(self, place: int) -> bool:
+        """Tell whether a block, or something inside of it, has the status ERROR."""
+        at = bisect_left(self.failed, place)
+        return at < len(self.failed) and self.failed[at] == place
 
     def at(self, ns: int) -> int | None:
         """Return the place of the block that runs at a time, the one that started last; None where none does."""
@@ -159,6 +165,11 @@ def lanes(store: Store, traces: Sequence[int] | None = None, tell: Tell = unhear
         if bulk_lanes.is_for(store):
             return bulk_lanes.lanes(store, traces, tell)
     return _one_by_one(store, range(len(store.trace_table)) if traces is None else traces, tell)
+
+
+def function_of(name: str) -> str:
+    """Return what a span's name says was called: one function, where Ray names submission and attempt apart."""
+    return name.removesuffix(_ATTEMPT).removesuffix(_SUBMISSION)
 
 
 def in_order(store: Store, keys: Sequence[Key]) -> list[int]:

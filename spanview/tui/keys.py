@@ -17,8 +17,9 @@ class On(Flag):
     SPANS = auto()
     FLAME = auto()
     DIFF = auto()
+    LANES = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | LANES | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,16 @@ KEYS: Final = (
     Key("p", "parent", "p", "the parent of the selected span", On.TRACE | On.SPAN),
     Key("w", "same_name(1)", "w", "next span with the same name", On.TRACE | On.SPAN),
     Key("W", "same_name(-1)", "W", "the one before", On.TRACE | On.SPAN),
-    Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE, "error"),
-    Key("E", "error(-1)", "E", "previous error", On.TRACE),
-    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
-    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE),
-    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE),
-    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE),
-    Key("f", "fit", "f", "fit the selected span into view", On.TRACE),
-    Key("0", "whole", "0", "the whole trace", On.TRACE),
+    Key(
+        "e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE | On.LANES, "error"
+    ),
+    Key("E", "error(-1)", "E", "previous error", On.TRACE | On.LANES),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.LANES),
+    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.LANES),
+    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.LANES),
+    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.LANES),
+    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.LANES),
+    Key("0", "whole", "0", "the whole trace, or all lanes", On.TRACE | On.LANES),
     Key("1", "column(0)", "1", "column of self times, and back", On.TRACE),
     Key("2", "column(1)", "2", "column of shares of the trace", On.TRACE),
     Key("3", "column(2)", "3", "column of starts", On.TRACE),
@@ -82,7 +85,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.LANES,
         "sort",
     ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
@@ -92,8 +95,9 @@ KEYS: Final = (
     Key("P", "picture", "P", "a picture of what is shown, as SVG into the current folder", On.TRACE),
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
     Key("F", "flame", "F", "where the time goes, as blocks: of these traces, or of this one", On.TRACES | On.TRACE),
-    Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME),
-    Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),
+    Key("L", "lanes", "L", "what each worker did when: in these traces, or in this one", On.TRACES | On.TRACE),
+    Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME | On.LANES),
+    Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME | On.LANES),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),

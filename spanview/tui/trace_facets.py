@@ -194,6 +194,11 @@ class Facets:
         """What colours stand for: services where the trace has several, unless something was chosen."""
         return self._chosen or (ColorBy.SERVICE if self._model.has_services else ColorBy.PROCESS)
 
+    @property
+    def colored_by(self) -> str:
+        """What colours stand for, in a word."""
+        return self.color_by.value
+
     def choose(self, color_by: ColorBy | None) -> None:
         """Let colours stand for something; None for what goes with the trace."""
         self._chosen = color_by

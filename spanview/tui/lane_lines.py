@@ -196,19 +196,21 @@ class LaneLines(LineList):
         if key not in self._painted:
             if len(self._painted) >= _KEPT:
                 self._painted.clear()
-            self._painted[key] = cells_of(lane, self.model.shown, width)
+            self._painted[key] = cells_of(lane, self.model.shown, width, self.model.function_number)
         return self._painted[key]
 
     def _time(self, at: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
         """Return a lane's time: blocks in the colours of functions, those that are wide with their names."""
         window, dim, error = self.model.shown, *(self.paint_style(name) + _UPRIGHT for name in ("dim", "error"))
         style_of = _Styles(self.model, lane, selected, self.get_component_rich_style("lanelines--selected"))
-        drawn = self._cells(at, lane, width) if selected is None else cells_of(lane, window, width, selected)
+        drawn = self._cells(at, lane, width)
+        if selected is not None:
+            drawn = cells_of(lane, window, width, self.model.function_number, selected)
         texts: list[tuple[str, Style | None]] = []
-        for glyph, place in zip(drawn.glyphs, drawn.places, strict=True):
+        for glyph, place, is_mixed in zip(drawn.glyphs, drawn.places, drawn.mixed, strict=True):
             if glyph == " ":
                 texts.append((glyph, None))
-            elif glyph == FAILED or place == NOBODY:
+            elif glyph == FAILED or place == NOBODY or is_mixed:
                 texts.append((glyph, error if glyph == FAILED else dim))
             else:
                 texts.append((self._plain(glyph, lane, place), style_of[place]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from spanview.analysis.lanes import Lane
     from spanview.index.store import Store
 
-_SHORTEST_NAME: Final = 24
+_SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
+_BEFORE_REST, _REST_S = 8, 0.002
+"""After the records of so many lanes the thread that reads them lets others run for so long."""
 
 
 class LanesScreen(WorkingScreen, ZoomingScreen):
@@ -97,14 +100,20 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         self.rows.show_all()
         self.refresh_time()
         self.query_one(Legend).refresh()
-        self.run_worker(self._find_workers, thread=True, group="workers", exclusive=True)
+        self.call_after_refresh(self._look_at_records)
+
+    def _look_at_records(self) -> None:
+        if not self.is_left:
+            self.run_worker(self._find_workers, thread=True, group="workers", exclusive=True)
 
     def _find_workers(self) -> None:
         """Called in a thread: some records of each process are read again."""
         worker, workers = get_current_worker(), list[Worker]()
-        for lane in self._model.shape.lanes:
+        for number, lane in enumerate(self._model.shape.lanes):
             if worker.is_cancelled:
                 return
+            if number % _BEFORE_REST == _BEFORE_REST - 1:
+                time.sleep(_REST_S)
             workers.append(worker_of(self._store, lane))
         self.app.call_from_thread(self._take_workers, workers)
 
@@ -170,21 +179,21 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         if block is None or row is None:
             return "no span of this lane has a start", ""
         start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
-        name = data_text(
-            self._store.names.texts[spans.name[row]] or "(no name)", max(_SHORTEST_NAME, self.size.width // 4)
-        ).rstrip()
-        failed = "✖ " if spans.status[row] == ERROR else ""
-        parts = [f"{failed}{name}", self._after(start), "no end" if end == NO_TIME else duration(end - start)]
-        if not failed and lane.blocks.has_failed(block):
-            parts[0] = f"{name} ✖ inside"
+        parts = [self._after(start), "no end" if end == NO_TIME else duration(end - start)]
         if parent != NO_ROW and (wait := wait_between(spans, parent, row)):
-            parts.append(f"waited {duration(wait)} for this worker")
+            parts.append(f"waited {duration(wait)}")
         gap = lane.gap_before(start)
         if gap is None:
             parts.append("the first here")
         else:
-            parts.append(f"idle for {duration(gap)} before" if gap else "others ran before")
-        return "   ".join(parts), f"{block + 1:,} of {len(lane.blocks.rows):,}"
+            parts.append(f"idle {duration(gap)} before" if gap else "others ran before")
+        is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
+        rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
+        mark = "✖ " if is_failed else "(✖ inside) " if failed else ""
+        # What it is called gives way to what is said of it.
+        room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
+        name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
+        return mark + name + rest, place
 
     def _after(self, ns: int) -> str:
         return f"+{duration(ns - self._model.whole.start_ns)}"

@@ -74,6 +74,7 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
     yield _Step(b"F", ESCAPE * 2 + b"F", "where the time goes", (f"✖ {name}", name))
+    yield _Step(b"L", ESCAPE * 2 + b"L", "lanes of", (f"▏{name}"[:8], file))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"
     yield _Step(b"drd", ESCAPE + b"drd", "‹ comparison", (*sides, name))
@@ -289,7 +290,7 @@ def _prompt_has(terminal: Terminal, text: str) -> bool:
 # -- anything ----------------------------------------------------------------------------------------------------------
 
 _KEYS: Final = (
-    *(each.encode() for each in "jkgGhlenNEfosSrycdDbt0+-<>[]/:? "),
+    *(each.encode() for each in "jkgGhlenNEfosSrycdDbtLlh0+-<>[]/:? "),
     *(
         b"\r",
         b"\t",

@@ -12,6 +12,7 @@ from spanview.tui.flame_screen import Blocks, FlameScreen
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
+from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.linelist import LineList
 from spanview.tui.palette import PaletteScreen
 from spanview.tui.span_screen import SpanScreen
@@ -36,6 +37,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (SpansScreen, ("t", "enter")),
     (FlameScreen, ("F",)),
     (DiffScreen, ("d", "down", "d")),
+    (LanesScreen, ("L",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
@@ -43,7 +45,7 @@ MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
         *("compare_rest", "by_key"),
-        *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
+        *("flame", "lanes", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""
@@ -77,6 +79,8 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(Blocks).model)
+    if isinstance(below := look.screen, LanesScreen):
+        await look.until(lambda: below.is_known)
     await look.pilot.pause()
 
 

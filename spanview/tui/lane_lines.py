@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -29,6 +30,8 @@ _WIDE: Final = 120
 """From this width on there is room for two more figures."""
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
+_MAIN: Final = "__main__."
+"""Where there is little room, it is left out that a function is the driver's own."""
 _KEPT: Final = 1_000
 """So many painted lines are kept."""
 
@@ -146,7 +149,7 @@ class LaneLines(LineList):
         """Select the block that was clicked; in a gap the one that ends it."""
         split = Split.of(self.line_width)
         cell = x - (self.line_width - split.time)
-        if cell < 0 or self.model.lane(self.model.order[row]).blocks.rows == ():
+        if cell < 0:
             return False
         was = (self.cursor, self.block)
         self.move_to(row)
@@ -165,8 +168,7 @@ class LaneLines(LineList):
         if place != NOBODY:
             return place
         ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * width)
-        behind = next((at for at in (lane.blocks.nearest(ns),) if at is not None), 0)
-        return behind if lane.blocks.starts[behind] >= ns else min(behind + 1, len(lane.blocks.rows) - 1)
+        return min(bisect_left(lane.blocks.starts, ns), len(lane.blocks.rows) - 1)
 
     # -- painting ----------------------------------------------------------------------------------------------------
 
@@ -235,7 +237,8 @@ class LaneLines(LineList):
     ) -> tuple[str, Style | None]:
         """Return some cells that are full of one block with its name, and where it begins with an edge."""
         edge = "▏" if has_edge else ""
-        name = data_text(self.model.function_text(lane.blocks.rows[place]), size - len(edge))
+        text = self.model.function_text(lane.blocks.rows[place]).removeprefix(_MAIN)
+        name = data_text(text, size - len(edge))
         if self.app.no_color:
             # Without colours a blank is a gap.
             bare = name.rstrip()

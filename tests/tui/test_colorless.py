@@ -144,7 +144,8 @@ async def test_the_selected_block_of_a_lane() -> None:
     async with looking_at(*documents(), opening=PLAIN, size=(110, 36)) as look:
         await look.press("L")
         await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
-        top = look.line_of("›")
+        await look.press("f")
+        top = look.line_of("› ")
         assert any(f"›{name}█" in look.lines[top] for name in ("late", "batch"))
         assert look.line_of("function  a ") > top
 

@@ -143,7 +143,7 @@ def parent_rows(spans: SpanTable, slots: Slots) -> Places:
 def parent_rows_of(store: Store) -> Places:
     """Return what `parent_rows` does, of a store that may be growing; of several with the parent's ids any one."""
     if store.is_growing:
-        return _parent_rows_by_order(store.spans)
+        return parent_rows_by_order(store.spans)
     return parent_rows(store.spans, store.intake.span_slots)
 
 
@@ -181,7 +181,7 @@ def incomplete_traces(store: Store, count: int) -> Flags:
         count: How many traces are asked for.
     """
     spans, table = store.spans, store.trace_table
-    parents = _parent_rows_by_order(spans)
+    parents = parent_rows_by_order(spans)
     traces = copy_of(spans.trace)[: len(parents)]
     every = max(len(table), int(traces.max(initial=0)) + 1)
     incomplete = np.zeros(every, np.bool_)
@@ -192,7 +192,7 @@ def incomplete_traces(store: Store, count: int) -> Flags:
     return incomplete[:count]
 
 
-def _parent_rows_by_order(spans: SpanTable) -> Places:
+def parent_rows_by_order(spans: SpanTable) -> Places:
     """Return what `parent_rows` does without the slots, which only the thread that adds may ask for."""
     size = len(spans.next_row)
     traces, ids, parent_ids = (copy_of(each)[:size] for each in (spans.trace, spans.span_id, spans.parent_id))

@@ -1,4 +1,4 @@
-"""What the first screen asks about the traces that it lists: statistics, blocks, and how they differ from others."""
+"""What the first screen asks about the traces that it lists: statistics, blocks, lanes, and how they differ."""
 
 from __future__ import annotations
 
@@ -74,12 +74,19 @@ class ListedTraces(GroupedTraces, ComparingScreen):
 
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""
+        await self.viewer.open_flame(*self._chosen())
+
+    async def action_lanes(self) -> None:
+        """Show what each worker did in the listed traces, or in those of the selected group."""
+        await self.viewer.open_lanes(*self._chosen())
+
+    def _chosen(self) -> tuple[Sequence[int] | None, str]:
+        """Return the traces of the selected group, or else what is listed."""
         group = self.chosen_group
-        if group is not None:
-            named = self._model.named(group.name)
-            await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {_shown(group.name)}")
-        else:
-            await self.viewer.open_flame(*self._listed())
+        if group is None:
+            return self._listed()
+        named = self._model.named(group.name)
+        return named, f"{count(len(named), 'trace')} of {_shown(group.name)}"
 
     def _listed(self) -> tuple[list[int] | None, str]:
         """Return the listed traces, None where that is all, and what they are in words."""

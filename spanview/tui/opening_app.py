@@ -1,4 +1,4 @@
-"""What the application opens: the screens of traces, statistics, blocks, calls, and of what was compared."""
+"""What the application opens: the screens of traces, statistics, blocks, calls, lanes, and of what was compared."""
 
 from __future__ import annotations
 
@@ -79,6 +79,12 @@ class OpeningApp(ThemedApp):
         from spanview.tui.flame_screen import FlameScreen
 
         return self.push_screen(FlameScreen(self._store, traces, what))
+
+    def open_lanes(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show what each worker did in some traces, None for all."""
+        from spanview.tui.lanes_screen import LanesScreen
+
+        return self.push_screen(LanesScreen(self._store, traces, what))
 
     def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
         """Show statistics of some traces, None for all."""

@@ -54,6 +54,7 @@ class Settings:
     """Whether traces are grouped by root name."""
     statistics_sort: str = "total"
     calls_sort: str = "calls"
+    lanes_sort: str = "first start"
 
 
 def chosen(kind: type[Choice], value: str) -> Choice | None:

@@ -22,6 +22,7 @@ from spanview.tui.trace_look import ROOM_FOR_DETAILS
 from spanview.tui.trace_marks import lines_of_run
 from spanview.tui.trace_unseen import GuessedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
+from spanview.tui.zooming import ZoomingScreen
 
 if TYPE_CHECKING:
     from textual import events
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from spanview.tui.comparing import Side
     from spanview.tui.runs import Run
     from spanview.tui.trace_facets import LitPath
-    from spanview.tui.window import Window
+    from spanview.tui.trace_model import TraceModel
 
 _LOOK_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 
 
-class TraceScreen(GuessedTrace, ComparingScreen):
+class TraceScreen(GuessedTrace, ComparingScreen, ZoomingScreen):
     """Tree and waterfall of one trace.
 
     Args:
@@ -202,6 +203,10 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         """Show where this trace's time goes."""
         await self.viewer.open_flame([self.trace], self.viewer.root_name(self.trace))
 
+    async def action_lanes(self) -> None:
+        """Show what each worker did in this trace."""
+        await self.viewer.open_lanes([self.trace], self.viewer.root_name(self.trace))
+
     async def action_statistics(self) -> None:
         """Show statistics of this trace's spans."""
         await self.viewer.open_statistics([self.trace], self.viewer.root_name(self.trace))
@@ -301,39 +306,13 @@ class TraceScreen(GuessedTrace, ComparingScreen):
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def _look_at(self, window: Window) -> None:
-        whole = self._model.whole
-        self._model.window = None if window == whole else window
-        after = duration(window.start_ns - whole.start_ns)
-        self.viewer.say("the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}")
-        self.rows.refresh()
-        self.refresh_time()
-
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
-        whole = self._model.whole
-        self._look_at(whole if event.stretch is None else whole.within(*event.stretch))
+    @property
+    def zoomable(self) -> TraceModel:
+        """The trace."""
+        return self._model
 
     @property
-    def _interval(self) -> tuple[int, int] | None:
+    def interval(self) -> tuple[int, int] | None:
+        """When the selected span starts and ends, or what stands for one."""
         node = self.rows.node
         return None if node is None else self._model.interval(node)
-
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more, around the middle of the selected span."""
-        self._look_at(self._model.whole.zoomed(self._model.shown, self._interval, by))
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self._look_at(self._model.whole.panned(self._model.shown, by))
-
-    def action_fit(self) -> None:
-        """Show just the time of the selected span."""
-        if self._interval is not None:
-            self._look_at(self._model.whole.fitted(self._interval))
-        else:
-            self.viewer.say("this span has no time to show")
-
-    def action_whole(self) -> None:
-        """Show the time of the whole trace."""
-        self._look_at(self._model.whole)

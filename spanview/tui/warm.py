@@ -19,8 +19,14 @@ _SCREENS: Final = (
     "spanview.tui.stats_screen",
     "spanview.tui.flame_screen",
     "spanview.tui.calls_screen",
+    "spanview.tui.lanes_screen",
 )
-_FOR_MANY: Final = ("spanview.tui.groups_bulk", "spanview.analysis.bulk_query", "spanview.analysis.bulk")
+_FOR_MANY: Final = (
+    "spanview.tui.groups_bulk",
+    "spanview.analysis.bulk_query",
+    "spanview.analysis.bulk",
+    "spanview.analysis.bulk_lanes",
+)
 
 AT_REST_S: Final = 3.0
 """So long after a key nobody is thought to wait for the next one."""

@@ -43,6 +43,8 @@ _TAGS: Final = (
 )
 _WIDEST_SIDE: Final = 47
 """Cells of what a side is, where it is one trace."""
+_WIDEST_FUNCTION: Final = 32
+"""Cells of what a colour stands for, with what stands before it."""
 _MOST_BACK: Final = 6
 """Steps back from any screen to the list of traces without a filter, groups and a mark."""
 _WIDEST_KEY: Final = 32
@@ -74,6 +76,7 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
     yield _Step(b"F", ESCAPE * 2 + b"F", "where the time goes", (f"✖ {name}", name))
+    yield _Step(b"L", ESCAPE + b"L", "lanes of", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"
     yield _Step(b"drd", ESCAPE + b"drd", "‹ comparison", (*sides, name))
@@ -289,7 +292,7 @@ def _prompt_has(terminal: Terminal, text: str) -> bool:
 # -- anything ----------------------------------------------------------------------------------------------------------
 
 _KEYS: Final = (
-    *(each.encode() for each in "jkgGhlenNEfosSrycdDbt0+-<>[]/:? "),
+    *(each.encode() for each in "jkgGhlenNEfosSrycdDbtLlh0+-<>[]/:? "),
     *(
         b"\r",
         b"\t",

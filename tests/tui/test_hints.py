@@ -14,6 +14,7 @@ from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
+from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.linelist import LineList
 from spanview.tui.palette import PaletteScreen
 from spanview.tui.span_screen import SpanScreen
@@ -40,6 +41,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (DiffScreen, ("d", "down", "d")),
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
+    (LanesScreen, ("L",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
@@ -47,7 +49,7 @@ MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
         *("compare_rest", "by_key"),
-        *("flame", "statistics", "calls", "palette", "sibling", "parent", "error", "collapse", "expand"),
+        *("flame", "lanes", "statistics", "calls", "palette", "sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""
@@ -82,6 +84,8 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(Blocks).model)
+    if isinstance(below := look.screen, LanesScreen):
+        await look.until(lambda: below.is_known)
     await look.pilot.pause()
 
 

@@ -234,18 +234,31 @@ def test_words_that_no_screen_knows() -> None:
 
 
 async def test_what_is_set_is_there_again(path: Path) -> None:
-    """Theme, order, groups, columns, colours, folds and the order of statistics come back in the next viewer."""
+    """Theme, order, groups, columns, colours, folds, and other orders come back in the next viewer."""
     async with looking_at(*documents(), opening=opening(path)) as look:
-        await look.press("T", "s", "S", "r", "r", "t", "s", "s", "escape", "end", "enter", "2", "4", "C", "R")
-        await look.until(lambda: path.exists() and len(kept(path)) == 9)
+        await look.press(
+            "T", "s", "S", "r", "r", "t", "s", "s", "escape", "L", "s", "escape", "end", "enter", "2", "4", "C", "R"
+        )
+        await look.until(lambda: path.exists() and len(kept(path)) == 10)
         first = look.app.settings
-    assert first == Settings("light", (1, 3), "process", False, False, "DURATION", False, False, "count")
+    assert first == Settings(
+        theme="light",
+        columns=(1, 3),
+        color_by="process",
+        folds=False,
+        sort="DURATION",
+        descending=False,
+        statistics_sort="count",
+        lanes_sort="busy share",
+    )
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first
         assert look.app.theme == "light"
         assert "DURATION ▴" in look.text
         await look.press("t")
         await look.until_shown("COUNT ▾")
+        await look.press("escape", "L")
+        await look.until_shown("by busy share")
         await look.press("escape", "end", "enter")
         assert look.is_on(TraceScreen)
         assert "SHARE" in look.text

@@ -100,6 +100,13 @@ class ThemedApp(App[None]):
         name = self.settings.theme
         self.theme = name if name in NAMES else self._usual_theme
 
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - Textual's own
+        """Show another theme; before anything is shown, nothing has to be parsed twice for it."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
     def show_theme(self, name: str) -> None:
         """Show a theme, and keep it."""
         self.keep(theme=name)

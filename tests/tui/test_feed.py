@@ -47,9 +47,9 @@ def _fed(folder: Path, *, follow: bool = False) -> Iterator[tuple[Store, list[Fe
     store = Store(details, notes_changes=True)
     states: list[FeedState] = []
     options = ReadOptions((os.fspath(folder),), quick_from=1, use_cache=True, newest_first=True, follow=follow)
-    fed = Feed(store, lambda: Session(options, store, details), follow=follow, tell=states.append)
+    fed = Feed(store, lambda: Session(options, store, details), follow=follow)
     fed.go_on()
-    fed.start()
+    fed.listen(states.append)
     try:
         yield store, states, fed
     finally:

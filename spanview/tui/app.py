@@ -18,7 +18,6 @@ from textual.widgets import Input
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
 from spanview.tui.base_screen import BaseScreen
-from spanview.tui.feed import FeedState
 from spanview.tui.opening_app import OpeningApp
 from spanview.tui.terminal import careful
 from spanview.tui.themes import NAMES
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
-    from spanview.tui.feed import Feed
+    from spanview.tui.feed import Feed, FeedState
 
 _SAID_S = 4.0
 _EVERY_S = 0.2
@@ -115,11 +114,11 @@ class SpanviewApp(OpeningApp):
         self._passed_on_at = 0.0
         self._tidy = Tidy()
         self._is_opened = opening.trace is None
-        self._is_ending = False
+        self._is_read = self._is_ending = False
         self._problems_seen = 0
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
-        self.feed_state = FeedState(following=opening.follow)
+        self.feed_state = feed.state
         self.paused = False
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
@@ -147,7 +146,8 @@ class SpanviewApp(OpeningApp):
         self.call_later(self._begin)
 
     async def _begin(self) -> None:
-        """Show the traces, and listen to what is read."""
+        """Show the traces that were read by now, and listen to what is read."""
+        self.feed_state = self._feed.state
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
         if self._kept.notice:
             self.say(f"settings not taken: {self._kept.notice}")
@@ -216,10 +216,11 @@ class SpanviewApp(OpeningApp):
 
     async def on_feed_news(self, message: FeedNews) -> None:
         """Pass on what is new, unless what is shown is to hold still."""
-        was_loading, self.feed_state = self.feed_state.loading, message.state
+        self.feed_state = message.state
         self._changed |= self._store.take_changed()
         self._take_notice()
-        ends_now = was_loading and not message.state.loading
+        ends_now = not (self._is_read or message.state.loading)
+        self._is_read = self._is_read or ends_now
         if self.paused:
             self._refresh_frames()
         elif ends_now or len(self._store.trace_table) < MANY:

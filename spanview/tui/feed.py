@@ -58,6 +58,8 @@ class Feed:
         self.store = store
         self._open_session = open_session
         self._follow = follow
+        self.state = FeedState(following=follow)
+        """How the reading stands, whether it was told or not."""
         self._listener: Callable[[FeedState], None] | None = None
         self._is_heard = threading.Event()
         self._stop = threading.Event()
@@ -92,6 +94,7 @@ class Feed:
         self._shown.set()
 
     def _tell(self, state: FeedState) -> None:
+        self.state = state
         self._is_heard.wait()
         if self._listener is not None:
             self._listener(state)
@@ -110,7 +113,9 @@ class Feed:
             if self._stop.is_set():
                 return
             now = time.monotonic()
-            if now - told_at >= _EVERY_S:
+            # Where all of it comes at once, there is nothing to tell before it is all there.
+            is_all = 0 < progress.bytes_total <= progress.bytes_read
+            if now - told_at >= _EVERY_S and not is_all:
                 told_at = now
                 self._tell(FeedState(True, progress.bytes_read, progress.bytes_total, self._follow))
                 # One interpreter runs both threads: reading on at once would keep the first rows from the screen.

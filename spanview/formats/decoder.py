@@ -109,7 +109,9 @@ def decode_span(record: bytes, source: Source) -> Span | None:
         document = loads_exact(record)
     except ValueError:
         return None
-    return console.span_of(document, source) if console.is_span(document) else None
+    from spanview.formats.console_spans import span_of
+
+    return span_of(document, source) if console.is_span(document) else None
 
 
 def decode_details(record: bytes) -> Details | None:
@@ -122,7 +124,9 @@ def decode_details(record: bytes) -> Details | None:
         document = loads_exact(record)
     except ValueError:
         return None
-    return console.details_of(document) if console.is_span(document) else None
+    from spanview.formats.console_spans import details_of
+
+    return details_of(document) if console.is_span(document) else None
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

@@ -11,8 +11,8 @@ from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.slots import Slots
 from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Tallies
+from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
-from spanview.model.span import ERROR, Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -314,6 +314,8 @@ class Intake:
         return details is None or (details.trace_id, details.span_id) != ids
 
     def _digest(self, record: bytes | None) -> bytes | None:
+        from spanview.model.span import Source
+
         span = None if record is None else decode_span(record, Source("", 0, 0))
         return None if record is None or span is None else digest_of(record, span)
 

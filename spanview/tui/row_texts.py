@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.units import duration
+from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
-from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.trace_marks import in_full, in_short, marks_of_run
 

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.units import count, duration
-from spanview.model.span import KIND_NAMES
+from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

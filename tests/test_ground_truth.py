@@ -13,7 +13,7 @@ import pytest
 import spanview
 from independent_reader import Record, ground_truth, key_of, read_folder, without_doubles
 from records import record_of
-from spanview.model.span import KIND_NAMES, STATUS_NAMES
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from spanview.analysis.selftime import self_times
 from spanview.analysis.stats import POWERS, rank_of
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

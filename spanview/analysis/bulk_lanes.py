@@ -16,7 +16,7 @@ from spanview.analysis.intervals import Covered
 from spanview.analysis.lanes import Blocks, Lane, Lanes, in_order
 from spanview.index.bulk import ROOT, copy_of, odd_traces, parent_rows_by_order
 from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_terms import KINDS
 from spanview.analysis.query_values import number_of
+from spanview.model.codes import STATUS_NAMES
 from spanview.model.problems import QueryError
-from spanview.model.span import STATUS_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

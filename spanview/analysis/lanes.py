@@ -23,7 +23,7 @@ from spanview.analysis.intervals import Covered, compact
 from spanview.analysis.selftime import stitched
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW, PAYS_FROM
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

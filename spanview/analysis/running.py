@@ -9,7 +9,7 @@ from operator import not_
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.workers import pid_of_file
-from spanview.model.span import CONSUMER
+from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

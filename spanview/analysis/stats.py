@@ -16,8 +16,8 @@ from spanview.analysis.selftime import self_times_of
 from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM, Interned
+from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.problems import QueryError
-from spanview.model.span import ERROR, KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

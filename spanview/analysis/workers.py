@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.model.span import CONSUMER
+from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
     from spanview.analysis.lanes import Lane

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from spanview.formats.console import details_of
+from spanview.formats.console_spans import details_of
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own_value import dumps_span, span_value, warning_names
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import Warnings
-from spanview.model.span import KIND_NAMES, STATUS_NAMES, Span
+from spanview.model.span import Span
 from spanview.model.times import NO_TIME, format_times
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.formats.decoder import spans_in_document
-from spanview.formats.own import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +83,8 @@ class Documents:
         """Return a span's record, one that is made where it has none of its own, or None where it is gone."""
         if length:
             return self._reader.read(source, offset, length)
+        from spanview.formats.own import record_of
+
         begin, size = self.place(source, offset, length)
         with self._lock:
             spans = self._spans_of(source, begin, size)

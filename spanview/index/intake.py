@@ -12,8 +12,8 @@ from spanview.index.documents import DetailReader, Documents
 from spanview.index.slots import Slots
 from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Tallies
+from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
-from spanview.model.span import ERROR, Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -309,6 +309,8 @@ class Intake:
         return details is None or (details.trace_id, details.span_id) != ids
 
     def _digest(self, record: bytes | None) -> bytes | None:
+        from spanview.model.span import Source
+
         span = None if record is None else decode_span(record, Source("", 0, 0))
         return None if record is None or span is None else digest_of(record, span)
 

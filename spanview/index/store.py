@@ -6,18 +6,16 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from spanview.formats.decoder import decode_details
 from spanview.formats.rows import Details
 from spanview.index.intake import Intake
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
-from spanview.index.trace import Trace
 from spanview.index.tree import TraceTree
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
 from spanview.model.problems import NO_WARNINGS, Summary, Warnings
-from spanview.model.span import STATUS_NAMES, Resource, Source, Span, Status
 from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
 
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
+    from spanview.index.trace import Trace
     from spanview.model.problems import Problem
-
-_STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
+    from spanview.model.span import Span
 
 
 class Store:
@@ -111,6 +109,8 @@ class Store:
     @property
     def traces(self) -> list[Trace]:
         """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
+        from spanview.index.trace import Trace
+
         return [Trace(self, number) for number in self.traces_in_order()]
 
     def traces_in_order(self) -> list[int]:
@@ -133,6 +133,8 @@ class Store:
 
     def span(self, row: int) -> Span:
         """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
+        from spanview.model.span import STATUSES, Source, Span, Status
+
         spans = self.spans
         record = self.record(row)
         details = None if record is None else decode_details(record)
@@ -150,7 +152,7 @@ class Store:
             kind_value=spans.kind[row],
             start_ns=spans.start_ns[row],
             end_ns=spans.end_ns[row],
-            status=_STATUSES[status] if description is None else Status(status, description),
+            status=STATUSES[status] if description is None else Status(status, description),
             attributes=details.attributes,
             events=details.events,
             links=details.links,
@@ -176,6 +178,8 @@ class Store:
         return self.trace_table.trace_id(self.spans.trace[row])
 
     def _no_details(self, row: int) -> Details:
+        from spanview.model.span import Resource
+
         service = self.services.texts[self.spans.service[row]]
         resource = Resource({"service.name": service} if service else {})
         return Details(UNUSABLE, UNUSABLE, None, {}, (), (), {}, resource, None)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.details import reason_of
-from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one
+from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.quickly import Begun, load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
@@ -58,6 +58,8 @@ class Session:
         self._identities: set[tuple[int, int]] = set()
         """Those of the files that the last search knew, and of those that came since."""
         self._paths = list(options.paths)
+        self._at_rest: Listing | None = None
+        """What the last search found, if nothing is to be done until something else is found."""
         self._kept: KeptIndex | None = None
         self._is_from_kept = False
 
@@ -204,6 +206,7 @@ class Session:
 
     def _look_at_hinted(self, path: str, changes: Changes) -> bool:
         """Look at one path; return False where only a search can tell what is there."""
+        self._at_rest = None
         if path in self._tails:
             self._look_at(self._tails[path], changes)
             return True
@@ -225,6 +228,10 @@ class Session:
             self._read_news(tail, changes)
 
     def _search(self, changes: Changes) -> None:
+        listing = self._at_rest
+        if listing is not None and is_as_listed(self._paths, listing):
+            changes.directories = listing.directories
+            return
         listing = discover(self._paths)
         self._take_note(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
@@ -237,13 +244,19 @@ class Session:
                 self._look_at(known, changes, found)
             else:
                 self._read_new(found, changes)
+        is_at_rest = (
+            there.keys() == self._tails.keys()
+            and not (listing.missing or listing.unsure or self._leaving)
+            and all(tail.is_at_rest for tail in self._tails.values())
+        )
+        self._at_rest = listing if is_at_rest else None
 
     def _sort_out(self, there: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
         """Give files that were renamed their new paths, and let go of those that are gone."""
         elsewhere = [
             tail
             for real, tail in self._tails.items()
-            if (_is_other(tail, there[real]) if real in there else not _is_below(real, unsure))
+            if (tail.identity != there[real].identity if real in there else not _is_below(real, unsure))
         ]
         for tail in elsewhere:
             del self._tails[tail.found.real]
@@ -318,10 +331,6 @@ class Session:
         for problem in listing.problems:
             self._reading.report(problem)
         self._reading.report_spool()
-
-
-def _is_other(tail: FileTail, found: FoundFile) -> bool:
-    return tail.identity != found.identity
 
 
 def _is_below(path: str, places: Iterable[str]) -> bool:

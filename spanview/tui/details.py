@@ -17,7 +17,7 @@ from spanview.display.parts import DetailLine, Part, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SECTIONS, SpanInTree, View, detail_lines, section_titles
 from spanview.display.units import duration
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed, right
 

@@ -14,7 +14,7 @@ from spanview.analysis.workers import Worker, worker_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from spanview.analysis.stats import nearest_rank
 from spanview.display.units import duration
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

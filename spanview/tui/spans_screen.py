@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On

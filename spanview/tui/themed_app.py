@@ -103,12 +103,13 @@ class ThemedApp(App[None]):
     def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual has it
         """Give the screen in sight the styles of the theme; the others get them when they come into sight.
 
-        Textual 8 does it for all of them before anything is painted, which takes as long again for each.
+        Textual 8 does it for all of them before anything is painted, which takes as long again for each. Before
+        anything is shown, nothing has to be parsed twice for it.
         """
         self.stylesheet.set_variables(self.get_css_variables())
-        self.stylesheet.reparse()
-        self.stylesheet.update(self, animate=animate)
         if self.screen_stack:
+            self.stylesheet.reparse()
+            self.stylesheet.update(self, animate=animate)
             self.screen.refresh(layout=True)
 
     def show_theme(self, name: str) -> None:

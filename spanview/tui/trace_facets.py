@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.workers import node_of
 from spanview.display.units import count, duration
-from spanview.model.span import KIND_NAMES
+from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from spanview.analysis.selftime import self_times
 from spanview.analysis.waits import wait_between, wait_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.runs import FEWEST_IN_RUN, Run, Timed, known_times
 from spanview.tui.window import Window

@@ -64,6 +64,7 @@ class Tidy:
     def put_off(self) -> None:
         """Let what is there by now never be looked at for garbage, and all else only by `collect`."""
         gc.freeze()
+        gc.enable()
         young, older, _ = gc.get_threshold()
         gc.set_threshold(young, older, _NEVER)
 

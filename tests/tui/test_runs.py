@@ -21,7 +21,7 @@ from span_graphs import graphs
 from spanview.analysis.selftime import self_time, self_times
 from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui.runs import FEWEST_IN_RUN, Timed, marked
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_marks import in_short, indent_of

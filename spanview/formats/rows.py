@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class Details(NamedTuple):
     trace_state: Mapping[str, str]
     resource: Resource
     scope: Scope | None
-    extra: Mapping[str, Any] = MappingProxyType({})
+    extra: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ The search through the PATHs is the truth; whatever hints at changes only makes 
 
 from __future__ import annotations
 
-import gc
 import os
 import time
-from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import NoSuchPathError
+from spanview.sources.collector import without_collector
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
+from spanview.sources.packed import PackedFiles
 from spanview.sources.quickly import Begun, load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
@@ -52,6 +52,7 @@ class Session:
         self._sink = sink
         self._standard_input = standard_input
         self._reading = Reading(options, sink, details)
+        self._packed = PackedFiles(self._reading, follow=options.follow)
         self._tails: dict[str, FileTail] = {}
         self._leaving: list[FileTail] = []
         self._folders: dict[str, str] = {}
@@ -87,7 +88,7 @@ class Session:
             return
         self._sink.expect(total // _USUAL_SIZE)
         done = 0
-        with _without_collector():
+        with without_collector():
             for count in self._load_files(files):
                 done += count
                 yield Progress(done, total)
@@ -117,6 +118,9 @@ class Session:
             is_proven: Whether each record was decoded.
         """
         intake = self._sink.intake
+        # What was compressed is in the spool, which nobody keeps.
+        if self._packed.are_there:
+            return
         if self._kept is not None and intake is not None and (is_proven or not self._is_from_kept):
             with stage("keep index"):
                 self._kept.write(intake, is_proven=is_proven)
@@ -128,6 +132,7 @@ class Session:
 
     def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
         intake = self._sink.intake
+        packed, files = self._packed.among(files)
         if intake is not None:
             quick, others = share(files, least=self.options.quick_from)
             if quick:
@@ -143,6 +148,7 @@ class Session:
             with stage("read and decode"):
                 if (tail := self._take_up(found)) is not None:
                     yield from self._read_whole(tail, found)
+        yield from self._packed.read(packed)
 
     def _read_whole(self, tail: FileTail, found: FoundFile) -> Iterator[int]:
         yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
@@ -223,6 +229,10 @@ class Session:
         return True
 
     def _read_new(self, found: FoundFile, changes: Changes) -> None:
+        packed, _ = self._packed.among([found])
+        if packed:
+            changes.bytes += sum(self._packed.read(packed))
+            return
         tail = self._take_up(found)
         if tail is not None:
             self._read_news(tail, changes)
@@ -236,7 +246,9 @@ class Session:
         self._take_note(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
         self._identities = {tail.identity for tail in self._tails.values()}
-        there = {found.real: found for found in listing.files}
+        packed, plain = self._packed.among(listing.files)
+        changes.bytes += sum(self._packed.read(packed))
+        there = {found.real: found for found in plain}
         self._sort_out(there, listing.unsure, changes)
         for real, found in there.items():
             known = self._tails.get(real)
@@ -335,15 +347,3 @@ class Session:
 
 def _is_below(path: str, places: Iterable[str]) -> bool:
     return any(path == place or path.startswith(os.path.join(place, "")) for place in places)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking through documents that live for a moment only."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

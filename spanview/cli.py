@@ -291,14 +291,18 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
         ("--width",),
         {"type": _width, "default": _WIDTH, "metavar": "N", "help": f"columns with --bars, {_WIDTH} unless told"},
     ),
-    ("stats", ("--by",), {"default": "name", "metavar": "KEY", "help": "by name, service, kind or any attribute"}),
+    (
+        "stats",
+        ("--by",),
+        {"default": "name", "metavar": "KEY", "help": "by name, service, kind, serve or any attribute"},
+    ),
     ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
 )
 """Which commands take which options, besides those that all take."""
 _WORDS: Final = {
     "FORMAT": FORMATS,
-    "KEY": ("name", "service", "kind"),
+    "KEY": ("name", "service", "kind", "serve"),
     "WHEN": ("last", "10m", "1h", "1d"),
 }
 """What a shell may propose for a value, by what stands for it in the help."""

@@ -49,7 +49,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("export --format |", {*cli.FORMATS}),
     ("export --format j|", {"jsonl"}),
     ("export -o st|", {"stray file.txt"}),
-    ("stats --by |", {"name", "service", "kind"}),
+    ("stats --by |", {"name", "service", "kind", "serve"}),
     ("--since l|", {"last"}),
     ("tree --trace |", set()),
     ("tree -q |", set()),

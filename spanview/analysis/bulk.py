@@ -97,6 +97,12 @@ def slowest(
     return found
 
 
+def rows_with(column: Sequence[int], numbers: Iterable[int], count: int) -> list[int]:
+    """Return which of the first rows have one of some numbers in a column."""
+    rows: list[int] = np.flatnonzero(np.isin(copy_of(column)[:count], [*numbers])).tolist()
+    return rows
+
+
 def among(store: Store, column: array[int], row: int) -> tuple[int, int, int, int, int, list[int]]:
     """Return how a span stands among those with its key, in the order of `AmongName`."""
     spans = store.spans

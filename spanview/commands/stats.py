@@ -1,10 +1,12 @@
-"""`spanview stats`: counts, errors, percentiles and self time."""
+"""`spanview stats`: counts, errors, percentiles and self time; or what Ray's own spans tell."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from spanview.analysis.stats import statistics, to_json
 from spanview.commands.output import write_to_standard_output
@@ -15,8 +17,22 @@ from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spanview.analysis.serve_groups import RequestGroup
     from spanview.analysis.stats import Group
     from spanview.commands.options import Options
+    from spanview.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What was counted, in both ways in which it can be printed."""
+
+    value: Callable[[], dict[str, Any]]
+    """For `--json`."""
+    lines: Callable[[], Sequence[tuple[str, ...]]]
+    """A table, its heads first; its last column has texts, the others figures."""
 
 
 def run(options: Options) -> int:
@@ -25,15 +41,21 @@ def run(options: Options) -> int:
     store, session = read_all(options)
     session.close()
     notice(store, options.paths)
-    groups = statistics(store, options.by, None if selection.is_everything else selection.traces(store))
+    traces = None if selection.is_everything else selection.traces(store)
+    report = (_by_serve if options.by == "serve" else partial(_by, options.by))(store, traces)
     if options.json:
-        write_to_standard_output([dumps_strict(to_json(groups, options.by)) + b"\n"])
+        write_to_standard_output([dumps_strict(report.value()) + b"\n"])
     else:
-        _print_table(groups, options.by)
+        _print_table(report.lines())
     return 0
 
 
-def _print_table(groups: list[Group], by: str) -> None:
+def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
+    groups = statistics(store, by, traces)
+    return _Report(partial(to_json, groups, by), partial(_lines, groups, by))
+
+
+def _lines(groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
     header = ("COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX", by.upper())
     rows = [
         (
@@ -45,7 +67,36 @@ def _print_table(groups: list[Group], by: str) -> None:
         )
         for group in groups
     ]
-    widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header) - 1)]
-    for row in (header, *rows):
+    return [header, *rows]
+
+
+def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
+    from spanview.analysis import serve_groups
+
+    groups = serve_groups.serve_groups(store, traces)
+    return _Report(partial(serve_groups.to_json, groups), partial(_serve_lines, groups))
+
+
+def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
+    from spanview.display.serve_text import failures_text, request_text, status_text
+
+    times = ("P50", "P95", "P99", "MAX", "QUEUE P50", "P95", "HANDLING P50", "P95")
+    rows = [
+        (
+            f"{group.count:,}",
+            failures_text(group),
+            *map(duration, (group.total.p50, group.total.p95, group.total.p99, group.total.max)),
+            *map(duration, (group.queue.p50, group.queue.p95, group.handling.p50, group.handling.p95)),
+            status_text(group),
+            request_text(group),
+        )
+        for group in groups
+    ]
+    return [("COUNT", "ERRORS", *times, "STATUS", "REQUEST"), *rows]
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    for row in rows:
         figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
         sys.stdout.write(f"{figures}  {row[-1]}".rstrip() + "\n")

@@ -17,8 +17,9 @@ class On(Flag):
     SPANS = auto()
     FLAME = auto()
     DIFF = auto()
+    SERVE = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | SERVE | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.SERVE,
         "sort",
     ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
@@ -96,6 +97,7 @@ KEYS: Final = (
     Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
+    Key("H", "serve", "H", "Serve requests of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
     Key("D", "compare_rest", "D", "compare the listed traces with all others", On.TRACES),

@@ -1,4 +1,4 @@
-"""What the first screen asks about the traces that it lists: statistics, blocks, and how they differ from others."""
+"""What the first screen asks about its traces: statistics, requests, blocks, and how they differ from others."""
 
 from __future__ import annotations
 
@@ -67,6 +67,10 @@ class ListedTraces(GroupedTraces, ComparingScreen):
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""
         await self.viewer.open_statistics(*self._listed())
+
+    async def action_serve(self) -> None:
+        """Show Serve's requests in the listed traces."""
+        await self.viewer.open_serve(*self._listed())
 
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""

@@ -1,4 +1,4 @@
-"""What the application opens: the screens of traces, of statistics, of blocks, and of what was compared."""
+"""What the application opens: the screens of traces, of statistics, requests and blocks, and of what was compared."""
 
 from __future__ import annotations
 
@@ -76,6 +76,12 @@ class OpeningApp(ThemedApp):
         from spanview.tui.stats_screen import StatsScreen
 
         return self.push_screen(StatsScreen(self._store, traces, what))
+
+    def open_serve(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show Serve's requests in some traces, None for all."""
+        from spanview.tui.serve_screen import ServeScreen
+
+        return self.push_screen(ServeScreen(self._store, traces, what))
 
     def mark(self, side: Side | None) -> None:
         """Mark something else to be compared, or nothing."""

@@ -51,6 +51,7 @@ class Settings:
     grouped: bool = False
     """Whether traces are grouped by root name."""
     statistics_sort: str = "total"
+    serve_sort: str = "route"
 
 
 def chosen(kind: type[Choice], value: str) -> Choice | None:

@@ -203,6 +203,10 @@ class TraceScreen(PicturedTrace, ComparingScreen):
         """Show statistics of this trace's spans."""
         await self.viewer.open_statistics([self.trace], self.viewer.root_name(self.trace))
 
+    async def action_serve(self) -> None:
+        """Show Serve's requests in this trace."""
+        await self.viewer.open_serve([self.trace], self.viewer.root_name(self.trace))
+
     def action_next_pane(self) -> None:
         """Show the next section of the details."""
         self.details.next_section()

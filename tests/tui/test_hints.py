@@ -14,6 +14,7 @@ from spanview.tui.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.linelist import LineList
 from spanview.tui.palette import PaletteScreen
+from spanview.tui.serve_screen import ServeScreen
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.stats_screen import StatsScreen
@@ -36,6 +37,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (SpansScreen, ("t", "enter")),
     (FlameScreen, ("F",)),
     (DiffScreen, ("d", "down", "d")),
+    (ServeScreen, ("H",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
@@ -43,7 +45,7 @@ MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
         *("compare_rest", "by_key"),
-        *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
+        *("flame", "serve", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""

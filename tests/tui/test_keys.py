@@ -13,6 +13,7 @@ from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import FlameScreen
 from spanview.tui.help_screen import HelpScreen, KeyLines
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
+from spanview.tui.serve_screen import ServeScreen
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.stats_screen import StatsScreen
@@ -32,6 +33,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.SPANS, SpansScreen),
     (On.FLAME, FlameScreen),
     (On.DIFF, DiffScreen),
+    (On.SERVE, ServeScreen),
 ]
 
 

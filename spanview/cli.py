@@ -276,7 +276,11 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
         ("--since",),
         {"metavar": "WHEN", "help": "only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run"},
     ),
-    ("view tree spans export", ("--trace",), {"metavar": "ID", "help": "this trace; a unique prefix is enough"}),
+    (
+        "view tree spans export",
+        ("--trace",),
+        {"metavar": "ID", "help": "this trace; a unique prefix is enough. Serve's requests: -q request_id=ID"},
+    ),
     (
         "export",
         ("--format",),

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.query_values import number_of, text_of
+from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
 from spanview.analysis.telling import unheard
 from spanview.index.table import PAYS_FROM
 from spanview.model.span import ERROR
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-REQUEST_ID_KEYS: Final = ("request_id", "ray.request_id")
-"""Attributes that a request is known by; the second one on Anyscale."""
 _NAME: Final = re.compile(
     r"(?:(proxy_(?:http|grpc|websocket)_request)|(route_to_replica)|(replica_handle_request))(?: |$)"
 )

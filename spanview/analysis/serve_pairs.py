@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.query_values import text_of
-from spanview.analysis.serve import REQUEST_ID_KEYS, Part, part_of_name
+from spanview.analysis.query_values import REQUEST_ID_KEYS, text_of
+from spanview.analysis.serve import Part, part_of_name
 from spanview.index.table import PAYS_FROM
 from spanview.model.span import KIND_NAMES
 from spanview.model.times import NO_TIME

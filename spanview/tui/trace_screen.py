@@ -72,7 +72,7 @@ class TraceScreen(PicturedTrace, ComparingScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …", is_query=True)
+        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term", is_query=True)
         yield Minimap(self._model)
         yield RulerLine(self._model, self._facets)
         yield Waterfall(self._store, self._model, self._facets)

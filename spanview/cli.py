@@ -279,7 +279,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     (
         "view tree spans export",
         ("--trace",),
-        {"metavar": "ID", "help": "this trace; a unique prefix is enough. Serve's requests: -q request_id=ID"},
+        {"metavar": "ID", "help": "this trace; a unique prefix is enough. A request of Serve: -q request_id=ID"},
     ),
     (
         "export",

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
 from spanview.analysis.telling import unheard
@@ -80,6 +80,19 @@ class Failure(Enum):
     """The status ERROR, and nothing else that tells of it."""
 
 
+class RequestKey(NamedTuple):
+    """What requests are counted by."""
+
+    app: str
+    deployment: str
+    route: str
+    """As the application declares it, where the router knew it; else the path that was asked for."""
+    method: str
+    """Of HTTP or gRPC; else the method of the deployment that was called."""
+    status: str
+    """The code that the outermost span has; without one `exception` or `error`, or nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request to a deployment."""
@@ -90,14 +103,7 @@ class Request:
     """What these are."""
     is_alone: bool
     """Whether it is a replica's span that names no parent."""
-    app: str
-    deployment: str
-    route: str
-    """As the application declares it, where the router knew it; else the path that was asked for."""
-    method: str
-    """Of HTTP or gRPC; else the method of the deployment that was called."""
-    status: str
-    """The code that the outermost span has; without one `exception` or `error`, or nothing."""
+    key: RequestKey
     request_id: str
     failure: Failure | None
     """None where it is not known to have failed."""
@@ -111,11 +117,6 @@ class Request:
     def longest_ns(self) -> int | None:
         """The most that is known of how long it took: the total, else the handling."""
         return self.handling_ns if self.total_ns is None else self.total_ns
-
-    @property
-    def key(self) -> tuple[str, str, str, str, str]:
-        """What it is counted by."""
-        return self.app, self.deployment, self.route, self.method, self.status
 
 
 def part_of_name(name: str) -> Part | None:
@@ -133,11 +134,11 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         tell: Told how far it is.
     """
     chains = _chains(store, _parts(store, traces))
-    requests = []
-    for at, (row, chain) in enumerate(sorted(chains.items())):
+    requests, keys = [], dict[RequestKey, RequestKey]()
+    for at, (_, chain) in enumerate(sorted(chains.items())):
         if not at % _TOLD_EVERY:
             tell(at / len(chains))
-        requests.append(_request(store, row, chain))
+        requests.append(_request(store, chain, keys))
     return requests
 
 
@@ -201,8 +202,8 @@ _BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}
 # -- one request -------------------------------------------------------------------------------------------------------
 
 
-def _request(store: Store, row: int, chain: Mapping[Part, int]) -> Request:
-    spans = store.spans
+def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, RequestKey]) -> Request:
+    """Return one request; requests with the same key share it."""
     parts = tuple(part for part in Part if part in chain)
     decoded = {part: store.span(chain[part]) for part in parts}
     proxy, route, replica = (
@@ -211,10 +212,7 @@ def _request(store: Store, row: int, chain: Mapping[Part, int]) -> Request:
     outward = [each.attributes for each in decoded.values()]
     failure = _failure(decoded.values())
     times = {part: _duration(store, chain[part]) for part in parts}
-    return Request(
-        rows=tuple(chain[part] for part in parts),
-        parts=parts,
-        is_alone=parts == (Part.REPLICA,) and not spans.parent_id[row],
+    key = RequestKey(
         app=_first(outward, "app"),
         deployment=_first(outward, "deployment") or _deployment_in(decoded[parts[0]].name),
         route=_first([route, replica], "route", "http.route") or _first([proxy], "http.route", "request_route_path"),
@@ -222,6 +220,12 @@ def _request(store: Store, row: int, chain: Mapping[Part, int]) -> Request:
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
         status=_first(outward, _HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
+    )
+    return Request(
+        rows=tuple(chain[part] for part in parts),
+        parts=parts,
+        is_alone=parts == (Part.REPLICA,) and not store.spans.parent_id[chain[Part.REPLICA]],
+        key=keys.setdefault(key, key),
         request_id=_first(outward, *REQUEST_ID_KEYS),
         failure=failure,
         total_ns=_total(store, chain, times),

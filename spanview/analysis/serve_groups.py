@@ -13,7 +13,7 @@ from spanview.analysis.telling import unheard
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from spanview.analysis.serve import Failure, Request
+    from spanview.analysis.serve import Failure, Request, RequestKey
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -32,12 +32,9 @@ class Spread:
 class RequestGroup:
     """The requests to one route of a deployment that ended alike."""
 
-    app: str
-    deployment: str
-    route: str
-    method: str
-    status: str
+    key: RequestKey
     requests: tuple[Request, ...]
+    """By how long they took, as far as that is known, the slowest first; those that don't tell it come last."""
     errors: int
     """How many failed."""
     failure: Failure | None
@@ -54,12 +51,6 @@ class RequestGroup:
         """How many requests."""
         return len(self.requests)
 
-    def slowest_first(self) -> list[Request]:
-        """Return the requests by how long they took, as far as that is known; those that don't tell it last."""
-        return sorted(
-            self.requests, key=lambda request: (request.longest_ns is None, -(request.longest_ns or 0), request.rows)
-        )
-
 
 def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[RequestGroup]:
     """Return the requests by application, deployment, route, method and status, in the order of these.
@@ -69,7 +60,7 @@ def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell =
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    groups: defaultdict[tuple[str, str, str, str, str], list[Request]] = defaultdict(list)
+    groups: defaultdict[RequestKey, list[Request]] = defaultdict(list)
     for request in serve_requests(store, traces, tell):
         groups[request.key].append(request)
     return [_group(requests) for _, requests in sorted(groups.items())]
@@ -81,11 +72,7 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
         "by": "serve",
         "requests": [
             {
-                "app": group.app,
-                "deployment": group.deployment,
-                "route": group.route,
-                "method": group.method,
-                "status": group.status,
+                **group.key._asdict(),
                 "count": group.count,
                 "errors": group.errors,
                 "total_ns": _spread_json(group.total),
@@ -106,8 +93,8 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
     totals = _sorted(request.total_ns for request in requests)
     failures = Counter(request.failure for request in requests if request.failure is not None)
     return RequestGroup(
-        *requests[0].key,
-        requests=tuple(requests),
+        key=requests[0].key,
+        requests=tuple(sorted(requests, key=_slowest_first)),
         errors=failures.total(),
         failure=next((failure for failure, _ in failures.most_common(1)), None),
         total=_spread(totals),
@@ -116,6 +103,10 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
         handling=_spread(_sorted(request.handling_ns for request in requests)),
         histogram=histogram(totals),
     )
+
+
+def _slowest_first(request: Request) -> tuple[bool, int, int]:
+    return request.longest_ns is None, -(request.longest_ns or 0), request.rows[0]
 
 
 def _sorted(times: Iterable[int | None]) -> list[int]:

@@ -87,8 +87,8 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
             failures_text(group),
             *map(duration, (group.total.p50, group.total.p95, group.total.p99, group.total.max)),
             *map(duration, (group.queue.p50, group.queue.p95, group.handling.p50, group.handling.p95)),
-            status_text(group),
-            request_text(group),
+            status_text(group.key),
+            request_text(group.key),
         )
         for group in groups
     ]

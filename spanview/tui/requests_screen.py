@@ -72,8 +72,8 @@ class RequestsScreen(SpansScreen):
     """
 
     def __init__(self, store: Store, group: RequestGroup) -> None:
-        self._requests = group.slowest_first()
-        what = f"{request_text(group)}  {status_text(group)}"
+        self._requests = group.requests
+        what = f"{request_text(group.key)}  {status_text(group.key)}"
         super().__init__(store, [request.rows[0] for request in self._requests], what)
 
     def compose(self) -> ComposeResult:

@@ -55,23 +55,19 @@ _TIMES: Final = (
 _HISTOGRAM_FROM: Final = 140
 
 
-def _by_route(group: RequestGroup) -> tuple[str, ...]:
-    return group.app, group.deployment, group.route, group.method, group.status
-
-
 def _longest_first(time_of: Callable[[RequestGroup], int | None]) -> Callable[[RequestGroup], Any]:
     return lambda group: -(time_of(group) or 0)
 
 
 _SORTS: Final[tuple[tuple[str, str, Callable[[RequestGroup], Any]], ...]] = (
-    ("route", "REQUEST", _by_route),
+    ("route", "REQUEST", lambda _: 0),
     ("count", "COUNT", lambda group: -group.count),
     ("errors", "ERRORS", lambda group: -group.errors),
     ("p95", "P95", _longest_first(lambda group: group.total.p95)),
     ("queue", "QUEUE95", _longest_first(lambda group: group.queue.p95)),
     ("handling", "HANDL95", _longest_first(lambda group: group.handling.p95)),
 )
-"""Name, the head of the column, and what comes first; of like ones, the order of the routes."""
+"""Name, the head of the column, and what comes first; like ones stay in the order of their keys, as they come."""
 
 
 class RequestGroupLines(LineList):
@@ -105,8 +101,8 @@ class RequestGroupLines(LineList):
                 (right(failures_text(group), _ERRORS), failed),
                 ("".join(texts), None),
                 (histogram, self.paint_style("accent")),
-                (right(status_text(group), _STATUS), failed),
-                ("  " + data_text(request_text(group), max(8, width - used)), None),
+                (right(status_text(group.key), _STATUS), failed),
+                ("  " + data_text(request_text(group.key), max(8, width - used)), None),
             ]
         )
 
@@ -176,7 +172,7 @@ class ServeScreen(WorkingScreen):
 
     def _show(self) -> None:
         if self._groups is not None:
-            self.rows.show(sorted(sorted(self._groups, key=_by_route), key=_SORTS[self._sort][2]))
+            self.rows.show(sorted(self._groups, key=_SORTS[self._sort][2]))
         self._show_heads()
 
     def _show_heads(self) -> None:
@@ -222,4 +218,4 @@ class ServeScreen(WorkingScreen):
         if group is None:
             self.viewer.say("there is nothing to copy here")
         else:
-            self.viewer.copy(f"{group.method} {group.route}".strip(), "method and route")
+            self.viewer.copy(f"{group.key.method} {group.key.route}".strip(), "method and route")

@@ -117,7 +117,7 @@ FAILURES: Final = [
 def test_how_it_ended(documents: list[Document], status: str, failure: Failure | None) -> None:
     """Codes come before exception events, these before the status ERROR."""
     request = request_of(*documents)
-    assert (request.status, request.failure) == (status, failure)
+    assert (request.key.status, request.failure) == (status, failure)
 
 
 def test_from_one_deployment_to_another() -> None:
@@ -129,7 +129,7 @@ def test_from_one_deployment_to_another() -> None:
         build.span("replica_handle_request Model gen", span=5, parent=4, start=14, duration=30, attributes=called),
     ]
     requests = serve_requests(store_of(*http(), *nested))
-    assert [(request.deployment, request.method) for request in requests] == [("Cart", "GET"), ("Model", "gen")]
+    assert [(request.key.deployment, request.key.method) for request in requests] == [("Cart", "GET"), ("Model", "gen")]
     assert requests[1].parts == (Part.ROUTE, Part.REPLICA)
     assert (requests[1].total_ns, requests[1].queue_ns) == (33 * US, 3 * US)
     # What comes of it doesn't make the one above fail.
@@ -143,7 +143,7 @@ def test_what_is_missing() -> None:
     alone = request_of(build.span("replica_handle_request A __call__", duration=5))
     assert (alone.is_alone, alone.total_ns, alone.queue_ns, alone.handling_ns) == (True, None, None, 5 * US)
     orphan = request_of(build.span("replica_handle_request A __call__", parent=99))
-    assert (orphan.is_alone, orphan.deployment) == (False, "A")
+    assert (orphan.is_alone, orphan.key.deployment) == (False, "A")
     sent = request_of(build.span("route_to_replica A __call__", duration=5))
     assert (sent.total_ns, sent.route_ns, sent.handling_ns) == (5 * US, 5 * US, None)
     runs = request_of(
@@ -183,7 +183,7 @@ def test_of_some_traces_and_with_numpy() -> None:
     """Only the traces that are asked for count; a large store is asked with numpy, and answers the same."""
     build = Builder()
     store = store_of(*http(), build.span("route_to_replica B f", trace=2, span=9), build.span("other", trace=3))
-    assert [request.deployment for request in serve_requests(store, [trace_row(store, 2)])] == ["B"]
+    assert [request.key.deployment for request in serve_requests(store, [trace_row(store, 2)])] == ["B"]
     assert serve_requests(store, []) == []
     with patch.object(serve, "PAYS_FROM", 0):
         assert serve_requests(store) == serve_requests(store, range(3))

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
@@ -57,7 +57,7 @@ _HTTP_STATUS: Final = "http.status_code"
 _GRPC_STATUS: Final = "rpc.grpc.status_code"
 
 
-class Part(Enum):
+class Part(StrEnum):
     """What a span of Serve is of a request."""
 
     PROXY = "proxy"
@@ -155,7 +155,7 @@ def _parts(store: Store, traces: Iterable[int] | None) -> dict[int, Part]:
         return {}
     names = store.spans.name
     if traces is not None:
-        rows: Iterable[int] = (row for trace in traces for row in store.rows_of_trace(trace) if row < count)
+        rows: Iterable[int] = (row for trace in traces for row in store.rows_of_trace(trace))
     elif count >= PAYS_FROM:
         from spanview.analysis.bulk import rows_with
 

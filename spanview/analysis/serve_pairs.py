@@ -65,9 +65,8 @@ def other_half(store: Store, row: int) -> OtherHalf | None:
     if not may_have_other_half(store, row):
         return None
     found = _only_one(store, row)
-    if found is None or (back := _only_one(store, found.row)) is None or back.row != row:
-        return None
-    return found
+    # What fits fits the other way round, too: if the other one has only one, it is this one.
+    return None if found is None or _only_one(store, found.row) is None else found
 
 
 def _only_one(store: Store, row: int) -> OtherHalf | None:

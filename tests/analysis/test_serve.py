@@ -18,7 +18,7 @@ from unittest.mock import patch
 import pytest
 
 import spanview
-from builders import Builder, store_of, trace_row
+from builders import Builder, file_of, store_of, store_of_files, trace_row
 from independent_reader import read_folder
 from spanview.analysis import serve
 from spanview.analysis.serve import Failure, Part, part_of_name, serve_requests
@@ -163,6 +163,31 @@ def test_of_two_replicas_the_last_to_start_answered() -> None:
     """After the first one had gone, the routing went to another: until then the request waited."""
     again = Builder().span("replica_handle_request Cart __call__", span=4, parent=2, start=11, duration=3)
     assert (request_of(*http(), again).queue_ns, request_of(again, *http()).handling_ns) == (9 * US, 3 * US)
+
+
+def test_a_proxy_that_routes_twice() -> None:
+    """Serve doesn't do that; the earlier routing would be a request of its own, and nothing would be lost."""
+    build = Builder()
+    again = [
+        build.span("route_to_replica Cart __call__", span=4, parent=1, start=20, duration=10),
+        build.span("replica_handle_request Cart __call__", span=5, parent=4, start=23, duration=10),
+    ]
+    first, second = serve_requests(store_of(*http(), *again))
+    assert (first.parts, first.queue_ns) == ((Part.PROXY, Part.ROUTE, Part.REPLICA), 3 * US)
+    assert (second.parts, second.queue_ns) == ((Part.ROUTE, Part.REPLICA), 6 * US)
+
+
+def test_doubled_ids() -> None:
+    """Of two records with one id, what is below belongs to the first, by file and place; the other is alone."""
+    double = Builder().span("route_to_replica Cart __call__", span=2, parent=1, start=3, duration=4)
+    proxy, route, replica = http()
+    for documents, queue in (((proxy, double, route, replica), 5), ((proxy, route, double, replica), 6)):
+        requests = serve_requests(store_of(*documents))
+        assert [request.queue_ns for request in requests if Part.REPLICA in request.parts] == [queue * US]
+        assert sum(len(request.rows) for request in requests) == 4
+    files = {"b.json": file_of([proxy, route, replica]), "a.json": file_of([double])}
+    requests = serve_requests(store_of_files(files))
+    assert [request.queue_ns for request in requests if Part.REPLICA in request.parts] == [5 * US]
 
 
 def test_older_releases_and_anyscale() -> None:

@@ -19,6 +19,7 @@ _SCREENS: Final = (
     (On.FLAME, "Blocks"),
     (On.DIFF, "Comparison"),
     (On.LANES, "Lanes"),
+    (On.SERVE, "Requests"),
 )
 
 

@@ -19,8 +19,9 @@ class On(Flag):
     DIFF = auto()
     CALLS = auto()
     LANES = auto()
+    SERVE = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | SERVE | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.LANES,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.LANES | On.SERVE,
         "sort",
     ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
@@ -114,6 +115,7 @@ KEYS: Final = (
         On.TRACES | On.TRACE,
     ),
     Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
+    Key("H", "serve", "H", "Serve requests of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
     Key("D", "compare_rest", "D", "compare the listed traces with all others", On.TRACES),

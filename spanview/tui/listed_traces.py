@@ -1,4 +1,4 @@
-"""What the first screen asks about the traces that it lists: statistics, blocks, lanes, and how they differ."""
+"""What the first screen asks about the traces that it lists: statistics, calls, requests, lanes, comparisons."""
 
 from __future__ import annotations
 
@@ -71,6 +71,10 @@ class ListedTraces(GroupedTraces, ComparingScreen):
     async def action_calls(self) -> None:
         """Show Ray's calls in the listed traces."""
         await self.viewer.open_calls(*self._listed())
+
+    async def action_serve(self) -> None:
+        """Show Serve's requests in the listed traces."""
+        await self.viewer.open_serve(*self._listed())
 
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""

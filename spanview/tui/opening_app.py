@@ -1,4 +1,4 @@
-"""What the application opens: the screens of traces, statistics, blocks, calls, lanes, and of what was compared."""
+"""What the application opens: the screens of traces, statistics, calls, requests, lanes, blocks, comparisons."""
 
 from __future__ import annotations
 
@@ -97,6 +97,12 @@ class OpeningApp(ThemedApp):
         from spanview.tui.calls_screen import CallsScreen
 
         return self.push_screen(CallsScreen(self._store, traces, what))
+
+    def open_serve(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show Serve's requests in some traces, None for all."""
+        from spanview.tui.serve_screen import ServeScreen
+
+        return self.push_screen(ServeScreen(self._store, traces, what))
 
     def mark(self, side: Side | None) -> None:
         """Mark something else to be compared, or nothing."""

@@ -55,6 +55,7 @@ class Settings:
     statistics_sort: str = "total"
     calls_sort: str = "calls"
     lanes_sort: str = "first start"
+    serve_sort: str = "route"
 
 
 def chosen(kind: type[Choice], value: str) -> Choice | None:

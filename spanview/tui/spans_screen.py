@@ -93,7 +93,7 @@ class SpansScreen(BaseScreen):
         yield self.footer()
 
     @property
-    def rows(self) -> SpanLines:
+    def rows(self) -> LineList:
         """The spans."""
         return self.query_one(SpanLines)
 

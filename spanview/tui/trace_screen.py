@@ -73,7 +73,7 @@ class TraceScreen(GuessedTrace, ComparingScreen, ZoomingScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …", is_query=True)
+        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term", is_query=True)
         yield Minimap(self._model)
         yield RulerLine(self._model, self._facets)
         yield Waterfall(self._store, self._model, self._facets)
@@ -214,6 +214,10 @@ class TraceScreen(GuessedTrace, ComparingScreen, ZoomingScreen):
     async def action_calls(self) -> None:
         """Show Ray's calls in this trace."""
         await self.viewer.open_calls([self.trace], self.viewer.root_name(self.trace))
+
+    async def action_serve(self) -> None:
+        """Show Serve's requests in this trace."""
+        await self.viewer.open_serve([self.trace], self.viewer.root_name(self.trace))
 
     def action_next_pane(self) -> None:
         """Show the next section of the details."""

@@ -20,6 +20,8 @@ _SCREENS: Final = (
     "spanview.tui.flame_screen",
     "spanview.tui.calls_screen",
     "spanview.tui.lanes_screen",
+    "spanview.tui.serve_screen",
+    "spanview.tui.requests_screen",
 )
 _FOR_MANY: Final = (
     "spanview.tui.groups_bulk",

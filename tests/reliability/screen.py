@@ -77,9 +77,10 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
     yield _Step(b"F", ESCAPE * 2 + b"F", "where the time goes", (f"✖ {name}", name))
     yield _Step(b"L", ESCAPE + b"L", "lanes of", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
+    yield _Step(b"\rH", ESCAPE + b"\rH", "Serve requests of", (name,))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"
-    yield _Step(b"drd", ESCAPE + b"drd", "‹ comparison", (*sides, name))
+    yield _Step(b"drd", ESCAPE * 2 + b"drd", "‹ comparison", (*sides, name))
     yield _Step(b"drd\r", b"\r", "slowest first", (" A B ", f"in {name}", name))
     yield _Step(b"\r", ESCAPE * 2 + b"r\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
     span, texts = b"\rg\r", [*head, f"{name} › {name}", f"ak{shown(text)}", *shown_lines(f"av{text}")]
@@ -292,7 +293,7 @@ def _prompt_has(terminal: Terminal, text: str) -> bool:
 # -- anything ----------------------------------------------------------------------------------------------------------
 
 _KEYS: Final = (
-    *(each.encode() for each in "jkgGhlenNEfosSrycdDbtLlh0+-<>[]/:? "),
+    *(each.encode() for each in "jkgGhlenNEfosSrycdDbtLlhHaA0+-<>[]/:? "),
     *(
         b"\r",
         b"\t",

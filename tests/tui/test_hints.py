@@ -17,6 +17,7 @@ from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.linelist import LineList
 from spanview.tui.palette import PaletteScreen
+from spanview.tui.serve_screen import ServeScreen
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.stats_screen import StatsScreen
@@ -42,6 +43,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
     (LanesScreen, ("L",)),
+    (ServeScreen, ("H",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
@@ -49,7 +51,8 @@ MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
         *("compare_rest", "by_key"),
-        *("flame", "lanes", "statistics", "calls", "palette", "sibling", "parent", "error", "collapse", "expand"),
+        *("flame", "lanes", "statistics", "calls", "serve", "palette"),
+        *("sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""

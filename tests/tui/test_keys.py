@@ -17,6 +17,7 @@ from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.help_screen import HelpScreen, KeyLines
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.lanes_screen import LanesScreen
+from spanview.tui.serve_screen import ServeScreen
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.stats_screen import StatsScreen
@@ -39,6 +40,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.CALLS, CallsScreen),
     (On.CALLS, FunctionCallsScreen),
     (On.LANES, LanesScreen),
+    (On.SERVE, ServeScreen),
 ]
 
 

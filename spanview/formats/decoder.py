@@ -95,6 +95,8 @@ def batch_of(frames: Frames) -> Batch:
         gaps=frames.gaps,
         skipped=skipped,
         has_text=frames.has_text,
+        repeated=frames.repeated,
+        fragments=frames.fragments,
     )
 
 

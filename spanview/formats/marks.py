@@ -1,5 +1,4 @@
-"""What the beginning of a document looks like, among blanks, in text, and in what is left of a torn record; and what
-the text itself tells."""
+"""What the beginning of a document looks like, among blanks, in text, and in what is left of a torn record."""
 
 from __future__ import annotations
 

@@ -131,8 +131,8 @@ class Tallies:
     def take_state(self, state: dict[str, Any]) -> None:
         """Take what another one has counted; whatever was counted here of the same files is forgotten."""
         self.duplicates, self.torn, self.skipped = state["counts"]
-        for path, (*numbers, first_skipped, has_text, repeated, fragments) in state["files"].items():
-            self._files[path] = FileTally(*numbers, tuple(first_skipped), has_text, repeated, fragments)
+        for path, (size, records, gaps, skipped, first_skipped, *text) in state["files"].items():
+            self._files[path] = FileTally(size, records, gaps, skipped, tuple(first_skipped), *text)
         self.doubled = {(kept, dropped): number for kept, dropped, number in state["doubled"]}
         self._records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.nodes import node_of
 from spanview.display.units import count, duration
 from spanview.model.span import KIND_NAMES
 from spanview.model.times import NO_TIME
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from spanview.tui.trace_shape import Shape
 
 _STEM: Final = re.compile(r"\.(?:txt|json)$")
-_NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
-"""Attributes, of the span or of its resource, that say where a process runs."""
 _LARGEST_WITH_EVENTS: Final = 64 * 1024
 _MOST_EVENTS, _KEPT_EVENTS = 256, 4096
 _NODE_CELLS: Final = 12
@@ -266,7 +265,5 @@ class Facets:
         """Return where a span's process runs, as one span of its file says it."""
         source = self._store.spans.source[row]
         if source not in self._nodes:
-            span = self._store.span(row)
-            values = [each.get(key) for key in _NODES for each in (span.attributes, span.resource.attributes)]
-            self._nodes[source] = next((str(value)[:_NODE_CELLS] for value in values if value), "")
+            self._nodes[source] = node_of(self._store.span(row))[:_NODE_CELLS]
         return self._nodes[source]

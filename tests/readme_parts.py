@@ -18,6 +18,7 @@ _SCREENS: Final = (
     (On.SPANS, "Spans"),
     (On.FLAME, "Blocks"),
     (On.DIFF, "Comparison"),
+    (On.CHECK, "Check"),
 )
 
 

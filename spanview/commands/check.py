@@ -16,13 +16,13 @@ from spanview.display.finding_text import finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
-from spanview.model.problems import QueryError, Severity, Warnings
+from spanview.model.problems import QueryError, Warnings
 
 if TYPE_CHECKING:
-    from spanview.analysis.diagnosis import Finding
+    from spanview.analysis.diagnosis import Report
     from spanview.commands.options import Options
     from spanview.index.store import Store
-    from spanview.model.problems import Problem, Summary
+    from spanview.model.problems import Problem
 
 _MOST_LINES = 200
 _WIDTH = 100
@@ -36,26 +36,26 @@ def run(options: Options) -> int:
         raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
     store, session = read_all(options, decodes_all=True)
     session.close()
-    summary, problems, findings = store.summary(), store.problems(), diagnose(store)
+    report = diagnose(store)
     if options.json:
-        report = {
-            "summary": asdict(summary),
-            "problems": [problem.to_json() for problem in problems],
-            "findings": [finding.to_json() for finding in findings],
+        document = {
+            "summary": asdict(report.summary),
+            "problems": [problem.to_json() for problem in report.problems],
+            "findings": [finding.to_json() for finding in report.findings],
         }
-        write_to_standard_output([dumps_strict(report) + b"\n"])
+        write_to_standard_output([dumps_strict(document) + b"\n"])
     else:
-        _print_report(store, summary, problems, findings)
-    if not summary.spans:
+        _print_report(store, report)
+    if not report.summary.spans:
         notice(store, options.paths)
-    is_bad = any(each.severity is not Severity.INFO for each in (*problems, *findings))
     matches = 0 if fail_on is None else len(selected_rows(store, query=fail_on))
     if matches:
         say(f"--fail-on: {count(matches, 'span')} matched, as spanview spans -q would print them")
-    return 1 if is_bad or matches else 0
+    return 1 if report.is_bad or matches else 0
 
 
-def _print_report(store: Store, summary: Summary, problems: list[Problem], findings: list[Finding]) -> None:
+def _print_report(store: Store, report: Report) -> None:
+    summary, problems = report.summary, report.problems
     lines = [
         f"files            {summary.files:>12,}   {size(summary.bytes)}",
         f"spans            {summary.spans:>12,}   {count(summary.duplicates, 'double')} left out",
@@ -76,7 +76,7 @@ def _print_report(store: Store, summary: Summary, problems: list[Problem], findi
         if number:
             lines.append(f"                 {number:>12,}   {text}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
-    lines += [line for finding in findings for line in finding_lines(finding, width)]
+    lines += [line for finding in report.findings for line in finding_lines(finding, width)]
     lines += [_line(problem) for problem in problems[:_MOST_LINES]]
     if len(problems) > _MOST_LINES:
         lines.append(f"and {len(problems) - _MOST_LINES:,} more; --json prints them all")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len, chop_cells
+
 from spanview.display.sanitise import sanitise
 from spanview.model.ids import format_span_id, format_trace_id
 
@@ -39,13 +41,10 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[s
         first: What the first line begins with.
         rest: What the others begin with.
     """
-    return wrap(
-        sanitise(text),
-        max(_LEAST, width),
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-    )
+    width = max(_LEAST, width)
+    lines = wrap(sanitise(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    # Some characters take two cells.
+    return [part for each in lines for part in ([each] if cell_len(each) <= width else chop_cells(each, width))]
 
 
 def finding_lines(finding: Finding, width: int) -> list[str]:

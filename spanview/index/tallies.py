@@ -64,7 +64,7 @@ class Tallies:
     @property
     def bytes(self) -> int:
         """How many bytes were read."""
-        return sum(file.bytes for file in self._files.values())
+        return sum(file.bytes for file in self._files.copy().values())
 
     def file(self, path: str) -> None:
         """Count a file, once however often it is replaced."""
@@ -144,7 +144,7 @@ class Tallies:
     def problems(self) -> list[Problem]:
         """Return all problems by file and offset."""
         found = list(self._problems)
-        for path, file in self._files.items():
+        for path, file in self._files.copy().items():
             if file.skipped:
                 offset, length = file.first_skipped
                 more = f", and {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""

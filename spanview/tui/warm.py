@@ -18,6 +18,7 @@ _SCREENS: Final = (
     "spanview.tui.span_screen",
     "spanview.tui.stats_screen",
     "spanview.tui.flame_screen",
+    "spanview.tui.check_screen",
 )
 _FOR_MANY: Final = ("spanview.tui.groups_bulk", "spanview.analysis.bulk_query", "spanview.analysis.bulk")
 

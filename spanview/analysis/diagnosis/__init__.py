@@ -1,23 +1,25 @@
 """Why a folder looks the way it does: what was found, with its evidence, and what to do about it.
 
-columns, tallies, problems ──> facts ──> a detector a kind ──> findings, most severe first
+columns, tallies, problems ──> facts ──> a detector a kind ──> report: findings, most severe first
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
 from spanview.analysis.diagnosis.finding import RULES, Finding, Kind
 from spanview.analysis.telling import unheard
-from spanview.model.problems import Severity
+from spanview.model.problems import Severity, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.model.problems import Problem
 
 _MODULES: Final = (calls, serve, files, traces)
 _BY_SEVERITY: Final = (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -34,8 +36,25 @@ def _detector(kind: Kind) -> Callable[[Facts], Finding | None]:
 DETECTORS: Final = {kind: _detector(kind) for kind in RULES}
 
 
-def diagnose(store: Store, tell: Tell = unheard) -> list[Finding]:
-    """Return what was found in a store, the most severe first; it may grow meanwhile.
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `check` tells."""
+
+    summary: Summary
+    findings: Sequence[Finding]
+    """The most severe first."""
+    problems: Sequence[Problem]
+    """By path and offset."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything in it is a warning or an error."""
+        severities = {finding.severity for finding in self.findings} | {problem.severity for problem in self.problems}
+        return bool(severities - {Severity.INFO})
+
+
+def diagnose(store: Store, tell: Tell = unheard) -> Report:
+    """Return what a store holds and what is odd about it; it may grow meanwhile.
 
     Args:
         store: The store.
@@ -48,4 +67,21 @@ def diagnose(store: Store, tell: Tell = unheard) -> list[Finding]:
         finding = detect(facts)
         if finding is not None:
             findings.append(finding)
-    return sorted(findings, key=lambda finding: _BY_SEVERITY.index(finding.severity))
+    findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
+    return Report(_summary(facts), findings, facts.problems)
+
+
+def _summary(facts: Facts) -> Summary:
+    """Return what `Store.summary` counts, as it was when the facts were."""
+    tallies = facts.store.tallies
+    return Summary(
+        files=len(facts.files),
+        bytes=sum(file.bytes for _, file in facts.files),
+        spans=facts.size,
+        traces=facts.trace_count,
+        roots=facts.root_count,
+        missing_parents=len(facts.orphans),
+        duplicates=tallies.duplicates,
+        torn=tallies.torn,
+        skipped=tallies.skipped,
+    )

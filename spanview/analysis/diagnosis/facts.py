@@ -187,6 +187,11 @@ class Facts:
         there[self.store.intake.unplaced : self.store.intake.unplaced + 1] = False
         return np.flatnonzero(there & ~roots)
 
+    @property
+    def root_count(self) -> int:
+        """How many spans have no parent."""
+        return int((self.parents == ROOT).sum())
+
     # -- places ------------------------------------------------------------------------------------------------------
 
     def places(self, rows: Iterable[int]) -> list[Place]:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from spanview.analysis.diagnosis import diagnose
+from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_rows
 from spanview.commands.output import write_to_standard_output
@@ -19,7 +19,7 @@ from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError, Warnings
 
 if TYPE_CHECKING:
-    from spanview.analysis.diagnosis import Report
+    from spanview.analysis.diagnosis.report import Report
     from spanview.commands.options import Options
     from spanview.index.store import Store
     from spanview.model.problems import Problem

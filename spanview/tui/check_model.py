@@ -19,8 +19,8 @@ from spanview.display.units import count
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from spanview.analysis.diagnosis import Report
     from spanview.analysis.diagnosis.finding import Finding, Kind, Place
+    from spanview.analysis.diagnosis.report import Report
     from spanview.model.problems import Problem, Severity
 
 MARKS: Final = {"error": "✖", "warning": "!", "info": "·"}

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from textual.app import ComposeResult
 
-    from spanview.analysis.diagnosis import Report
     from spanview.analysis.diagnosis.finding import Kind, Place
+    from spanview.analysis.diagnosis.report import Report
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -101,7 +101,7 @@ class CheckScreen(WorkingScreen):
 
     def _look(self, tell: Tell) -> Report:
         """Called in a thread, which numpy comes with."""
-        from spanview.analysis.diagnosis import diagnose
+        from spanview.analysis.diagnosis.report import diagnose
 
         return diagnose(self._store, tell)
 

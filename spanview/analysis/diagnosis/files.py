@@ -177,8 +177,8 @@ def all_empty(facts: Facts) -> Finding | None:
 
 
 def foreign(facts: Facts) -> Finding | None:
-    """Find files with contents in which there is no span."""
-    files = [path for path, file in facts.files if file.bytes and not (file.records or file.fragments)]
+    """Find files with contents in which there is no span, and none that was torn."""
+    files = [path for path, file in facts.files if file.bytes and not (file.records or file.fragments or file.gaps)]
     if not files:
         return None
     verb = "has" if len(files) == 1 else "have"

@@ -51,12 +51,12 @@ def sampling(facts: Facts) -> Finding | None:
     of_files = f"{number(count, 'file', 'files')} of Ray Serve with {words}"
     if len(lone) > len(requests):
         detail = f"{of_files}, and {len(lone):,} spans of replicas whose requests were left out."
-        return found(Kind.SAMPLING, len(requests), detail, facts.places(lone))
+        return found(Kind.SAMPLING, count, detail, facts.places(lone))
     if len(requests) >= _FEW:
         return None
     detail = f"{of_files}: there were few, or they were sampled; one in a hundred is kept unless that is set."
     places = [Place(path) for path in files["proxy"]]
-    return found(Kind.SAMPLING, len(requests), detail, places, severity=Severity.INFO)
+    return found(Kind.SAMPLING, count, detail, places, severity=Severity.INFO)
 
 
 def lone_replicas(facts: Facts) -> Finding | None:

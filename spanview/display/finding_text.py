@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding, Place
 
 _INDENT: Final = "    "
-_LEAST: Final = 20
+_LEAST: Final = 12
 """Cells of a line, however narrow it is."""
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from spanview.model.problems import Problem, ProblemKind, Severity
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
+from viewers import Growing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +65,16 @@ def test_recordings(recording: str) -> None:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_a_healthy_recording_ends_with_0(recording: str) -> None:
+def test_a_healthy_recording_is_not_bad(recording: str) -> None:
     """What may be normal is an info, and `check` doesn't fail for it."""
-    assert run("check", FIXTURES / recording / "spans").status == (1 if recording in FAILS else 0)
+    assert diagnose(spanview.load(FIXTURES / recording / "spans")).is_bad is (recording in FAILS)
+
+
+def test_check_ends_with_0_where_nothing_is_bad() -> None:
+    """Findings that are infos are told, and the status stays 0."""
+    done = run("check", FIXTURES / "killed-workers/spans")
+    assert done.status == 0
+    assert "info: no_attempt (likely): 10 of 16 calls have no attempt" in done.text
 
 
 # -- what no recording has ---------------------------------------------------------------------------------------------
@@ -297,6 +306,7 @@ def test_report_in_text_and_json(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "ray-odd-calls/spans", tmp_path / "spans")
     (tmp_path / "spans" / "9.json").write_bytes(b'{"name": "torn", "context": {')
     done = run("check", tmp_path / "spans")
+    assert done.status == 1
     order = [line.split(":")[0] for line in done.text.splitlines() if re.match("(error|warning|info): [a-z_]+", line)]
     # The problems of files come last.
     assert order == ["error", "warning", "info", "info", "warning"]
@@ -319,7 +329,7 @@ def test_readme_has_all_kinds() -> None:
 # -- whatever it is ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(graphs(most=20))
 def test_any_graph(documents: list[Document]) -> None:
     """Circles, doubled ids, missing parents and odd times: counts are those of the trees, and nothing fails."""
@@ -335,6 +345,32 @@ def test_any_graph(documents: list[Document]) -> None:
         for place in finding.evidence:
             assert not place.span_id or place.span_id == store.spans.span_id[place.row]
             assert not place.trace_id or place.trace_id == store.trace_table.trace_id(place.trace)
+
+
+def test_while_it_grows() -> None:
+    """A store that another thread adds to is looked at as it is at some moment, again and again."""
+    build, data, ends = Builder(), Growing(), threading.Event()
+
+    def add() -> None:
+        for number in range(1, 200):
+            call = build.span("f ray.remote", trace=number, span=2 * number, kind="PRODUCER")
+            late = build.span("g", trace=number, span=2 * number + 1, parent=2 * number, start=0)
+            data.add(call, late, build.span("h", trace=number, parent=7_000_000), path=f"{number % 50}.json")
+        ends.set()
+
+    adding = threading.Thread(target=add)
+    adding.start()
+    reports = []
+    while not ends.is_set():
+        reports.append(diagnose(data.store))
+    adding.join()
+    last = diagnose(data.store)
+    assert last.summary == data.store.summary()
+    for report in reports:
+        counts = {finding.kind: finding.count for finding in report.findings}
+        assert counts.get(Kind.MISSING_PARENTS, 0) == report.summary.missing_parents <= 199
+        assert counts.get(Kind.NO_ATTEMPT, 0) <= 199
+    assert {finding.kind: finding.count for finding in last.findings}[Kind.NO_ATTEMPT] == 199
 
 
 def test_nothing_at_all() -> None:

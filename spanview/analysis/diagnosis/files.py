@@ -111,7 +111,7 @@ def doubled(facts: Facts) -> Finding | None:
     if not tallies.duplicates:
         return None
     folders = Counter[tuple[str, str]]()
-    for (kept, dropped), doubles in [*tallies.doubled.items()]:
+    for (kept, dropped), doubles in tallies.doubled.copy().items():
         folders[_folder(kept), _folder(dropped)] += doubles
     detail = f"{number(tallies.duplicates, 'record is', 'records are')} there twice or more, and count once"
     if folders:
@@ -124,7 +124,7 @@ def doubled(facts: Facts) -> Finding | None:
 
 def both_hooks(facts: Facts) -> Finding | None:
     """Find what the hooks of Ray and of Ray Serve both wrote, and folders into which both of Ray's own wrote."""
-    pairs = [*facts.store.tallies.doubled.items()]
+    pairs = facts.store.tallies.doubled.copy().items()
     both = [(pair, doubles) for pair, doubles in pairs if {*map(_hook, pair)} == {"serve", "process"}]
     if both:
         spans = sum(doubles for _, doubles in both)

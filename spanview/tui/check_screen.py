@@ -140,8 +140,8 @@ class CheckScreen(WorkingScreen):
         """Go to what the line names, or unfold what its finding rests on."""
         chosen = self.rows.selected
         if chosen is None:
-            return
-        if chosen.place is not None and chosen.place.trace >= 0:
+            self.viewer.say("nothing was found yet")
+        elif chosen.place is not None and chosen.place.trace >= 0:
             row = chosen.place.row if chosen.place.row >= 0 else None
             await self.viewer.open_trace(chosen.place.trace, at_row=row)
         elif chosen.place is not None or chosen.problem is not None:
@@ -149,18 +149,20 @@ class CheckScreen(WorkingScreen):
         elif chosen.finding is not None and chosen.finding.evidence:
             self._unfolded ^= {chosen.finding.kind}
             self._show()
+        else:
+            self.viewer.say("there is nothing to open here")
 
     def action_copy(self) -> None:
         """Copy the setting that a finding advises, the id, or the place in a file."""
-        chosen = self.rows.selected
-        if chosen is None:
-            return
+        chosen = self.rows.selected or CheckLine("")
         if chosen.place is not None:
             self.viewer.copy(*_copied(chosen.place))
         elif chosen.problem is not None:
             self.viewer.copy(f"{chosen.problem.file} @ {chosen.problem.offset}", "place in the file")
         elif chosen.finding is not None:
             self.viewer.copy(chosen.finding.setting, "advice")
+        else:
+            self.viewer.say("there is nothing to copy here")
 
 
 def _copied(place: Place) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
+from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import Blocks, FlameScreen
 from spanview.tui.group_list import GroupList
@@ -36,13 +37,14 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (SpansScreen, ("t", "enter")),
     (FlameScreen, ("F",)),
     (DiffScreen, ("d", "down", "d")),
+    (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("compare_rest", "by_key"),
+        *("compare_rest", "by_key", "check"),
         *("flame", "statistics", "palette", "sibling", "parent", "error", "collapse", "expand"),
     )
 )

@@ -9,6 +9,7 @@ from textual.keys import Keys, _character_to_key
 
 from builders import Builder
 from readme_parts import README, block_of, keys_table
+from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import FlameScreen
 from spanview.tui.help_screen import HelpScreen, KeyLines
@@ -29,6 +30,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.SPAN, SpanScreen),
     (On.HELP, HelpScreen),
     (On.STATS, StatsScreen),
+    (On.CHECK, CheckScreen),
     (On.SPANS, SpansScreen),
     (On.FLAME, FlameScreen),
     (On.DIFF, DiffScreen),

@@ -2,7 +2,7 @@
 
 error: trace_ctx: 3 calls were refused with a TypeError about _ray_trace_ctx, an
     argument that only tracing adds.
-    at trace dbf0079028ca620540f0e1d82f0f6b72 span 766c9968598da0f6, and 2 more
+    at trace dbf0079028ca620540f0e1d82f0f6b72 span 766c9968598da0f6 A.gen ray.remote, and 2 more
     do: Ray 2.60 can't trace …
 """
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding, Place
 
 _INDENT: Final = "    "
+_LONGEST_NAME: Final = 80
+"""Characters of a span's name."""
 _LEAST: Final = 12
 """Cells of a line, however narrow it is."""
 
@@ -28,7 +30,8 @@ def place_text(place: Place) -> str:
     """Return a place in words, safe to print."""
     if place.trace_id:
         span = f" span {format_span_id(place.span_id)}" if place.span_id else ""
-        return f"trace {format_trace_id(place.trace_id)}{span}"
+        name = f" {sanitise(place.name, _LONGEST_NAME)}" if place.name else ""
+        return f"trace {format_trace_id(place.trace_id)}{span}{name}"
     return sanitise(place.file) + ("" if place.offset is None else f" @ {place.offset:,}")
 
 

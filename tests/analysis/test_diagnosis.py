@@ -227,6 +227,8 @@ def test_cut_while_it_was_followed(tmp_path: Path) -> None:
     """A file whose PID comes again is emptied by the bundled hook; that is seen by whoever follows."""
     path = tmp_path / "1.txt"
     path.write_bytes(file_of([Builder().span("first" * 100)]))
+    # A record that is half written is nothing odd while somebody follows.
+    (tmp_path / "2.txt").write_bytes(b'{"name": "half')
     details = Details()
     store = Store(details)
     session = Session(ReadOptions((str(tmp_path),), follow=True), store, details)
@@ -280,6 +282,8 @@ def test_evidence_is_what_it_says() -> None:
     (finding,) = diagnose(store).findings
     assert finding.count == 3 * MOST_PLACES
     assert [place.row for place in finding.evidence] == [*range(MOST_PLACES)]
+    (finding,) = diagnose(store_of_files({f"{at:02}.txt": b"" for at in range(3 * MOST_PLACES)})).findings
+    assert [place.file for place in finding.evidence] == [f"{at:02}.txt" for at in range(MOST_PLACES)]
 
 
 def test_torn_tails_say_where(tmp_path: Path) -> None:

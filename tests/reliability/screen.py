@@ -73,7 +73,7 @@ def _steps(text: str) -> Iterator[_Step]:
     head = (f"‹ {name}", f"{name}   ✖ ERROR {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
-    yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"torn: dn{file}/to{file}",))
+    yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"no_spans: dn{file}/fo{file}",))
     yield _Step(b"F", ESCAPE + b"F", "where the time goes", (f"✖ {name}", name))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"

@@ -72,7 +72,7 @@ async def test_from_the_traces_to_a_span(size: tuple[int, int]) -> None:
         assert "2 problems of files" in [line.text for line in rows.lines]
         assert "▸ 1 place" in look.text
         await look.press("enter")
-        assert f"trace {2:032x} span {2:016x}" in look.text
+        assert f"trace {2:032x} span {2:016x} A" in look.text
         await look.press("y")
         assert look.app.clipboard.startswith("Ray 2.60 can't trace actor methods")
         while rows.selected is None or rows.selected.place is None:

@@ -206,7 +206,8 @@ class Facts:
         path = self.store.sources[spans.source[row]].path
         if not trace_id or not span_id:
             trace_id = span_id = 0
-        return Place(path, spans.offset[row], trace_id, span_id, trace, row)
+        name = self.store.names.texts[spans.name[row]]
+        return Place(path, spans.offset[row], trace_id, span_id, trace, row, name)
 
     def trace_places(self, traces: Iterable[int]) -> list[Place]:
         """Return the first of some traces as places."""

@@ -177,8 +177,9 @@ def all_empty(facts: Facts) -> Finding | None:
 
 
 def foreign(facts: Facts) -> Finding | None:
-    """Find files with contents in which there is no span, and none that was torn."""
-    files = [path for path, file in facts.files if file.bytes and not (file.records or file.fragments or file.gaps)]
+    """Find files with contents in which there is no span, nor the beginning of one."""
+    others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
+    files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
     if not files:
         return None
     verb = "has" if len(files) == 1 else "have"

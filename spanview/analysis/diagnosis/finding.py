@@ -246,6 +246,8 @@ class Place:
     """The row of the trace in the trace table; -1 for none."""
     row: int = -1
     """The row of the span in the span table; -1 for none."""
+    name: str = ""
+    """The span's."""
 
     def to_json(self) -> dict[str, object]:
         """Return the place as `check --json` has it."""

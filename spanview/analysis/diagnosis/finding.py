@@ -105,8 +105,8 @@ RULES: Final = {
     Kind.SAMPLING: Rule(
         _WARNING,
         _LIKELY,
-        "Ray Serve's files hold few requests, or fewer than replicas without one (then it is a warning, else an "
-        "info): one request in a hundred is traced unless that is set",
+        "Ray Serve's files hold fewer requests than replicas without one, or hardly any at all (then it is an info): "
+        "one request in a hundred is traced unless that is set",
         f"{_WHOLE}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
     ),
     Kind.LONE_REPLICAS: Rule(
@@ -201,7 +201,7 @@ RULES: Final = {
         _INFO,
         _LIKELY,
         "a trace has no root: it hasn't ended, its process was killed, or the caller is traced elsewhere",
-        "While the program runs, `spanview --follow` shows them come; `-q trace.complete=false` lists what is left.",
+        "While the program runs, `spanview --follow` shows them come. Those that are left: spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
         _INFO,

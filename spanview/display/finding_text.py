@@ -51,11 +51,11 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[s
 
 
 def finding_lines(finding: Finding, width: int) -> list[str]:
-    """Return a finding as lines of so many cells."""
+    """Return a finding as lines of so many cells, but for the one that says where."""
     likely = " (likely)" if finding.certainty == "likely" else ""
     lines = wrapped(f"{finding.severity}: {finding.kind}{likely}: {finding.detail}", width, rest=_INDENT)
     if finding.evidence:
         more = finding.count - 1
-        text = place_text(finding.evidence[0]) + (f", and {more:,} more" if more > 0 else "")
-        lines += wrapped(text, width, first=f"{_INDENT}at ", rest=_INDENT)
+        # In one line, however long: a path is there to be copied.
+        lines.append(f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more > 0 else ""))
     return lines + wrapped(finding.advice.replace("`", ""), width, first=f"{_INDENT}do: ", rest=_INDENT)

@@ -316,7 +316,7 @@ def test_report_in_text_and_json(tmp_path: Path) -> None:
     assert order == ["error", "warning", "info", "info", "warning"]
     assert "    do: Ray 2.60 can't trace actor methods" in done.text
     assert "`" not in done.text
-    assert all(len(line) <= 100 for line in done.text.splitlines() if "spans/" not in line)
+    assert all(len(line) <= 100 for line in done.text.splitlines() if "spans/" not in line and "    at " not in line)
     report = json.loads(run("check", "--json", tmp_path / "spans").output)
     assert list(report) == ["summary", "problems", "findings"]
     for finding in report["findings"]:

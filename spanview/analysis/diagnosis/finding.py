@@ -201,7 +201,7 @@ RULES: Final = {
         _INFO,
         _LIKELY,
         "a trace has no root: it hasn't ended, its process was killed, or the caller is traced elsewhere",
-        "While the program runs, `spanview --follow` shows them come. Those that are left: spanview -q trace.complete=false",
+        "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
         _INFO,

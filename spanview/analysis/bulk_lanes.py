@@ -111,7 +111,7 @@ def _packed(typecode: str, values: NDArray[Any]) -> array[int]:
 def _parents(store: Store) -> Places:
     """Return the row of each span's parent, below 0 for none; circles are cut as in the trees."""
     spans = store.spans
-    parents = parent_rows_by_order(spans)
+    parents = parent_rows_by_order(spans, len(spans.next_row))
     count = len(parents)
     traces = copy_of(spans.trace)[:count]
     every = max(len(store.trace_table), int(traces.max(initial=0)) + 1)

@@ -102,6 +102,8 @@ def batch_of(frames: Frames) -> Batch:
         lengths=[size for _, size, _ in documents],
         gaps=frames.gaps,
         has_text=frames.has_text,
+        repeated=frames.repeated,
+        fragments=frames.fragments,
     )
 
 

@@ -85,3 +85,7 @@ class Batch:
     """Offset and length of each document that holds several spans, or one that is no record by itself."""
     has_text: bool = False
     """Whether there was text that is no JSON document."""
+    repeated: int = 0
+    """Marks in such text that stand for lines which Ray's log de-duplication left out."""
+    fragments: int = 0
+    """Beginnings of spans in such text."""

@@ -236,8 +236,11 @@ class Intake:
             if is_gone and (digest := self._digest(record)) is not None:
                 self._digests[key][digest] = double
         if double != NO_ROW:
-            self.tallies.duplicates += 1
-            if is_gone or self.order(double) > (place[0].path, place[0].generation, place[1]):
+            there, new = self.sources[self.spans.source[double]].path, place[0].path
+            if is_moved := is_gone or self.order(double) > (new, place[0].generation, place[1]):
+                there, new = new, there
+            self.tallies.add_double(there, new)
+            if is_moved:
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
                 self.note_moved(double)

@@ -20,8 +20,9 @@ class On(Flag):
     CALLS = auto()
     LANES = auto()
     SERVE = auto()
+    CHECK = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | SERVE | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | SERVE | CHECK | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,15 @@ KEYS: Final = (
     Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
     Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
     Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
-    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.HELP, "open"),
+    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.CHECK ^ On.HELP, "open"),
+    Key(
+        "enter",
+        "open",
+        "⏎",
+        "unfold what a finding rests on; go to the trace, or the span, that is named",
+        On.CHECK,
+        "open",
+    ),
     Key("enter", "open", "⏎", "follow the link, or unfold the value, under the cursor", On.SPAN),
     Key("enter", "open", "⏎", "do what the line under the cursor says", On.HELP, "do it"),
     Key("escape", "back", "Esc", "back; drops the filter first", On.EVERYWHERE, "back"),
@@ -116,6 +125,13 @@ KEYS: Final = (
     ),
     Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("H", "serve", "H", "Serve requests of the listed traces, or of this one", On.TRACES | On.TRACE),
+    Key(
+        "exclamation_mark",
+        "check",
+        "!",
+        "check: what is missing, torn or odd here, and what to do",
+        On.TRACES | On.TRACE,
+    ),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
     Key("D", "compare_rest", "D", "compare the listed traces with all others", On.TRACES),

@@ -104,6 +104,12 @@ class OpeningApp(ThemedApp):
 
         return self.push_screen(ServeScreen(self._store, traces, what))
 
+    def open_check(self) -> AwaitMount:
+        """Show what is odd about everything that was read."""
+        from spanview.tui.check_screen import CheckScreen
+
+        return self.push_screen(CheckScreen(self._store))
+
     def mark(self, side: Side | None) -> None:
         """Mark something else to be compared, or nothing."""
         self.marked = side

@@ -22,6 +22,7 @@ _SCREENS: Final = (
     "spanview.tui.lanes_screen",
     "spanview.tui.serve_screen",
     "spanview.tui.requests_screen",
+    "spanview.tui.check_screen",
 )
 _FOR_MANY: Final = (
     "spanview.tui.groups_bulk",

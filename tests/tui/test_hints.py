@@ -8,6 +8,7 @@ import pytest
 
 from builders import Builder
 from spanview.tui.calls_screen import CallsScreen
+from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import Blocks, FlameScreen
 from spanview.tui.function_calls_screen import FunctionCallsScreen
@@ -44,13 +45,14 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (FunctionCallsScreen, ("A", "enter")),
     (LanesScreen, ("L",)),
     (ServeScreen, ("H",)),
+    (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("compare_rest", "by_key"),
+        *("compare_rest", "by_key", "check"),
         *("flame", "lanes", "statistics", "calls", "serve", "palette"),
         *("sibling", "parent", "error", "collapse", "expand"),
     )

@@ -11,6 +11,7 @@ from benchmarks.key_scripts import LISTED, OPENED, left_out
 from builders import Builder
 from readme_parts import README, block_of, keys_table
 from spanview.tui.calls_screen import CallsScreen
+from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import FlameScreen
 from spanview.tui.function_calls_screen import FunctionCallsScreen
@@ -34,6 +35,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.SPAN, SpanScreen),
     (On.HELP, HelpScreen),
     (On.STATS, StatsScreen),
+    (On.CHECK, CheckScreen),
     (On.SPANS, SpansScreen),
     (On.FLAME, FlameScreen),
     (On.DIFF, DiffScreen),

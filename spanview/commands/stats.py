@@ -10,7 +10,7 @@ from spanview.analysis.stats import statistics, to_json
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all
 from spanview.commands.selection import Selection
-from spanview.display.sanitise import sanitise
+from spanview.display.group_text import group_text
 from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict
 
@@ -41,7 +41,7 @@ def _print_table(groups: list[Group], by: str) -> None:
             f"{group.errors:,}" if group.errors else "",
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
-            sanitise(group.key),
+            group_text(group.key, by),
         )
         for group in groups
     ]

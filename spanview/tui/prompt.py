@@ -37,6 +37,7 @@ class Prompt(Vertical):
         hint: What stands there while nothing is typed.
         text: What is typed already.
         is_query: Whether it is a query, of which keys and values are proposed.
+        is_key: Whether it is the key of an attribute, of which those that there are are proposed.
         arguments: As every widget takes them.
     """
 
@@ -53,10 +54,13 @@ class Prompt(Vertical):
             """Only what is typed now counts."""
             return isinstance(message, Prompt.Typed) and not message.done
 
-    def __init__(self, hint: str, text: str = "", *, is_query: bool = False, **arguments: Any) -> None:
+    def __init__(
+        self, hint: str, text: str = "", *, is_query: bool = False, is_key: bool = False, **arguments: Any
+    ) -> None:
         super().__init__(**arguments)
         self._hint = hint
-        self._is_query = is_query
+        self._proposes = is_query or is_key
+        self._is_key = is_key
         self._result, self._is_mistake, self._is_mended = "", False, False
         self._shown = "", False
         self._first_text = text
@@ -66,7 +70,9 @@ class Prompt(Vertical):
         """Make the line, and one for what can be taken."""
         with Horizontal():
             yield Label(Content(" ╱ "))
-            yield _Line(typed(self._first_text), self._hint)
+            line = _Line(typed(self._first_text), self._hint)
+            line.is_key = self._is_key
+            yield line
             yield Label(Content(""), classes="result")
         yield Offers()
         yield Label(Content(""), classes="mistake")
@@ -117,7 +123,7 @@ class Prompt(Vertical):
 
     def _begin_offering(self) -> None:
         """Make room for what can be taken, as long as something is typed."""
-        if self._is_query:
+        if self._proposes:
             self.query_one(_Line).known = cast("BaseScreen", self.screen).viewer.known
             self.add_class("offering")
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
     from spanview.model.span import Event, Span
 
-SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", "Raw")
+RAW: Final = "Raw"
+SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
 _FOUND_AT_ONCE: Final = 50_000
 """Rows of the tables that are looked at for names."""
 _LONGEST_RECORD: Final = 200_000

@@ -120,7 +120,7 @@ async def test_the_name_is_the_last_to_go(keys: tuple[str, ...], at: int, width:
     spans = [builder.span(name, trace=1, duration=5, status="ERROR"), builder.span(name, trace=2, duration=7)]
     async with looking_at(*spans, size=(width, 24)) as look:
         await look.press(*keys)
-        await look.until_shown(heads.split()[-1] if keys else "ROOT")
+        await look.until_shown(heads.rsplit(maxsplit=1)[-1] if keys else "ROOT")
         await look.app.workers.wait_for_complete()
         assert look.lines[at].replace("▾", "").split() == heads.split()
         assert name[: width - 7] in look.lines[at + 1]
@@ -146,7 +146,7 @@ async def test_the_name_of_a_span_is_the_last_to_go(width: int, *, has_start: bo
     name = "Counter.incr.now"
     async with looking_at(Builder().span(name), size=(width, 24)) as look:
         await look.press("t", "enter")
-        await look.until_shown("slowest f" if width < 60 else "slowest first")
+        await look.until_shown("1 span")
         line = look.lines[1]
         assert name in line
         assert ("2023-11-14" in line) == has_start

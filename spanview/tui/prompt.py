@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.tui.base_screen import BaseScreen
+
+
+_LONGEST: Final = 240
+"""Characters of what came of it; where it is a mistake, its place and what was expected come first."""
 
 
 class _Line(CompletingLine):
@@ -104,7 +108,7 @@ class Prompt(Vertical):
     def _show_result(self) -> None:
         # What only waits for what is offered is no mistake yet.
         is_silent = not self._result or (self._is_mistake and self._is_mended)
-        shown = "" if is_silent else f" {sanitise(self._result, 160)} ", self._is_mistake
+        shown = "" if is_silent else sanitise(self._result, _LONGEST), self._is_mistake
         if shown != self._shown:
             # Each time the whole screen is laid out anew.
             self._shown = shown
@@ -112,7 +116,7 @@ class Prompt(Vertical):
             text, is_mistake = shown
             self.set_class(bool(text) and is_mistake, "mistaken")
             self.query_one(".mistake", Label).update(Content(text if is_mistake else ""))
-            self.query_one(".result", Label).update(Content("" if is_mistake else text))
+            self.query_one(".result", Label).update(Content("" if is_mistake or not text else f" {text} "))
 
     # -- what is proposed --------------------------------------------------------------------------------------------
 

@@ -146,7 +146,7 @@ async def test_the_palette_on_every_screen() -> None:
             await look.send(*opening, "ctrl+p")
             await look.until_shown(offered)
             assert missing not in look.text
-            await look.send(*"thme light", ENTER)
+            await look.send(*"theme light", ENTER)
             assert look.app.theme == "light"
             look.app.theme = "dark"
 

@@ -21,6 +21,7 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed, line, right
+from spanview.tui.settings import chosen
 from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ class DiffScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Merge both sides."""
         self.set_focus(self.rows)
+        self.take_settings()
         self.viewer.say(f"A is {self._given[0].what}")
         self.work(self._merge, self._take_model)
 
@@ -266,11 +268,17 @@ class DiffScreen(WorkingScreen):
         self.put_in_order(orders[(orders.index(self._order) + 1) % len(orders)])
 
     def put_in_order(self, order: Order) -> None:
-        """Put the paths in an order."""
+        """Put the paths in an order, and keep it."""
+        self.viewer.keep(comparison_order=order.value)
+        self.take_settings()
+        self.viewer.say(f"ordered by {order.value}")
+
+    def take_settings(self) -> None:
+        """Put the paths in the order that was chosen last."""
+        order = chosen(Order, self.viewer.settings.comparison_order) or Order.CHANGE
         self._order = self.query_one(DiffHeads).order = order
         if self.rows.model is not None:
             self.rows.show(self.rows.model, order)
-        self.viewer.say(f"ordered by {order.value}")
         self.query_one(DiffHeads).refresh()
 
     async def action_open(self) -> None:

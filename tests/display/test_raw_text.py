@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanview.display.raw_text import raw_parts
@@ -99,11 +99,17 @@ def test_what_is_no_record(text: str) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    lambda each: st.lists(each, max_size=5) | st.dictionaries(st.text(), each, max_size=5),
+    max_leaves=10,
 )
 
 
-@given(st.lists(VALUES) | st.dictionaries(st.text(), VALUES), st.sampled_from((None, 1, 4)), st.integers(10, 100))
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(VALUES, max_size=5) | st.dictionaries(st.text(), VALUES, max_size=5),
+    st.sampled_from((None, 1, 4)),
+    st.integers(10, 100),
+)
 def test_nothing_is_lost(value: Any, indent: int | None, room: int) -> None:
     """However a value is written, its lines are the same value, and all that is folded has its lines."""
     text = json.dumps(value, indent=indent)

@@ -8,6 +8,7 @@ http.url    https://example.org/a/lo     a value that is longer goes on below,
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

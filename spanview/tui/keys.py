@@ -109,7 +109,7 @@ KEYS: Final = (
         "tab",
         "next_pane",
         "Tab",
-        "next section of the span's details; shows them where they have no room",
+        "next section of the span's details; on a small screen first the details",
         On.TRACE | On.SPAN,
         "section",
     ),

@@ -30,7 +30,7 @@ _EXAMPLES: Final = (
     "",
     "name~batch            a span's name has it",
     "trace.errors>0        traces with an error",
-    "file~after            one folder of several: of files whose path has it",
+    "file~after            one of several folders",
 )
 
 

@@ -718,3 +718,15 @@ def at_terminal(words: Sequence[str]) -> str:
     os.close(terminal)
     os.waitpid(child, 0)
     return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:
+    """Spans without it are told from those where it is empty, in the table and in JSON."""
+    build = Builder()
+    spans = [build.span(duration=9), build.span(attributes={"k": ""}, duration=5), build.span(attributes={"k": "x"})]
+    path = tmp_path / "1.json"
+    path.write_bytes(file_of(spans))
+    table = spanview("stats", "--by", "k", path).output.decode().splitlines()
+    assert [line.split()[-1] for line in table] == ["K", "x", "(none)", '""']
+    groups = json.loads(spanview("stats", "--json", "--by", "k", path).output)["groups"]
+    assert [group["key"] for group in groups] == ["x", None, ""]

@@ -154,6 +154,23 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     return Completion(stretch.start, stretch.end, candidates, len(found), is_begun)
 
 
+def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
+    """Return which attributes' keys a text may be going to be; they are written as they are.
+
+    Args:
+        text: A key, finished or not.
+        cursor: How many characters of it stand before the cursor.
+        vocabulary: What there is to ask for.
+    """
+    stretch = _Stretch(0, len(text), text[:cursor], is_quoted=False)
+    found = [each for each in _fitting(stretch, vocabulary.attributes) if each != text]
+    candidates = tuple(
+        Candidate(each, each, each.removeprefix(stretch.typed) if each.startswith(stretch.typed) else "")
+        for each in found[:MOST]
+    )
+    return Completion(0, len(text), candidates, len(found), bool(stretch.typed))
+
+
 # -- where the cursor stands -------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all, say
 from spanview.commands.selection import Selection
+from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict
@@ -65,7 +66,7 @@ def _lines(groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
             _some(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
-            group.key,
+            group_text(group.key, by),
         )
         for group in groups
     ]
@@ -98,7 +99,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             *map(_some, (each.errors, each.submit_errors, each.retried, each.no_attempt)),
             *(duration(ns) for values in (each.waits_ns, each.runs_ns) for ns in percentiles(values).values()),
             _some(each.max_concurrency),
-            each.function,
+            sanitise(each.function),
         )
         for each in functions
     ]
@@ -134,4 +135,4 @@ def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
     for row in rows:
         figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-        sys.stdout.write(f"{figures}  {sanitise(row[-1])}".rstrip() + "\n")
+        sys.stdout.write(f"{figures}  {row[-1]}".rstrip() + "\n")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from spanview.tui.feed import Feed, FeedState
 
 _SAID_S = 4.0
+_LONGEST_SAID = 300
 _EVERY_S = 0.2
 """News of many traces are passed on so often, at the most."""
 _LONGEST_PATH = 40
@@ -317,7 +318,7 @@ class SpanviewApp(OpeningApp):
         """Show for a while, in the footer, what a key did."""
         if self._said_timer is not None:
             self._said_timer.stop()
-        self.said = sanitise(text, 100)
+        self.said = sanitise(text, _LONGEST_SAID)
         self._spoke = self.screen
         self._said_timer = self.set_timer(_SAID_S, self._fall_silent)
         self._refresh_frames()

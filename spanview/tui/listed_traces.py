@@ -53,16 +53,19 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         return Side((name,), f"traces of {_shown(name)}", traces)
 
     async def action_compare_rest(self) -> None:
-        """Compare the listed traces with all others."""
-        listed, number = self._model.order[:], len(self._store.trace_table)
-        if len(listed) == number:
-            self.viewer.say("all traces are listed: filter them first, with /")
+        """Compare what is marked, or else the listed traces, with what a query finds, or with all others."""
+        from spanview.tui.other_side_screen import OtherSideScreen
+
+        listed, number, marked = self._model.order[:], len(self._store.trace_table), self.viewer.marked
+        if marked is not None:
+            await self.app.push_screen(OtherSideScreen(self._store, marked, has_others=number > 1))
         elif not listed or self._still_looking:
             self.viewer.say("no trace is listed" if not self._still_looking else "the filter is still looking")
         else:
-            query = sanitise(self._query.strip(), _LONGEST)
-            rest = Side(None, "all others", lambda: sorted({*range(number)}.difference(listed)))
-            await self.viewer.open_diff(Side(None, f"listed: {query}" if query else "listed", lambda: listed), rest)
+            query, has_others = sanitise(self._query.strip(), _LONGEST), len(listed) < number
+            what = f"listed: {query}" if query else "listed" if has_others else "all traces"
+            side = Side(None, what, lambda: listed)
+            await self.app.push_screen(OtherSideScreen(self._store, side, has_others=has_others))
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""

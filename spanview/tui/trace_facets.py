@@ -42,6 +42,8 @@ class Extra:
     is_number: bool
 
 
+_LEAST_REST: Final = 44
+"""Cells for a name, a duration and some of the waterfall: further columns leave as many."""
 EXTRAS: Final = (
     Extra("SELF", 9, True),
     Extra("SHARE", 7, True),
@@ -151,10 +153,15 @@ class Facets:
         self.shown = sorted({*self.shown, number}) if is_new else [each for each in self.shown if each != number]
         return is_new
 
-    @property
-    def width(self) -> int:
-        """Cells of all columns that are shown, with the blanks before them."""
-        return sum(EXTRAS[number].width + 1 for number in self.shown)
+    def shown_in(self, width: int) -> list[int]:
+        """Return those of the columns that are shown for which lines `width` cells wide have room beside all else."""
+        left, fit = width - _LEAST_REST, []
+        for number in self.shown:
+            cells = EXTRAS[number].width + 1
+            if cells <= left:
+                left -= cells
+                fit.append(number)
+        return fit
 
     def text_of(self, number: int, node: int) -> str:
         """Return what a column says of a span; from a file, so to be made harmless."""

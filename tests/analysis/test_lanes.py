@@ -204,8 +204,8 @@ def test_a_store_that_grows() -> None:
     before = plain(lanes(store))
     late = [build.span("late", trace=trace, service="new", span=number) for number, trace in ((70, 1), (71, 2), (1, 1))]
 
-    def parents(spans: SpanTable) -> Places:
-        found = parent_rows_by_order(spans)
+    def parents(spans: SpanTable, size: int) -> Places:
+        found = parent_rows_by_order(spans, size)
         reader.files.append(file_of(late))
         store.add(store.add_source("3.txt"), Decoder().feed(file_of(late)))
         return found

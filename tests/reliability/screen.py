@@ -281,7 +281,7 @@ def _prompts(trials: int, folder: Path) -> Figures:
 
 _SEEN: Final = 40
 """Characters of a long line that are to be seen at one of its ends."""
-_PROMPTS: Final = ((" name, or key=value", b"/"), ("‹ nm", b"\r/"), ("some letters of an action", b":"))
+_PROMPTS: Final = ((" name, or key=value", b"/"), ("‹ nm", b"\r/"), ("some words of an action", b":"))
 """What tells that a prompt is there, and the keys that lead to it from the list of traces."""
 
 

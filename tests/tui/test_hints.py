@@ -206,6 +206,32 @@ async def test_a_hint_that_gave_way_is_no_hint() -> None:
         assert look.app.said == said
 
 
+async def test_hints_are_whole() -> None:
+    """A hint that hasn't room for all of it is left out, also beside what a key did."""
+    hints = footer_text(On.TRACES).split("  ")
+    async with looking_at(*documents(), size=(60, 24)) as look:
+        await look.press("s")
+        shown, said = look.footer.strip().split("   ", 1)
+        assert said.strip() == "sorted by duration"
+        assert shown.split("  ") == hints[: len(shown.split("  "))]
+        assert len(shown.split("  ")) > 3
+
+
+async def test_what_is_long_is_said_in_lines() -> None:
+    """Why a critical path isn't sure is told whole: the footer takes more lines, and gives them back."""
+    build = Builder()
+    spans = [build.span(f"s{number}", parent=90 + number, start=10 - number, duration=None) for number in range(4)]
+    async with looking_at(*spans, build.span("last", start=5), size=(60, 24)) as look:
+        await look.press("enter", "c")
+        await look.until(lambda: "not sure" in look.app.said)
+        at = look.line_of(" critical path")
+        assert at < 23
+        assert " ".join("".join(look.lines[at:]).split()) == look.app.said
+        assert look.app.said.endswith("4 spans have no end")
+        await look.press("1")
+        assert look.line_of("? help") == 23
+
+
 async def test_the_palette_by_the_mouse() -> None:
     """Its hints move and do; a second click on a line does it."""
     async with looking_at(*documents(), size=(120, 40)) as look:

@@ -116,6 +116,17 @@ async def test_the_help_scrolls() -> None:
         assert look.is_on(HelpScreen)
 
 
+async def test_the_help_is_whole_where_it_is_narrow() -> None:
+    """What has no room on a line goes on below; each of its lines is the key's."""
+    async with looking_at(Builder().span(), size=(60, 90)) as look:
+        await look.press("question_mark")
+        told = " ".join(" ".join(look.lines).split())
+        assert all(" ".join(key.text.split()) in told for key in KEYS)
+        lines = look.screen.query_one(KeyLines)
+        at = look.line_of("compare what is marked, or else") - lines.region.y
+        assert lines._lines[at][0] is lines._lines[at + 1][0]
+
+
 def test_the_readme_has_every_key() -> None:
     """The README's table of keys is made from the table that the program works by."""
     assert block_of(README.read_text()) == keys_table()

@@ -33,6 +33,14 @@ class DetailReader(Protocol):
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return the bytes at a place of a source, or None where they are gone."""
 
+    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
+        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        data = self.read(source, offset, len(target))
+        if data is None or len(data) < len(target):
+            return False
+        target[:] = data
+        return True
+
 
 class Intake:
     """The tables, and what is needed to add to them.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.exports.bulk_batch import Batch
-from spanview.exports.jsonvalue import dumps_span, span_value
+from spanview.exports.jsonvalue import span_value
 from spanview.exports.patterns import BEHIND, BETWEEN, PLAIN, SOURCE, Pattern, pattern_of
 from spanview.exports.pieces import Texts, put, put_rows, row_of, texts_of
 from spanview.exports.span_texts import SpanTexts
@@ -146,7 +146,7 @@ class BulkTexts:
 
         def write(sample: bytes) -> bytes | None:
             value = span_value(self._store.span_in(row, sample), own, warnings)
-            text = dumps_span(value)
+            text = dumps_strict(value, has_odd_numbers=False)
             # What floats look like may hang on which encoder is taken, and that on what is in the gaps.
             return text[1:-1] if text == dumps_strict(value) else None
 

@@ -41,10 +41,14 @@ def is_for(store: Store) -> bool:
 
 def self_times_of_all(store: Store) -> tuple[Times, Flags]:
     """Return the self time of every row in nanoseconds, and which rows have one, as `self_times` has it."""
-    spans, intake = store.spans, store.intake
-    parents = parent_rows(spans, intake.span_slots)
+    parents = parent_rows(store.spans, store.intake.span_slots)
+    return own_times(store, parents, odd_traces(store.spans, parents, len(store.trace_table), store.intake.unplaced))
+
+
+def own_times(store: Store, parents: Places, odd: Flags) -> tuple[Times, Flags]:
+    """Return what `self_times_of_all` does, of a store of which `parent_rows` and `odd_traces` are known."""
+    spans = store.spans
     starts, ends, traces = (copy_of(each)[: len(parents)] for each in (spans.start_ns, spans.end_ns, spans.trace))
-    odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
     have = (starts != NO_TIME) & (ends != NO_TIME)
     durations = np.where(have & (ends > starts), ends - starts, 0)
     children = np.flatnonzero(have & (parents >= 0) & ~odd[traces])

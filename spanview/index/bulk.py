@@ -278,5 +278,9 @@ def traces_in_order(table: TraceTable) -> list[int]:
     # As many as there are now, of a table that grows.
     count = len(table)
     starts, high, low = (copy_of(column)[:count] for column in (table.start_ns, table.id_high, table.id_low))
-    order: list[int] = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0)).tolist()
+    chosen = np.argsort(starts)
+    in_order = starts[chosen]
+    if not count or in_order[0] == NO_TIME or (in_order[1:] == in_order[:-1]).any() or not (high | low).all():
+        chosen = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0))
+    order: list[int] = chosen.tolist()
     return order

@@ -116,7 +116,7 @@ class Store:
     def traces_in_order(self) -> list[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
         table = self.trace_table
-        if len(table) >= PAYS_FROM:
+        if len(self.spans) >= PAYS_FROM:
             from spanview.index.bulk import traces_in_order
 
             return traces_in_order(table)
@@ -133,10 +133,13 @@ class Store:
 
     def span(self, row: int) -> Span:
         """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
+        return self.span_in(row, self.record(row))
+
+    def span_in(self, row: int, record: bytes | None) -> Span:
+        """Return what `span` has if this is its record, None for one that is gone."""
         from spanview.model.span import STATUSES, Source, Span, Status
 
         spans = self.spans
-        record = self.record(row)
         details = None if record is None else decode_details(record)
         trace_id, span_id, warnings = self._trace_id(row), spans.span_id[row], spans.warnings[row]
         if details is None or (details.trace_id, details.span_id) != (trace_id, span_id):

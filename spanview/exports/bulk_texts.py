@@ -145,7 +145,11 @@ class BulkTexts:
         row, own, warnings = int(batch.rows[at]), int(batch.own[at]), Warnings(int(batch.warned[at]))
 
         def write(sample: bytes) -> bytes | None:
-            value = span_value(self._store.span_in(row, sample), own, warnings)
+            span = self._store.span_in(row, sample)
+            if span.warnings & Warnings.DETAIL_LOST:
+                # What is no record tells nothing of one.
+                return None
+            value = span_value(span, own, warnings)
             text = dumps_strict(value, has_odd_numbers=False)
             # What floats look like may hang on which encoder is taken, and that on what is in the gaps.
             return text[1:-1] if text == dumps_strict(value) else None

@@ -146,6 +146,8 @@ def _mixed_batch_of(frames: Frames) -> Batch:
         skipped=skipped,
         documents=holding,
         has_text=frames.has_text,
+        repeated=frames.repeated,
+        fragments=frames.fragments,
     )
 
 

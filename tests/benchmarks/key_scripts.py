@@ -26,6 +26,11 @@ PLACES: Final = {
     "spans": On.SPANS,
     "flame": On.FLAME,
     "diff": On.DIFF,
+    "calls": On.CALLS,
+    "functioncalls": On.CALLS,
+    "lanes": On.LANES,
+    "serve": On.SERVE,
+    "check": On.CHECK,
     "help": On.HELP,
 }
 """The screens, by the names that figures have."""
@@ -96,6 +101,39 @@ _DIFF: Final[Script] = (
     ("spans", "escape"),
     ("diff", "escape"),
 )
+_CALLS: Final[Script] = (
+    ("calls", "~"),
+    *_on("calls", ("calls", "s s s s s s e ~ enter")),
+    ("functioncalls", "~ s s s s s e down ~ enter"),
+    ("trace", "~ escape"),
+    ("functioncalls", "q"),
+    ("calls", "q"),
+)
+_LANES: Final[Script] = (
+    ("lanes", "~"),
+    *_on(
+        "lanes",
+        ("lanes", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
+    ),
+    ("trace", "~ escape"),
+    ("lanes", "escape"),
+)
+_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s enter q")))
+_CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
+_BACK: Final = ("escape", "q", "escape", "q")
+"""The keys by which the scripts don't leave these screens."""
+_RAY: Final = (("A", _CALLS), ("L", _LANES), ("H", _SERVE), ("exclamation_mark", _CHECK))
+
+
+def _of_ray(place: str) -> Script:
+    """Return what is pressed to look at calls, lanes, requests and the check, from a screen and back."""
+    left_otherwise = [
+        ((place, key), (script[0][0], f"~ {back}")) for (key, script), back in zip(_RAY, _BACK, strict=True)
+    ]
+    seen = [((place, key), *script) for key, script in _RAY]
+    return tuple(step for steps in (*seen, *left_otherwise) for step in steps)
+
+
 _FILTERED: Final[Script] = (
     ("traces", "slash"),
     ("traces, typed", "s t a g e underscore 1 enter"),
@@ -106,6 +144,7 @@ LISTED: Final[Script] = (
     *_on("traces", ("traces", "s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
     *_FILTERED,
     ("traces", "~ D"),
+    ("otherside, typed", "~ enter"),
     ("diff", "~ q"),
     ("traces", "escape e"),
     ("trace", "escape"),
@@ -115,6 +154,7 @@ LISTED: Final[Script] = (
     *_STATS,
     ("traces", "F"),
     *_FLAME,
+    *_of_ray("traces"),
     ("traces", "d d d down d"),
     *_DIFF,
     ("traces", "escape r"),
@@ -157,6 +197,8 @@ OPENED: Final[Script] = (
     *_STATS,
     ("trace", "F"),
     *_FLAME,
+    ("trace", "a ~ a ~"),
+    *_of_ray("trace"),
     ("trace", "q"),
 )
 """From the list of one trace, on its screen, and back."""

@@ -24,7 +24,6 @@ from textual.events import Key, Resize
 from textual.widgets import Input
 
 from spanview import cli
-from spanview.commands import view
 from spanview.tui import app
 from spanview.tui.app import SpanviewApp
 from spanview.tui.palette import PaletteScreen
@@ -136,7 +135,7 @@ def main(words: list[str]) -> int:
     TimedViewer.folder = Path(words[0])
     # Pictures go there, too.
     os.chdir(words[0])
-    with patch.object(view, "SpanviewApp", TimedViewer):
+    with patch.object(app, "SpanviewApp", TimedViewer):
         return cli.main(["view", *words[1:]])
 
 

@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.intervals import Covered, compact
 from spanview.analysis.selftime import stitched
 from spanview.analysis.telling import part, unheard
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[int, int]
 """The numbers of a source and of a service."""
 _TOLD_EVERY: Final = 64
-_SUBMISSION, _ATTEMPT = " ray.remote", " ray.remote_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def lanes(store: Store, traces: Sequence[int] | None = None, tell: Tell = unhear
 
 def function_of(name: str) -> str:
     """Return what a span's name says was called: one function, where Ray names submission and attempt apart."""
-    return name.removesuffix(_ATTEMPT).removesuffix(_SUBMISSION)
+    return name.removesuffix(RAN).removesuffix(SUBMITTED)
 
 
 def in_order(store: Store, keys: Sequence[Key]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place
 from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent_rows_by_order
 from spanview.model.codes import CONSUMER, PRODUCER
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from spanview.index.tallies import FileTally
     from spanview.model.problems import Problem
 
-SUBMITTED: Final = " ray.remote"
-RAN: Final = " ray.remote_worker"
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
 _SKEW_NS: Final = np.uint64(2_000)

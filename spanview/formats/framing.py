@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
+from spanview.formats.containers import first_element
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -37,38 +38,13 @@ class Framer:
 
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
-        keep: Returns what is kept of a decoded value; all of it without.
+        keep: Returns what is kept of a decoded value.
         cap: Bytes of the longest document that is kept, 256 at the least.
         offset: Where in the file the first byte stands that `feed` will get.
     """
 
-    __slots__ = (
-        "_before",
-        "_break",
-        "_cap",
-        "_data",
-        "_discarding",
-        "_frames",
-        "_gap_at",
-        "_gap_kind",
-        "_has_commas",
-        "_in_text",
-        "_indent",
-        "_is_record",
-        "_keep",
-        "_lists",
-        "_logs",
-        "_scanner",
-        "offset",
-    )
-
     def __init__(
-        self,
-        is_record: Callable[[Any], bool],
-        keep: Callable[[Any], Any] = lambda value: value,
-        *,
-        cap: int = DEFAULT_CAP,
-        offset: int = 0,
+        self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
     ) -> None:
         self._is_record = is_record
         self._keep = keep
@@ -89,6 +65,8 @@ class Framer:
         self._indent = ONE_LINE
         """Of the members of the document that is too large to be kept."""
         self._scanner: Scanner | None = None
+        self._is_inside = self._is_behind = False
+        """Whether documents are elements of one that was too large or damaged, or stand behind its elements."""
         self._lists = ListProbe(is_record, self._cap)
         self._frames = Frames()
         self._logs = marks.LogMarks()
@@ -150,9 +128,11 @@ class Framer:
         """Return what the end of the file settles; whatever is unfinished becomes a gap."""
         unfinished, position = self._run(0, quiet=True)
         while unfinished:
-            # Of what is too large only the end is at hand, and that may be a record.
-            after = position if self._discarding else position + 1
-            self._give_up(position)
+            after = position if self._discarding else self._enter(position, is_torn=True)
+            if after == position:
+                # Of what is too large only the end is at hand, and that may be a record.
+                after = position if self._discarding else position + 1
+                self._give_up(position)
             unfinished, position = self._run(after, quiet=True)
         self._close_gap(len(self._data))
         return self._take(len(self._data))
@@ -190,14 +170,29 @@ class Framer:
             if not found:
                 return False, position
             after = position
-            if self._scanner is None and self._gap_at is None:
+            if self._scanner is None and self._gap_at is None and not self._is_behind:
                 after, taken = take_straight(self._data, position, keep=self._keep, cap=self._cap, base=self.offset)
                 self._frames.documents += taken
             if after == position:
                 after = self._frame_slowly(position, quiet=quiet)
+            if after == position and len(self._data) - position > self._cap and not self._discarding:
+                after = self._enter(position)
             if after == position:
                 return True, self._wait(position)
             position = after
+
+    def _enter(self, position: int, *, is_torn: bool = False) -> int:
+        """Return where the first element of the document stands, if it holds records one by one; else `position`.
+
+        What is inside of an element is not looked for: that would cost the square of the depth.
+        """
+        inside = position if self._is_inside or self._gap_at is not None else first_element(self._data, position)
+        if inside != position:
+            self._is_inside, self._scanner = True, None
+            self._lists.forget()
+            if is_torn:
+                self._frames.gaps.append(Gap(ProblemKind.TORN, self.offset + position, inside - position))
+        return inside
 
     def _next_start(self, position: int) -> tuple[bool, int]:
         """Return whether a document may begin, and where; otherwise what has to wait for more bytes."""
@@ -214,7 +209,7 @@ class Framer:
                 return False, position
             if data[position] in (_BRACE, _BRACKET):
                 return True, position
-            self._frames.has_text = True
+            self._frames.has_text, self._is_inside, self._is_behind = True, False, self._is_inside or self._is_behind
         found, after = self._search(marks.find_in_text(data, position), position)
         self._logs.look(data, position, after, goes_on=not found)
         return found, after
@@ -256,6 +251,8 @@ class Framer:
             except BadJsonError:
                 self._open_gap(position)
                 return end
+        if (inside := self._enter(position, is_torn=True)) != position:
+            return inside
         is_large = end - position > self._cap
         self._open_gap(position, ProblemKind.TOO_LARGE if is_large else ProblemKind.TORN)
         search_from = self._scanner.search_from(self._cap) if is_large else 0
@@ -279,13 +276,17 @@ class Framer:
     def _accept(self, position: int, end: int, value: Any) -> int:
         """Take a whole document, or pass over one that is too large or only a part of a torn record."""
         if end - position > self._cap:
+            if (inside := self._enter(position)) != position:
+                return inside
             self._open_gap(position, ProblemKind.TOO_LARGE)
             self._close_gap(end)
             return end
         if self._gap_at is not None and self._is_part(position, end, value):
             return end
         self._close_gap(position)
-        self._frames.documents.append((self.offset + position, end - position, self._keep(value)))
+        self._is_behind = self._is_behind and not self._is_record(value)
+        if not self._is_behind:
+            self._frames.documents.append((self.offset + position, end - position, self._keep(value)))
         return end
 
     def _is_part(self, position: int, end: int, value: Any) -> bool:

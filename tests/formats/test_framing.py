@@ -47,6 +47,11 @@ class Framed(NamedTuple):
         return [value for _, _, value in self.documents]
 
 
+def same(value: Any) -> Any:
+    """Keep all of a decoded value."""
+    return value
+
+
 def joined(parts: Iterable[Frames]) -> Framed:
     """Return several frames as one."""
     documents, gaps, has_text = [], [], False
@@ -59,7 +64,7 @@ def joined(parts: Iterable[Frames]) -> Framed:
 
 def frame(*pieces: bytes, cap: int = DEFAULT_CAP) -> Framed:
     """Return what a file comes to that arrives in these pieces."""
-    framer = Framer(is_span, cap=cap)
+    framer = Framer(is_span, same, cap=cap)
     return joined([*map(framer.feed, pieces), framer.close()])
 
 
@@ -133,7 +138,7 @@ def test_torn_while_it_is_followed(layout: str) -> None:
     before, torn, after = (rich_span(build, name) for name in ("before", "torn", "after"))
     head, text = dump(before) + b"\n", dump(torn)
     for cut in range(1, len(text)):
-        framer = Framer(is_span)
+        framer = Framer(is_span, same)
         first = [framer.feed(head + text[:cut]), framer.tail(), framer.tail()]
         assert joined(first).values == [before], cut
         assert joined(first).gaps == [], cut
@@ -150,7 +155,7 @@ def test_torn_and_then_finished(layout: str) -> None:
     text = b"".join(dump(document) + b"\n" for document in documents)
     # Behind a quote that opens a text, what follows is taken for a part of it.
     for cut in sorted({*range(1, len(text), 9), *(match.end() for match in re.finditer(b'"', text))}):
-        framer = Framer(is_span)
+        framer = Framer(is_span, same)
         framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(text[cut:]), framer.close()])
         assert framed.values == documents, cut
         assert (framed.gaps, framed.has_text) == ([], False), cut
@@ -165,7 +170,7 @@ def test_a_record_that_holds_spans_is_finished(layout: str) -> None:
     for cut in (cut for cut in range(1, len(text)) if not cut % 29 or text[cut - 1] in b"}]\n"):
         if layout == "indent-0" and text[:cut].endswith(b"\n"):
             continue
-        framer = Framer(is_span)
+        framer = Framer(is_span, same)
         framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(text[cut:] + behind), framer.close()])
         assert framed.values == [slow, after], cut
         assert framed.gaps == [], cut
@@ -335,7 +340,7 @@ def test_file(data: bytes, values: list[Any], gaps: int, has_text: bool) -> None
 
 def test_quiet_file_gives_its_last_record() -> None:
     """A last record without a line end is given when the file has become quiet, and once only."""
-    framer = Framer(is_span)
+    framer = Framer(is_span, same)
     assert framer.feed(TEXT_A).documents == []
     assert (framer.waiting, framer.offset) == (True, 0)
     assert joined([framer.tail()]).values == [A]
@@ -352,7 +357,7 @@ def test_quiet_file_gives_the_record_behind_a_torn_one(layout: str, filling: str
     text, behind = dump(torn), FILLINGS[filling] + dump(whole) + b"\n"
     # Behind a quote that opens a text, what follows is taken for a part of it.
     for cut in sorted({*range(1, len(text), 9), *(match.end() for match in re.finditer(b'"', text))}):
-        framer = Framer(is_span)
+        framer = Framer(is_span, same)
         framed = joined([framer.feed(text[:cut]), framer.tail(), framer.feed(behind), framer.tail()])
         assert framed.values == [whole], cut
         assert joined([framer.tail(), framer.close()]).values == [], cut
@@ -360,7 +365,7 @@ def test_quiet_file_gives_the_record_behind_a_torn_one(layout: str, filling: str
 
 def test_quiet_file_keeps_waiting_for_half_a_record() -> None:
     """Quiet alone doesn't tear a record: the rest may still come."""
-    framer = Framer(is_span)
+    framer = Framer(is_span, same)
     framer.feed(TEXT_A[:-5])
     for _ in range(3):
         assert joined([framer.tail()]) == Framed([], [], False)
@@ -370,7 +375,7 @@ def test_quiet_file_keeps_waiting_for_half_a_record() -> None:
 
 def test_offset_of_a_file_that_is_read_from_the_middle() -> None:
     """Places count from the file's first byte, wherever reading begins."""
-    framer = Framer(is_span, offset=1000)
+    framer = Framer(is_span, same, offset=1000)
     assert framer.feed(TEXT_A + b"\n").documents == [(1000, len(TEXT_A), A)]
     assert framer.offset in {1000 + len(TEXT_A), 1001 + len(TEXT_A)}
 

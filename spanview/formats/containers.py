@@ -1,0 +1,29 @@
+"""Documents that hold records one by one, at their front: what is too large, or damaged, is read element by element.
+
+{"data": [{…}, {…}, {…      the first two are whole
+         ^ the first element
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_FRONT: Final = re.compile(
+    rb"""
+    \{ \s*+ (?: "schema" \s*+ : \s*+ "spanview/trace-tree/v1" \s*+ , \s*+ )?
+    "(?: data | traces | resourceSpans | resource_spans | batches )" \s*+ : \s*+ \[ \s*+ (?=\{)
+    """,
+    re.VERBOSE,
+)
+
+
+def first_element(data: bytes, position: int) -> int:
+    """Return where the first element of a document stands that holds records one by one; `position` for any other.
+
+    Args:
+        data: The buffer.
+        position: Where the document begins.
+    """
+    match = _FRONT.match(data, position)
+    return match.end() if match else position

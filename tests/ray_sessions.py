@@ -59,7 +59,7 @@ def need(*modules: str) -> None:
         [sys.executable, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, timeout=120, check=False
     )
     if found.returncode:
-        reason = f"What this needs of Ray can't be imported here, so no real Ray program was run: {found.stderr.splitlines()[-1]}"
+        reason = f"What this needs of Ray isn't here, so no real Ray program was run: {found.stderr.splitlines()[-1]}"
         must_be_there = sys.platform == "linux" and platform.machine() == "x86_64" and os.environ.get("CI") == "true"
         if must_be_there:
             pytest.fail(reason)
@@ -116,6 +116,7 @@ class RaySession:
         own = {
             "PATH": f"{self._tools}{os.pathsep}{os.environ['PATH']}",
             "INIT_OPTIONS": json.dumps(dict(options)),
+            "RAY_ADDRESS": "",
             "RAY_TMPDIR": self.tmpdir,
             "RAY_AUTH_MODE": "disabled",
             "RAY_USAGE_STATS_ENABLED": "0",

@@ -243,7 +243,25 @@ def free_port() -> int:
     return int(port)
 
 
+# The proxy and the replicas end their spans after the answer; to shut Ray Serve down in good order takes much longer.
+WRITTEN: Final = """
+
+def wait_until_written(folder, proxies, replicas):
+    import glob
+    import time
+
+    def texts():
+        return "".join(open(path).read() for path in glob.glob(folder, recursive=True))
+
+    for _ in range(400):
+        if texts().count('"name": "proxy_') >= proxies and texts().count('"name": "replica_') >= replicas:
+            break
+        time.sleep(0.05)
+
+"""
 COMPOSED: Final = """
+import os
+
 import requests
 
 import ray
@@ -272,14 +290,14 @@ serve.start(http_options={"port": PORT})
 serve.run(Ingress.bind(Model.bind()))
 for number in range(3):
     assert requests.get(f"http://localhost:PORT/?number={number}").text == str(2 * number)
-serve.shutdown()
+wait_until_written(os.environ["RAY_TMPDIR"] + "/**/session_2*/logs/serve/spans/*", 3, 6)
 """
 
 
 @pytest.mark.ray
 def test_serve_environment(session: RaySession) -> None:
     """Ray Serve's variables: every request is whole, from the proxy to the replica behind the replica."""
-    session.write("program.py", COMPOSED.replace("PORT", str(free_port())))
+    session.write("program.py", WRITTEN + COMPOSED.replace("PORT", str(free_port())))
     succeeded(session.run(f"{RECIPES['serve-environment']}\npython program.py"))
     (folder,) = Path(session.tmpdir).glob("**/session_2*/logs/serve/spans")
     chain = [
@@ -308,7 +326,7 @@ serve.run(app.app)
 assert requests.get("http://localhost:PORT/plain/double/2").text == "4"
 assert requests.get("http://localhost:PORT/double/3").text == "6"
 assert subprocess.run(["python", "client.py"], check=True, capture_output=True).stdout == b"8\\n"
-serve.shutdown()
+wait_until_written("my-spans/*", 3, 3)
 """
 
 
@@ -324,7 +342,7 @@ def test_serve_exporter_and_fastapi(session: RaySession) -> None:
     assert removed == 2
     session.write("plain.py", plain)
     session.write("client.py", RECIPES["client"].replace("8000", port))
-    session.write("program.py", FASTAPI.replace("PORT", port))
+    session.write("program.py", WRITTEN + FASTAPI.replace("PORT", port))
     succeeded(session.run(f"{RECIPES['serve-exporter']}\npython program.py"))
     traces = traces_of([str(session.folder / "my-spans")])
 

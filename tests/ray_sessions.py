@@ -132,15 +132,11 @@ class RaySession:
             check=False,
         )
 
-    def own_files(self, folder: Path = BUNDLED_FOLDER) -> list[str]:
-        """Return the files of this session's processes; those of others, of the same ids even, may lie beside them.
-
-        Args:
-            folder: Holds files that are named after their process's id.
-        """
+    def own_files(self) -> list[str]:
+        """Return what this session's processes wrote into `BUNDLED_FOLDER`; files of others may lie beside it."""
         logs = Path(self.tmpdir).glob("**/session_2*/logs/python-core-*.log")
         own = {match[1] for path in logs if (match := _PROCESS.fullmatch(path.name))}
-        found = folder.iterdir() if folder.exists() else []
+        found = BUNDLED_FOLDER.iterdir() if BUNDLED_FOLDER.exists() else []
         return sorted(str(path) for path in found if path.stem in own and path.stat().st_mtime >= self._began - 1)
 
     def __enter__(self) -> Self:

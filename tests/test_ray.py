@@ -25,6 +25,7 @@ import spanview as package
 from independent_reader import Record, read_text
 from programs import Following, spanview
 from ray_sessions import BUNDLED_FOLDER, SMALL, RaySession, need
+from recipes import RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,28 +93,9 @@ with trace.get_tracer("program").start_as_current_span("program"):
 ray.shutdown()
 """
 
-# As Ray's documentation prints it, but for the folder.
-DOCUMENTED_HOOK: Final = """
-import os
-
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
-
-
-def setup_tracing() -> None:
-    os.makedirs(os.environ["SPANS_FOLDER"], exist_ok=True)
-    trace.set_tracer_provider(TracerProvider())
-    trace.get_tracer_provider().add_span_processor(
-        SimpleSpanProcessor(
-            ConsoleSpanExporter(out=open(f"{os.environ['SPANS_FOLDER']}/{os.getpid()}.json", "a"))
-        )
-    )
-"""
-
 HOOKS: Final = {
     "bundled": "ray.util.tracing.setup_local_tmp_tracing:setup_tracing",
-    "documented": "documented_hook:setup_tracing",
+    "documented": "docs_hook:setup_tracing",
 }
 CALLS: Final = {
     # function: PRODUCERs, CONSUMERs, CONSUMERs that failed
@@ -156,18 +138,17 @@ def _ray() -> None:
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
     """Run the program under a hook, with `spanview spans -f` beside it."""
     top = tmp_path_factory.mktemp("ray")
-    folder = BUNDLED_FOLDER if request.param == "bundled" else top / "spans"
     with RaySession(top) as session:
         session.write("program.py", PROGRAM)
-        session.write("documented_hook.py", DOCUMENTED_HOOK)
-        with Following("spans", "-f", folder) as following:
+        session.write("docs_hook.py", RECIPES["docs_hook.py"])
+        with Following("spans", "-f", BUNDLED_FOLDER) as following:
             done = session.run(
                 f'python program.py {HOOKS[request.param]} "$PWD/marker"',
-                {"PYTHONPATH": str(top), "SPANS_FOLDER": str(folder)},
+                {"PYTHONPATH": str(top)},
                 {**SMALL, "log_to_driver": False},
             )
             assert done.returncode == 0, done.stderr
-            files = session.own_files(folder)
+            files = session.own_files()
             records = [record for path in files for record in read_text(Path(path).read_text())]
             trace_id = records[0]["trace_id"]
             following.wait_for(lambda: sum(trace_id in line for line in following.lines) >= len(records))
@@ -287,10 +268,8 @@ def test_following_prints_every_span_once(recording: Recording) -> None:
     assert printed == {record["span_id"]: 1 for record in recording.records}
 
 
-def test_bundled_hook_needs_no_path(recording: Recording) -> None:
-    """What the bundled hook writes is found without a PATH."""
-    if not recording.files[0].startswith(str(BUNDLED_FOLDER)):
-        return
+def test_hooks_need_no_path(recording: Recording) -> None:
+    """What Ray's hooks write is found without a PATH."""
     done = spanview("tree", "--trace", recording.trace_id)
     assert done.status == 0
     assert "__main__.leaf ray.remote_worker" in done.text

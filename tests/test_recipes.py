@@ -4,11 +4,11 @@ session            recipes                                       seen
 -------            -------                                       ---------
 ray.init           bundled-hook                                  calls
 ray start          ray-start, own-spans, message                 calls, spans of one's own in their places
-ray.init           docs_hook.py, run-with-hook                   calls
 ray.init           my_tracing.py, run-with-hook                  calls, service, a thread's span
 ray.init           my_tracing.py where no worker can import it   calls without an attempt
 Ray Serve          serve-environment                             requests from the proxy to the second replica
 Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
+The documentation's hook, docs_hook.py, is run by test_ray.py.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import pytest
 import spanview as package
 from programs import spanview
 from ray_sessions import RaySession, need
+from recipes import README, RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
     from spanview.index.trace import Node, Trace
 
-README: Final = (Path(__file__).parent.parent / "README.md").read_text()
-RECIPES: Final = dict(
-    re.findall(r"<!-- recipe: (\S+) -->\n```(?:python|sh)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-)
 CALLS: Final = """
 @ray.remote
 def double(number):
@@ -147,7 +144,7 @@ TESTED: Final = {
 
 
 def test_every_recipe_is_run() -> None:
-    """Every block of code in the README's part about tracing is a recipe that a test here runs."""
+    """Every block of code in the README's part about tracing is a recipe that a test runs."""
     assert set(RECIPES) == TESTED
     part = README.split("## Turn tracing on\n")[1].split("\n## ")[0]
     assert len(re.findall("^```(?!$|yaml)", part, re.MULTILINE)) == part.count("<!-- recipe: ")
@@ -192,18 +189,6 @@ def test_cluster_that_is_started_first(session: RaySession) -> None:
             *[["load"]] * 4,
         ]
     )
-
-
-@pytest.mark.ray
-def test_hook_of_the_documentation(session: RaySession) -> None:
-    """The hook that Ray's documentation prints, found by the workers in PYTHONPATH."""
-    session.write("docs_hook.py", RECIPES["docs_hook.py"])
-    session.write("program.py", with_hook("docs_hook:setup_tracing") + CALLS)
-    succeeded(session.run(RECIPES["run-with-hook"]))
-    files = session.own_files()
-    assert {Path(path).suffix for path in files} == {".json"}
-    assert calls_of(files) == {"__main__.double": (3, 3, 0, 0)}
-    assert len(traces_of(files)) == 3
 
 
 @pytest.mark.ray

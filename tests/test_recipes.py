@@ -123,11 +123,7 @@ def traces_of(files: list[str]) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def _ray() -> None:
-    need(
-        "ray.serve._private.tracing_utils",
-        "opentelemetry.instrumentation.fastapi",
-        "opentelemetry.instrumentation.threading",
-    )
+    need("ray")
 
 
 @pytest.fixture
@@ -194,6 +190,7 @@ def test_cluster_that_is_started_first(session: RaySession) -> None:
 @pytest.mark.ray
 def test_hook_of_ones_own(session: RaySession) -> None:
     """A hook that names the service, writes into a folder of its own, and sets an instrumentor up."""
+    need("opentelemetry.instrumentation.threading")
     session.write("my_tracing.py", RECIPES["my_tracing.py"])
     session.write("program.py", with_hook("my_tracing:setup_tracing") + CALLS + THREAD)
     succeeded(session.run(f"{RECIPES['run-with-hook']}\n"))
@@ -210,6 +207,7 @@ def test_hook_of_ones_own(session: RaySession) -> None:
 @pytest.mark.ray
 def test_hook_that_no_worker_finds(session: RaySession) -> None:
     """Without PYTHONPATH the driver finds the hook and no worker does: the call fails, and leaves no attempt."""
+    need("opentelemetry.instrumentation.threading")
     session.write("my_tracing.py", RECIPES["my_tracing.py"])
     session.write("program.py", with_hook("my_tracing:setup_tracing") + CALLS.replace("range(3)", "range(1)"))
     done = session.run("python program.py", {"SPANS": str(session.folder / "my-spans"), "RAY_TASK_MAX_RETRIES": "0"})
@@ -282,6 +280,7 @@ wait_until_written(os.environ["RAY_TMPDIR"] + "/**/session_2*/logs/serve/spans/*
 @pytest.mark.ray
 def test_serve_environment(session: RaySession) -> None:
     """Ray Serve's variables: every request is whole, from the proxy to the replica behind the replica."""
+    need("ray.serve._private.tracing_utils", "fastapi")
     session.write("program.py", WRITTEN + COMPOSED.replace("PORT", str(free_port())))
     succeeded(session.run(f"{RECIPES['serve-environment']}\npython program.py"))
     (folder,) = Path(session.tmpdir).glob("**/session_2*/logs/serve/spans")
@@ -318,6 +317,8 @@ wait_until_written("my-spans/*", 3, 3)
 @pytest.mark.ray
 def test_serve_exporter_and_fastapi(session: RaySession) -> None:
     """A Serve exporter of one's own: with the instrumentor a FastAPI request is one trace, without it two."""
+    instrumentors = (f"opentelemetry.instrumentation.{name}" for name in ("fastapi", "threading"))
+    need("ray.serve._private.tracing_utils", *instrumentors)
     port = str(free_port())
     session.write("my_tracing.py", RECIPES["my_tracing.py"])
     session.write("app.py", RECIPES["app.py"])

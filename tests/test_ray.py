@@ -13,11 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
-import sys
-import tempfile
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +23,9 @@ import pytest
 import slow_calls
 import spanview as package
 from independent_reader import Record, read_text
-from programs import Following, environment_with, spanview
+from programs import Following, spanview
+from ray_sessions import BUNDLED_FOLDER, SMALL, RaySession, need
+from recipes import RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,15 +76,8 @@ def fails():
     raise ValueError("meant to fail")
 
 
-hook, session, marker = sys.argv[1:]
-ray.init(
-    num_cpus=2,
-    object_store_memory=200_000_000,
-    include_dashboard=False,
-    log_to_driver=False,
-    _temp_dir=session,
-    _tracing_startup_hook=hook,
-)
+hook, marker = sys.argv[1:]
+ray.init(_tracing_startup_hook=hook)
 with trace.get_tracer("program").start_as_current_span("program"):
     assert ray.get([leaf.remote(number) for number in range(3)]) == [1, 2, 3]
     assert ray.get(middle.remote(2)) == 3
@@ -103,38 +93,10 @@ with trace.get_tracer("program").start_as_current_span("program"):
 ray.shutdown()
 """
 
-# As Ray's documentation prints it, but for the folder.
-DOCUMENTED_HOOK: Final = """
-import os
-
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
-
-
-def setup_tracing() -> None:
-    os.makedirs(os.environ["SPANS_FOLDER"], exist_ok=True)
-    trace.set_tracer_provider(TracerProvider())
-    trace.get_tracer_provider().add_span_processor(
-        SimpleSpanProcessor(
-            ConsoleSpanExporter(out=open(f"{os.environ['SPANS_FOLDER']}/{os.getpid()}.json", "a"))
-        )
-    )
-"""
-
-# Runs at the start of each of the program's processes, so that their files can be told from anybody else's.
-NOTE_PROCESS: Final = """
-import os
-
-open(os.path.join(os.environ["PROCESSES_FOLDER"], str(os.getpid())), "w").close()
-"""
-
 HOOKS: Final = {
     "bundled": "ray.util.tracing.setup_local_tmp_tracing:setup_tracing",
-    "documented": "documented_hook:setup_tracing",
+    "documented": "docs_hook:setup_tracing",
 }
-BUNDLED_FOLDER: Final = Path("/tmp/spans")  # noqa: S108 - the bundled hook writes nowhere else
-
 CALLS: Final = {
     # function: PRODUCERs, CONSUMERs, CONSUMERs that failed
     "__main__.leaf": (5, 5, 0),
@@ -169,74 +131,30 @@ class Recording:
 
 @pytest.fixture(scope="module", autouse=True)
 def _ray() -> None:
-    """Skip where Ray can't be had, but not where it has to be."""
-    found = subprocess.run(
-        [sys.executable, "-c", "import ray"], capture_output=True, text=True, timeout=120, check=False
-    )
-    if found.returncode:
-        reason = f"Ray can't be imported here, so no real Ray program was run: {found.stderr.splitlines()[-1]}"
-        must_be_there = sys.platform == "linux" and platform.machine() == "x86_64" and os.environ.get("CI") == "true"
-        if must_be_there:
-            pytest.fail(reason)
-        pytest.skip(reason)
+    need("ray")
 
 
 @pytest.fixture(scope="module", params=list(HOOKS))
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
     """Run the program under a hook, with `spanview spans -f` beside it."""
     top = tmp_path_factory.mktemp("ray")
-    folder = BUNDLED_FOLDER if request.param == "bundled" else top / "spans"
-    was_there = folder.exists()
-    for name, text in (("program", PROGRAM), ("documented_hook", DOCUMENTED_HOOK), ("sitecustomize", NOTE_PROCESS)):
-        (top / f"{name}.py").write_text(text)
-    processes = top / "processes"
-    processes.mkdir()
-    began = time.time()
-    try:
-        with Following("spans", "-f", folder) as following:
-            _run(top, HOOKS[request.param], folder, processes)
-            files = _own_files(folder, processes, began)
+    with RaySession(top) as session:
+        session.write("program.py", PROGRAM)
+        session.write("docs_hook.py", RECIPES["docs_hook.py"])
+        with Following("spans", "-f", BUNDLED_FOLDER) as following:
+            done = session.run(
+                f'python program.py {HOOKS[request.param]} "$PWD/marker"',
+                {"PYTHONPATH": str(top)},
+                {**SMALL, "log_to_driver": False},
+            )
+            assert done.returncode == 0, done.stderr
+            files = session.own_files()
             records = [record for path in files for record in read_text(Path(path).read_text())]
             trace_id = records[0]["trace_id"]
             following.wait_for(lambda: sum(trace_id in line for line in following.lines) >= len(records))
             assert following.stop() == 0
         followed = [span for line in following.lines if (span := json.loads(line))["trace_id"] == trace_id]
         yield Recording(files, records, followed)
-    finally:
-        for path in _own_files(folder, processes, began):
-            os.unlink(path)
-        if not was_there and folder.exists() and not os.listdir(folder):
-            folder.rmdir()
-
-
-def _run(top: Path, hook: str, folder: Path, processes: Path) -> None:
-    # Ray's sockets stand in its session's folder, and the path of a socket has to be short.
-    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as session:
-        done = subprocess.run(
-            [sys.executable, str(top / "program.py"), hook, session, str(top / "marker")],
-            env=environment_with(
-                {
-                    "PYTHONPATH": str(top),
-                    "SPANS_FOLDER": str(folder),
-                    "PROCESSES_FOLDER": str(processes),
-                    "RAY_AUTH_MODE": "disabled",
-                    "RAY_USAGE_STATS_ENABLED": "0",
-                }
-            ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
-
-
-def _own_files(folder: Path, processes: Path, began: float) -> list[str]:
-    """Return the files of the program's processes; others may lie beside them, even of processes with the same ids."""
-    own = {path.name for path in processes.iterdir()}
-    found = folder.iterdir() if folder.exists() else []
-    return sorted(str(path) for path in found if path.stem in own and path.stat().st_mtime >= began - 1)
 
 
 def _spans_and_parents(files: list[str]) -> list[tuple[Span, Span | None]]:
@@ -350,10 +268,8 @@ def test_following_prints_every_span_once(recording: Recording) -> None:
     assert printed == {record["span_id"]: 1 for record in recording.records}
 
 
-def test_bundled_hook_needs_no_path(recording: Recording) -> None:
-    """What the bundled hook writes is found without a PATH."""
-    if not recording.files[0].startswith(str(BUNDLED_FOLDER)):
-        return
+def test_hooks_need_no_path(recording: Recording) -> None:
+    """What Ray's hooks write is found without a PATH."""
     done = spanview("tree", "--trace", recording.trace_id)
     assert done.status == 0
     assert "__main__.leaf ray.remote_worker" in done.text

@@ -1,0 +1,164 @@
+"""Real Ray programs for tests: each in a session of its own, which ends with all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import psutil
+import pytest
+
+from programs import environment_with
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+BUNDLED_FOLDER: Final = Path("/tmp/spans")  # noqa: S108 - Ray's two hooks write nowhere else
+SMALL: Final = {
+    "num_cpus": 2,
+    "object_store_memory": 200_000_000,
+    "include_dashboard": False,
+}
+"""What keeps a session small."""
+
+# Runs a program as `python FILE` does, with some options added to its `ray.init`.
+_PYTHON: Final = """
+import functools
+import json
+import os
+import runpy
+import sys
+
+import ray
+
+ray.init = functools.partial(ray.init, **json.loads(os.environ["INIT_OPTIONS"]))
+sys.argv = sys.argv[1:]
+sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+_PROCESS: Final = re.compile(r"python-core-(?:driver|worker)-.*_(\d+)\.log")
+
+
+def need(*modules: str) -> None:
+    """Skip where Ray can't be had, but not where it has to be.
+
+    Args:
+        modules: What has to be importable.
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, timeout=120, check=False
+    )
+    if found.returncode:
+        reason = f"What this needs of Ray isn't here, so no real Ray program was run: {found.stderr.splitlines()[-1]}"
+        must_be_there = sys.platform == "linux" and platform.machine() == "x86_64" and os.environ.get("CI") == "true"
+        if must_be_there:
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+class RaySession:
+    """A folder of programs, and the Ray that they start; a context that ends it.
+
+    In the shell `python` and `ray start` are those of this interpreter, with options that keep Ray small.
+
+    Args:
+        folder: Where the programs stand and run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._began = time.time()
+        self._was_there = BUNDLED_FOLDER.exists()
+        # Ray's sockets stand in its session's folder, and the path of a socket has to be short.
+        self._session = tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True)
+        self._tools = folder / "tools"
+        self._tools.mkdir()
+        (self._tools / "as_python.py").write_text(_PYTHON)
+        ray = Path(sys.executable).with_name("ray")
+        flags = " ".join(f"--{name.replace('_', '-')}={str(value).lower()}" for name, value in SMALL.items())
+        for name, command in (
+            ("python", f'"{sys.executable}" "{self._tools / "as_python.py"}" "$@"'),
+            ("ray", f'"{ray}" "$@" --port=0 {flags}'),
+        ):
+            tool = self._tools / name
+            tool.write_text(f"#!/bin/sh\nexec {command}\n")
+            tool.chmod(0o755)
+
+    @property
+    def tmpdir(self) -> str:
+        """What `RAY_TMPDIR` is."""
+        return self._session.name
+
+    def write(self, name: str, text: str) -> None:
+        """Put a program, or a module, into the folder."""
+        (self.folder / name).write_text(text)
+
+    def run(
+        self, commands: str, environment: Mapping[str, str] | None = None, options: Mapping[str, Any] = SMALL
+    ) -> subprocess.CompletedProcess[str]:
+        """Run commands in a shell, in the folder, to their end.
+
+        Args:
+            commands: Lines of bash; the first one that fails ends it.
+            environment: Variables to change.
+            options: Of each program's `ray.init`; a program that joins a Ray can have none of `SMALL`.
+        """
+        own = {
+            "PATH": f"{self._tools}{os.pathsep}{os.environ['PATH']}",
+            "INIT_OPTIONS": json.dumps(dict(options)),
+            "RAY_ADDRESS": "",
+            "RAY_TMPDIR": self.tmpdir,
+            "RAY_AUTH_MODE": "disabled",
+            "RAY_USAGE_STATS_ENABLED": "0",
+        }
+        return subprocess.run(
+            ["bash", "-ec", commands],
+            cwd=self.folder,
+            env=environment_with({**own, **(environment or {})}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+
+    def own_files(self) -> list[str]:
+        """Return what this session's processes wrote into `BUNDLED_FOLDER`; files of others may lie beside it."""
+        logs = Path(self.tmpdir).glob("**/session_2*/logs/python-core-*.log")
+        own = {match[1] for path in logs if (match := _PROCESS.fullmatch(path.name))}
+        found = BUNDLED_FOLDER.iterdir() if BUNDLED_FOLDER.exists() else []
+        return sorted(str(path) for path in found if path.stem in own and path.stat().st_mtime >= self._began - 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        own = [process for process in psutil.process_iter() if self._started(process)]
+        for process in own:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(own, timeout=10)
+        for path in self.own_files():
+            os.unlink(path)
+        if not self._was_there:
+            with contextlib.suppress(OSError):
+                BUNDLED_FOLDER.rmdir()
+        self._session.cleanup()
+
+    def _started(self, process: psutil.Process) -> bool:
+        try:
+            return bool(process.environ().get("RAY_TMPDIR") == self.tmpdir)
+        except (psutil.Error, OSError):
+            return False

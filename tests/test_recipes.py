@@ -1,0 +1,352 @@
+"""The README's recipes: taken from it as they stand, run on real Ray, and looked at with spanview.
+
+session            recipes                                       seen
+-------            -------                                       ---------
+ray.init           bundled-hook                                  calls
+ray start          ray-start, own-spans, message                 calls, spans of one's own in their places
+ray.init           my_tracing.py, run-with-hook                  calls, service, a thread's span
+ray.init           my_tracing.py where no worker can import it   calls without an attempt
+Ray Serve          serve-environment                             requests from the proxy to the second replica
+Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
+The documentation's hook, docs_hook.py, is run by test_ray.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+import spanview as package
+from programs import spanview
+from ray_sessions import RaySession, need
+from recipes import README, RECIPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from subprocess import CompletedProcess
+
+    from spanview.index.trace import Node, Trace
+
+CALLS: Final = """
+@ray.remote
+def double(number):
+    return 2 * number
+
+
+assert ray.get([double.remote(number) for number in range(3)]) == [0, 2, 4]
+"""
+THREAD: Final = """
+import threading
+
+from opentelemetry import trace
+
+
+def load():
+    with trace.get_tracer("shop").start_as_current_span("load"):
+        pass
+
+
+@ray.remote
+def train():
+    thread = threading.Thread(target=load)
+    thread.start()
+    thread.join()
+
+
+ray.get(train.remote())
+"""
+MESSAGE: Final = """
+import runpy
+
+import ray
+from opentelemetry import trace
+
+# A program that joins has the cluster's hook: this one isn't even there.
+ray.init(_tracing_startup_hook="nowhere:nothing")
+
+
+@ray.remote
+def work(message):
+    runpy.run_module("arrived", {"message": message})
+
+
+with trace.get_tracer("shop").start_as_current_span("sender"):
+    message = runpy.run_module("made")["message"]
+ray.get(work.remote(message))
+"""
+
+
+def with_hook(name: str) -> str:
+    """Return the start of a program, which names a hook as the README does."""
+    line = f'ray.init(_tracing_startup_hook="{name}")'
+    assert f"`{line}`" in README
+    return f"import ray\n\n{line}\n"
+
+
+def succeeded(done: CompletedProcess[str]) -> None:
+    """Let the test fail, with what was printed, where a program did."""
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def calls_of(files: list[str]) -> dict[str, tuple[int, int, int, int]]:
+    """Return how many calls, attempts, errors and calls without an attempt each function has; those with one waited."""
+    found = json.loads(spanview("stats", "--by", "ray", "--json", *files).text)["functions"]
+    for function in found:
+        assert (function["wait_ns"]["max"] is not None) == (function["attempts"] > 0)
+    keys = ("calls", "attempts", "errors", "no_attempt")
+    return {function["function"]: tuple(function[key] for key in keys) for function in found}
+
+
+def lines_of(trace: Trace) -> list[str]:
+    """Return the names of each span and of all above it, root first, sorted."""
+    found = []
+    pending: list[tuple[Node, list[str]]] = [(root, []) for root in trace.roots]
+    while pending:
+        node, above = pending.pop()
+        line = [*above, node.span.name if node.span else "?"]
+        found.append(" > ".join(line))
+        pending.extend((child, line) for child in node.children)
+    return sorted(found)
+
+
+def traces_of(files: list[str]) -> list[list[str]]:
+    """Return the lines of each trace; all have to be complete."""
+    traces = package.load(files).traces
+    assert all(trace.complete for trace in traces)
+    return sorted(lines_of(trace) for trace in traces)
+
+
+@pytest.fixture(scope="module")
+def _ray() -> None:
+    need("ray")
+
+
+@pytest.fixture
+def session(tmp_path: Path, _ray: None) -> Iterator[RaySession]:
+    """Give a folder whose programs start a Ray of their own."""
+    with RaySession(tmp_path) as session:
+        yield session
+
+
+TESTED: Final = {
+    *("bundled-hook", "ray-start", "docs_hook.py", "my_tracing.py", "run-with-hook", "own-spans", "message"),
+    *("serve-environment", "serve-exporter", "app.py", "client"),
+}
+
+
+def test_every_recipe_is_run() -> None:
+    """Every block of code in the README's part about tracing is a recipe that a test runs."""
+    assert set(RECIPES) == TESTED
+    part = README.split("## Turn tracing on\n")[1].split("\n## ")[0]
+    assert len(re.findall("^```(?!$|yaml)", part, re.MULTILINE)) == part.count("<!-- recipe: ")
+
+
+@pytest.mark.ray
+def test_bundled_hook(session: RaySession) -> None:
+    """`ray.init` with Ray's own hook: each call is a trace with an attempt that was waited for."""
+    session.write("program.py", RECIPES["bundled-hook"] + CALLS)
+    succeeded(session.run("python program.py"))
+    files = session.own_files()
+    assert {Path(path).suffix for path in files} == {".txt"}
+    assert calls_of(files) == {"__main__.double": (3, 3, 0, 0)}
+    assert (
+        traces_of(files)
+        == [["__main__.double ray.remote", "__main__.double ray.remote > __main__.double ray.remote_worker"]] * 3
+    )
+
+
+@pytest.mark.ray
+def test_cluster_that_is_started_first(session: RaySession) -> None:
+    """`ray start` with a hook: all programs that join are traced, with spans of their own, threads and messages."""
+    imports, made, arrived = RECIPES["message"].split("\n\n")
+    session.write("own_spans.py", RECIPES["own-spans"])
+    session.write("no_context.py", RECIPES["own-spans"].replace("contextvars.copy_context().run, ", ""))
+    session.write("made.py", f"{imports}\n{made}\n")
+    session.write("arrived.py", f"{imports}\n{arrived}")
+    session.write("message.py", MESSAGE)
+    programs = "python own_spans.py\npython message.py\npython no_context.py"
+    succeeded(session.run(f"{RECIPES['ray-start']}\n{programs}", options={}))
+    traces = traces_of(session.own_files())
+    call = "program > __main__.train ray.remote"
+    task = f"{call} > __main__.train ray.remote_worker"
+    epoch = [f"{task} > epoch"] * 2
+    loads = [f"{task} > epoch > load"] * 4
+    assert traces == sorted(
+        [
+            sorted(["program", *[call] * 2, *[task] * 2, *epoch, *loads]),
+            ["sender", "sender > handle"],
+            ["__main__.work ray.remote", "__main__.work ray.remote > __main__.work ray.remote_worker"],
+            sorted(["program", *[call] * 2, *[task] * 2, *epoch]),
+            *[["load"]] * 4,
+        ]
+    )
+
+
+@pytest.mark.ray
+def test_hook_of_ones_own(session: RaySession) -> None:
+    """A hook that names the service, writes into a folder of its own, and sets an instrumentor up."""
+    need("opentelemetry.instrumentation.threading")
+    session.write("my_tracing.py", RECIPES["my_tracing.py"])
+    session.write("program.py", with_hook("my_tracing:setup_tracing") + CALLS + THREAD)
+    succeeded(session.run(f"{RECIPES['run-with-hook']}\n"))
+    folder = session.folder / "my-spans"
+    assert session.own_files() == []
+    assert calls_of([str(folder)]) == {"__main__.double": (3, 3, 0, 0), "__main__.train": (1, 1, 0, 0)}
+    store = package.load([str(folder)])
+    assert {service for trace in store.traces for service in trace.services} == {"training"}
+    call = "__main__.train ray.remote"
+    task = f"{call} > __main__.train ray.remote_worker"
+    assert [call, task, f"{task} > load"] in traces_of([str(folder)])
+
+
+@pytest.mark.ray
+def test_hook_that_no_worker_finds(session: RaySession) -> None:
+    """Without PYTHONPATH the driver finds the hook and no worker does: the call fails, and leaves no attempt."""
+    need("opentelemetry.instrumentation.threading")
+    session.write("my_tracing.py", RECIPES["my_tracing.py"])
+    session.write("program.py", with_hook("my_tracing:setup_tracing") + CALLS.replace("range(3)", "range(1)"))
+    done = session.run("python program.py", {"SPANS": str(session.folder / "my-spans"), "RAY_TASK_MAX_RETRIES": "0"})
+    assert done.returncode == 1
+    printed = done.stdout + done.stderr
+    assert 'Could not import module "my_tracing"' in printed
+    assert "WorkerCrashedError" in printed
+    assert calls_of([str(session.folder / "my-spans")]) == {"__main__.double": (1, 0, 0, 1)}
+
+
+def free_port() -> int:
+    """Return a port that nobody listened at a moment ago."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: Any = taken.getsockname()[1]
+    return int(port)
+
+
+# The proxy and the replicas end their spans after the answer; to shut Ray Serve down in good order takes much longer.
+WRITTEN: Final = """
+
+def wait_until_written(folder, proxies, replicas):
+    import glob
+    import time
+
+    def texts():
+        return "".join(open(path).read() for path in glob.glob(folder, recursive=True))
+
+    for _ in range(400):
+        if texts().count('"name": "proxy_') >= proxies and texts().count('"name": "replica_') >= replicas:
+            break
+        time.sleep(0.05)
+
+"""
+COMPOSED: Final = """
+import os
+
+import requests
+
+import ray
+from opentelemetry import trace
+from ray import serve
+
+
+@serve.deployment
+class Model:
+    def __call__(self, number):
+        with trace.get_tracer("shop").start_as_current_span("predict"):
+            return 2 * number
+
+
+@serve.deployment
+class Ingress:
+    def __init__(self, model):
+        self.model = model
+
+    async def __call__(self, request):
+        return await self.model.remote(int(request.query_params["number"]))
+
+
+ray.init()
+serve.start(http_options={"port": PORT})
+serve.run(Ingress.bind(Model.bind()))
+for number in range(3):
+    assert requests.get(f"http://localhost:PORT/?number={number}").text == str(2 * number)
+wait_until_written(os.environ["RAY_TMPDIR"] + "/**/session_2*/logs/serve/spans/*", 3, 6)
+"""
+
+
+@pytest.mark.ray
+def test_serve_environment(session: RaySession) -> None:
+    """Ray Serve's variables: every request is whole, from the proxy to the replica behind the replica."""
+    need("ray.serve._private.tracing_utils", "fastapi")
+    session.write("program.py", WRITTEN + COMPOSED.replace("PORT", str(free_port())))
+    succeeded(session.run(f"{RECIPES['serve-environment']}\npython program.py"))
+    (folder,) = Path(session.tmpdir).glob("**/session_2*/logs/serve/spans")
+    chain = [
+        "proxy_http_request Ingress GET /",
+        *("route_to_replica Ingress __call__", "replica_handle_request Ingress __call__"),
+        *("route_to_replica Model __call__", "replica_handle_request Model __call__", "predict"),
+    ]
+    assert traces_of([str(folder)]) == [[" > ".join(chain[:length]) for length in range(1, 7)]] * 3
+
+
+FASTAPI: Final = """
+import subprocess
+
+import requests
+
+import ray
+from ray import serve
+
+ray.init()
+import app
+import plain
+
+serve.start(http_options={"port": PORT})
+serve.run(plain.app, name="plain", route_prefix="/plain")
+serve.run(app.app)
+assert requests.get("http://localhost:PORT/plain/double/2").text == "4"
+assert requests.get("http://localhost:PORT/double/3").text == "6"
+assert subprocess.run(["python", "client.py"], check=True, capture_output=True).stdout == b"8\\n"
+wait_until_written("my-spans/*", 3, 3)
+"""
+
+
+@pytest.mark.ray
+def test_serve_exporter_and_fastapi(session: RaySession) -> None:
+    """A Serve exporter of one's own: with the instrumentor a FastAPI request is one trace, without it two."""
+    instrumentors = (f"opentelemetry.instrumentation.{name}" for name in ("fastapi", "threading"))
+    need("ray.serve._private.tracing_utils", *instrumentors)
+    port = str(free_port())
+    session.write("my_tracing.py", RECIPES["my_tracing.py"])
+    session.write("app.py", RECIPES["app.py"])
+    plain, removed = re.subn(
+        r"^(from opentelemetry\.instr|FastAPIInstr).*\n", "", RECIPES["app.py"], flags=re.MULTILINE
+    )
+    assert removed == 2
+    session.write("plain.py", plain)
+    session.write("client.py", RECIPES["client"].replace("8000", port))
+    session.write("program.py", WRITTEN + FASTAPI.replace("PORT", port))
+    succeeded(session.run(f"{RECIPES['serve-exporter']}\npython program.py"))
+    traces = traces_of([str(session.folder / "my-spans")])
+
+    def handled(number: int) -> str:
+        return (
+            f"proxy_http_request Shop GET /double/{number} > route_to_replica Shop __call__"
+            " > replica_handle_request Shop __call__"
+        )
+
+    leaf = [(lines[0], line) for lines in traces for line in lines if line.endswith("calculate")]
+    assert sorted(line for _, line in leaf) == sorted(
+        [
+            f"client > {handled(4)} > GET /double/{{number}} > calculate",
+            f"{handled(3)} > GET /double/{{number}} > calculate",
+            "GET /plain/double/{number} > fastapi.endpoint > calculate",
+        ]
+    )
+    assert sorted(lines[0] for lines in traces) == sorted(
+        ["client", handled(3).split(" > ")[0], handled(2).split(" > ")[0], "GET /plain/double/{number}"]
+    )
+    assert any(lines[-1] == handled(2) for lines in traces)

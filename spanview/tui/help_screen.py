@@ -33,9 +33,9 @@ class KeyLines(LineList):
         """What each line is of, the key as it is shown, and what it does."""
 
     @property
-    def selected(self) -> Key | str:
-        """What the cursor stands on."""
-        return self._lines[self.cursor][0] if self._lines else ""
+    def selected(self) -> Key | str | None:
+        """What the cursor stands on; None before there are lines."""
+        return self._lines[self.cursor][0] if self._lines else None
 
     def on_mount(self) -> None:
         """Show the keys."""

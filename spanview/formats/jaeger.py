@@ -123,9 +123,9 @@ def _span(
     parent_id, links = _family(raw_references, trace_id)
     start, end, times_are_odd = times_of(span.get("startTime"), span.get("duration"))
     pairs, tags_are_odd = _pairs(span.get("tags"))
-    kept_warnings = texts_in(span.get("warnings"))
-    if NO_END in kept_warnings and span.get("duration") == 0:
-        kept_warnings.remove(NO_END)
+    all_warnings = texts_in(span.get("warnings"))
+    kept_warnings = [text for text in all_warnings if text != NO_END]
+    if len(kept_warnings) < len(all_warnings) and span.get("duration") == 0:
         end = NO_TIME
     events, logs_are_odd = _events(span.get("logs"))
     process = span.get("processID")

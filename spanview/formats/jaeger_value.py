@@ -97,7 +97,7 @@ def value_of(span: Span, processes: Processes, lose: Callable[[str], None] = not
     if NO_TIME < span.end_ns < span.start_ns:
         lose("negative durations written as 0")
     kept, flags = own.get("duration"), own.get("flags")
-    warnings = texts_in(own.get("warnings"))
+    warnings = [text for text in texts_in(own.get("warnings")) if text != NO_END]
     if span.end_ns == NO_TIME and not is_count(kept):
         warnings.append(NO_END)
     return {

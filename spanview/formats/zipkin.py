@@ -8,7 +8,6 @@ get one of their own: `zipkin_shared` says how.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -34,8 +33,8 @@ from spanview.formats.zipkin_value import (
     REMOTE,
     clean,
     clean_endpoint,
-    json_object,
     parse_annotation,
+    parse_collectors,
     value_of,
 )
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
@@ -50,9 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["is_document", "spans_of", "value_of"]
 
 _Record: TypeAlias = dict[str, Any]
-_LINK: Final = re.compile(
-    r"(?s)(?P<trace>[^|]*)\|(?P<span>[^|]*)\|(?P<state>.*?)\|(?P<attributes>\{.*\})\|(?P<dropped>[0-9]{1,10})"
-)
 _OF_V1: Final = "binaryAnnotations"
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
 _MOST_LINKS: Final = 128
@@ -188,11 +184,12 @@ def _links(tags: Tags) -> Iterator[Link]:
 
 
 def _link(text: str) -> Link | None:
-    match = _LINK.fullmatch(text)
-    if match is None:
+    """Return a link from `trace|span|trace state|{attributes}|dropped`."""
+    parts = text.split("|", 2)
+    if len(parts) != len(("trace", "span", "rest")):
         return None
-    trace_id, span_id = parse_id(match["trace"], TRACE_ID_DIGITS), parse_id(match["span"], SPAN_ID_DIGITS)
-    state, attributes, dropped = match["state"], json_object(match["attributes"]), int(match["dropped"])
+    trace_id, span_id = parse_id(parts[0], TRACE_ID_DIGITS), parse_id(parts[1], SPAN_ID_DIGITS)
+    state, attributes, dropped = parse_collectors(parts[2])
     if UNUSABLE in (trace_id, span_id) or attributes is None or format_state(parse_state(state)) != state:
         return None
     extra = {"dropped_attributes_count": dropped} if dropped else {}

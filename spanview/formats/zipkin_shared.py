@@ -56,6 +56,16 @@ class _Holders(NamedTuple):
     """What came late of any of them."""
 
 
+class _Named(NamedTuple):
+    """The places of records that have one id, by their local endpoints and services; of several, of the first."""
+
+    keeps: int
+    service: str | None
+    """Of the one that keeps the id."""
+    by_endpoint: dict[bytes, int]
+    by_service: dict[Any, int]
+
+
 def keys_of(records: Sequence[_Record]) -> list[Key]:
     """Return the ids of each record, those of servers told apart from their clients'."""
     plain = [*map(_plain_key, records)]
@@ -69,14 +79,15 @@ def keys_of(records: Sequence[_Record]) -> list[Key]:
         parent_id = plain[holders.keeps].parent_id if holders.keeper_shares else ids[1]
         for at in holders.servers:
             keys[at] = Key(ids[0], _own_id(ids, clean_endpoint(records[at].get("localEndpoint"))), parent_id)
+    named = {ids: _named(records, holders) for ids, holders in shared.items()}
     for ids, holders in shared.items():
         for at in holders.parts:
-            keys[at] = Key(ids[0], _own_id(ids, records[at]), keys[_parent_of(records, at, holders)].span_id)
+            keys[at] = Key(ids[0], _own_id(ids, records[at]), keys[_parent_of(records[at], named[ids])].span_id)
     sharing = {at for holders in shared.values() for at in (*holders.servers, *holders.parts)}
     for at, key in enumerate(plain):
-        above = shared.get((key.trace_id, key.parent_id))
+        above = named.get((key.trace_id, key.parent_id))
         if above is not None and at not in sharing:
-            keys[at] = key._replace(parent_id=keys[_parent_of(records, at, above)].span_id)
+            keys[at] = key._replace(parent_id=keys[_parent_of(records[at], above)].span_id)
     return keys
 
 
@@ -99,7 +110,8 @@ def _holders(records: Sequence[_Record], places: Sequence[int]) -> _Holders | No
         for at in kinds
         if kinds[at] != "CLIENT" and (records[at].get("shared") is True or (has_client and kinds[at] == "SERVER"))
     ]
-    keeps = next((at for at in kinds if at not in shared), None)
+    sharing = {*shared}
+    keeps = next((at for at in kinds if at not in sharing), None)
     if keeps is None:
         return _Holders(shared[0], tuple(shared[1:]), keeper_shares=True, parts=parts)
     return _Holders(keeps, tuple(shared), keeper_shares=False, parts=parts) if shared or parts else None
@@ -110,15 +122,26 @@ def _own_id(ids: tuple[int, int], told_by: _Record) -> int:
     return int.from_bytes(blake2b(dumps_sorted(told), digest_size=_ID_SIZE).digest(), "big") or 1
 
 
-def _parent_of(records: Sequence[_Record], at: int, above: _Holders) -> int:
+def _named(records: Sequence[_Record], holders: _Holders) -> _Named:
+    """Return where the holders of an id are found, so that each of their children looks there once."""
+    servers = (holders.keeps, *holders.servers) if holders.keeper_shares else holders.servers
+    by_endpoint: dict[bytes, int] = {}
+    by_service: dict[Any, int] = {}
+    for at in (*servers, holders.keeps):
+        endpoint = clean_endpoint(records[at].get("localEndpoint"))
+        by_endpoint.setdefault(dumps_sorted(endpoint), at)
+        by_service.setdefault(endpoint.get("serviceName"), at)
+    service = clean_endpoint(records[holders.keeps].get("localEndpoint")).get("serviceName")
+    return _Named(holders.keeps, service, by_endpoint, by_service)
+
+
+def _parent_of(record: _Record, above: _Named) -> int:
     """Return which of the records that have one id is the parent of another one."""
-    own = clean_endpoint(records[at].get("localEndpoint"))
-    servers = (above.keeps, *above.servers) if above.keeper_shares else above.servers
-    endpoints = {place: clean_endpoint(records[place].get("localEndpoint")) for place in (*servers, above.keeps)}
-    same = [place for place, endpoint in endpoints.items() if own and endpoint == own]
-    if same:
-        return same[0]
+    own = clean_endpoint(record.get("localEndpoint"))
+    if not own:
+        return above.keeps
+    same = above.by_endpoint.get(dumps_sorted(own))
+    if same is not None:
+        return same
     service = own.get("serviceName")
-    if service and endpoints[above.keeps].get("serviceName") != service:
-        return next((at for at in servers if endpoints[at].get("serviceName") == service), above.keeps)
-    return above.keeps
+    return above.keeps if service in (None, above.service) else above.by_service.get(service, above.keeps)

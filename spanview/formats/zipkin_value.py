@@ -6,7 +6,6 @@ stands where in it. Zipkin has no links; they are written as the OpenTelemetry c
 
 from __future__ import annotations
 
-import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,7 +46,6 @@ _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 _AS_IT_IS: Final = ("", "true", "false")
 """What an `error` tag says that describes nothing."""
 _MOST_DIGITS: Final = 10
-_COLLECTOR: Final = re.compile(r"(?s)(.*?)\|(\{.*\})\|([0-9]{1,10})")
 _MAX_PORT: Final = 2**16
 
 
@@ -264,11 +262,23 @@ def parse_annotation(text: str) -> tuple[str, dict[str, Any], int]:
             ((name, attributes),) = named.items()
             if isinstance(attributes, dict):
                 return name, attributes, 0
-    elif text[-1:].isdigit() and (match := _COLLECTOR.fullmatch(text)):
-        attributes = json_object(match[2])
+    else:
+        name, attributes, dropped = parse_collectors(text)
         if attributes is not None:
-            return match[1], attributes, int(match[3])
+            return name, attributes, dropped
     return text, {}, 0
+
+
+def parse_collectors(text: str) -> tuple[str, dict[str, Any] | None, int]:
+    """Return the parts of `text|{attributes}|dropped`, as the OpenTelemetry collector writes; None for no attributes.
+
+    The attributes begin at the first `|{`: whoever searched on would take the square of a long text.
+    """
+    rest, _, dropped = text.rpartition("|")
+    before, _, attributes = rest.partition("|{")
+    if not (attributes and dropped.isascii() and dropped.isdigit() and len(dropped) <= _MOST_DIGITS):
+        return text, None, 0
+    return before, json_object("{" + attributes), int(dropped)
 
 
 def json_object(text: str) -> dict[str, Any] | None:

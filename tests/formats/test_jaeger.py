@@ -415,3 +415,15 @@ def test_losses() -> None:
         "values of other types than Jaeger has written as text",
         "values of other types than Jaeger has written as text",
     ]
+
+
+def test_deep_values_are_read_and_written() -> None:
+    """Nesting that no recursion comes to the end of goes in and out as text."""
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    span = only(tags=[tag("a", "string", deep), {"key": "b", "value": deep}], references=deep, operationName=deep)
+    text = "[" * 10_001 + "]" * 10_001
+    assert span.name == span.attributes["a"] == text
+    written = trace_of([span])["spans"][0]
+    assert [each["value"] for each in written["tags"]] == [text, text]

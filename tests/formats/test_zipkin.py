@@ -409,3 +409,22 @@ def test_losses() -> None:
         "links without usable ids left out",
         "spans without usable ids left out",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["|{" * 300_000 + "|1", "|" * 600_000, '"' * 300_000, "a|{}|" + "1" * 300_000, '{"a": ' * 100_000]
+)
+def test_long_texts_are_read_in_time(text: str) -> None:
+    """No text of an annotation or of a tag takes the square of its length."""
+    span = only(annotations=[{"timestamp": START, "value": text}], tags={"otlp.link.0": text})
+    assert (span.events[0].name, span.attributes["otlp.link.0"]) == (text, text)
+
+
+def test_deep_values_are_read() -> None:
+    """Nesting that no recursion comes to the end of is text like any other."""
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    span = only(tags={"a": deep, "b": "1"}, annotations=deep, localEndpoint=deep, name=deep, kind=deep, id=deep)
+    assert span.attributes["a"] == "[" * 10_001 + "]" * 10_001
+    assert Warnings.BAD_ID in span.warnings

@@ -106,3 +106,12 @@ def test_what_is_shared_is_written_as_it_was(lines: list[tuple[str, str, str, bo
         if expected.get("parentId") == expected["id"] and "shared" not in expected:
             expected.pop("parentId")
         assert written == expected
+
+
+def test_many_that_share_are_told_apart_in_time() -> None:
+    """Thousands of servers with one id, and thousands of children, don't take the square of that."""
+    lines = ["1 CLIENT a", *(f"1 SERVER b:{port} shared" for port in range(1, 4000))]
+    lines += [f"{port + 1:x} - b:{port} < 1" for port in range(1, 4000)]
+    read = spans_of(drawn("\n".join(lines)), SOURCE)
+    servers, children = read[1:4000], read[4000:]
+    assert [child.parent_id for child in children] == [server.span_id for server in servers]

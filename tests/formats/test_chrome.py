@@ -11,7 +11,7 @@ import json
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_spans import JSON, SOURCE, spans
@@ -189,6 +189,7 @@ def test_events_and_what_is_odd() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(spans(values=JSON, trace_ids=st.just(TRACE), unit=1000), max_size=6), max_size=3))
 def test_perfetto_takes_any_spans(traces: list[list[Span]]) -> None:
     """Whatever overlaps: everything nests, flows are bound, no span is left out."""
@@ -199,6 +200,7 @@ def test_perfetto_takes_any_spans(traces: list[list[Span]]) -> None:
 SMALL = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(-1, 5)), max_size=7)
 
 
+@settings(deadline=None)
 @given(st.lists(SMALL, max_size=3))
 def test_perfetto_takes_what_overlaps(traces: list[list[tuple[int, int, int]]]) -> None:
     """The same with small times, where starts and ends often are the same."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_spans import JSON, SOURCE, SPAN_IDS, TEXTS, TRACE_IDS, keys_but, records, spans
@@ -307,6 +307,7 @@ RECORDS: Final = records(
 PROCESSES: Final = st.fixed_dictionaries({"p1": records({"serviceName": TEXTS, "tags": st.lists(TAGS, max_size=3)})})
 
 
+@settings(deadline=None)
 @given(
     st.fixed_dictionaries(
         {
@@ -334,6 +335,7 @@ TAKEN: Final = (
 )
 
 
+@settings(deadline=None)
 @given(spans(keys=keys_but(*TAKEN), unit=1000))
 def test_a_span_comes_back(span: Span) -> None:
     """A span with values that Jaeger has types for is the same again; links of a root within its trace are lost."""
@@ -347,6 +349,7 @@ def test_a_span_comes_back(span: Span) -> None:
     assert len(lost) == len(span.links) - len(links)
 
 
+@settings(deadline=None)
 @given(st.lists(spans(values=JSON, trace_ids=st.just(WHOLE)), max_size=4, unique_by=lambda span: span.span_id))
 def test_jaeger_ui_takes_what_is_written(some: list[Span]) -> None:
     """An upload of any spans is mended nowhere, and its tree is that of the spans where their parents are there."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from any_spans import SOURCE, TEXTS, keys_but, spans
@@ -41,6 +41,7 @@ def by_zipkin(span: Span) -> Span:
     return again
 
 
+@settings(deadline=None)
 @given(BOTH)
 def test_what_both_can_say_survives(span: Span) -> None:
     """Either way round, a span of what both can say is what it was."""
@@ -52,6 +53,7 @@ def test_what_both_can_say_survives(span: Span) -> None:
         assert replace(again, extra=extra) == span
 
 
+@settings(deadline=None)
 @given(st.lists(BOTH, min_size=1, max_size=3, unique_by=lambda span: span.span_id))
 def test_what_one_keeps_does_not_get_into_the_other(some: list[Span]) -> None:
     """What a span has kept of one format changes nothing in what is written in the other."""

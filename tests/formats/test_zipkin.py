@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final, TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_spans import JSON, SOURCE, SPAN_IDS, TEXTS, TRACE_IDS, keys_but, records, spans
@@ -236,6 +236,7 @@ def test_annotations(text: str, expected: tuple[str, Json, int]) -> None:
     assert parse_annotation(text) == expected
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Event,
@@ -309,6 +310,7 @@ RECORDS: Final = records(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(RECORDS | JSON | st.lists(RECORDS, max_size=2), max_size=4))
 def test_any_json_is_read_and_written_as_it_was(value: list[Any]) -> None:
     """Nothing raises, no record vanishes, and what is valid of each comes back, all of it valid."""
@@ -348,6 +350,7 @@ TAKEN: Final = (
 )
 
 
+@settings(deadline=None)
 @given(spans(values=TEXTS, keys=keys_but(*TAKEN), unit=1000))
 def test_a_span_comes_back(span: Span) -> None:
     """A span with texts is the same again; attributes of its resource are its own then, equal events are one."""
@@ -364,12 +367,14 @@ def test_a_span_comes_back(span: Span) -> None:
     assert again.parent_id == (span.parent_id if span.parent_id != span.span_id else None)
 
 
+@settings(deadline=None)
 @given(spans(values=JSON, keys=TEXTS | st.sampled_from(["peer.service", "network.peer.port", "network.local.address"])))
 def test_any_span_is_valid_zipkin(span: Span) -> None:
     """Whatever a span holds, what is written of it is valid."""
     assert_valid(json.loads(dumps_strict([value_of(span)])))
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_any_extra_is_valid_zipkin(own: Any) -> None:
     """What a file of spanview's own says that Zipkin had said is believed only where it is valid."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_spans import SOURCE
@@ -92,6 +92,7 @@ LINES = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(LINES, max_size=6))
 def test_what_is_shared_is_written_as_it_was(lines: list[tuple[str, str, str, bool, str]]) -> None:
     """Ids, parents and `shared` are the file's own again, whoever shares with whom."""

@@ -106,7 +106,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["push"], ["push isn't built yet"]),
     (["receive", "--help"], ["receive isn't built yet"]),
     (["--follow", "collect"], ["collect isn't built yet"]),
-    (["export", "--format", "otlp", "1.json"], ["otlp isn't built yet", "trace-tree and jsonl"]),
+    (["export", "--format", "otlp", "1.json"], ["otlp isn't built yet", "trace-tree, jsonl, jaeger"]),
     (["export", "--format", "html", "1.json"], ["html isn't built yet"]),
     (["export", "--format", "yaml", "1.json"], ["yaml is no format"]),
     (["export", "-o", "1.json", "1.json"], ["1.json", "--force"]),
@@ -524,6 +524,9 @@ def test_bars_for_a_chat(folder: Path) -> None:
         ("spans",),
         ("export",),
         ("export", "--format", "jsonl"),
+        ("export", "--format", "jaeger"),
+        ("export", "--format", "zipkin"),
+        ("export", "--format", "chrome"),
         ("stats", "--json"),
         ("stats", "--by", "serve", "--json"),
         ("check",),
@@ -565,13 +568,30 @@ def test_output_is_strict_json(folder: Path) -> None:
         strictly(spanview("export", *paths).output),
         *map(strictly, spanview("spans", *paths).output.splitlines()),
         *map(strictly, spanview("export", "--format", "jsonl", *paths).output.splitlines()),
+        *(strictly(spanview("export", "--format", form, *paths).output) for form in ("jaeger", "zipkin", "chrome")),
         strictly(spanview("stats", "--json", *paths).output),
         strictly(spanview("check", "--json", *paths).output),
         strictly(spanview("diff", "--json", *paths).output),
     ]
-    found = [document["attributes"] for document in documents if document.get("name") == "odd"]
+    found = [
+        document["attributes"] for document in documents if isinstance(document, dict) and document.get("name") == "odd"
+    ]
     expected = {"nan": "NaN", "endless": ["Infinity", "-Infinity"], "big": 2**70, "lone": "\ufffd", "nul": "\0"}
     assert found == [expected, expected]
+
+
+def test_losses_are_told(folder: Path) -> None:
+    """What a format can't say is counted on standard error, behind an export that is whole."""
+    link = {"context": {"trace_id": f"{9:032x}", "span_id": f"{9:016x}"}, "attributes": {"a": 1, "b": 2}}
+    (folder / "odd.json").write_bytes(file_of([Builder().span("odd", trace=3, links=[link], attributes={"n": [1]})]))
+    done = spanview("export", "--format", "jaeger", "odd.json", "-o", "out.json", folder=folder)
+    assert (done.status, done.output) == (0, b"")
+    assert done.notices.splitlines() == [
+        "spanview: jaeger: attributes of links left out: 2",
+        "spanview: jaeger: values of other types than Jaeger has written as text: 1",
+    ]
+    (trace,) = json.loads((folder / "out.json").read_bytes())["data"]
+    assert [span["operationName"] for span in trace["spans"]] == ["odd"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here that is always full")
@@ -601,6 +621,8 @@ def test_closed_streams_are_told(folder: Path) -> None:
     no_input = spanview("tree", "-", folder=folder, program=("sh", "-c", f"{run} <&-", "sh"))
     assert (no_input.status, is_one_line(no_input)) == (2, True)
     assert spanview("tree", "nowhere", folder=folder, program=("sh", "-c", f"{run} 2>&-", "sh")) == Outcome(2, b"", "")
+    words = ("export", "--format", "zipkin", FIXTURES / "serve")
+    assert spanview(*words, folder=folder, program=("sh", "-c", f"{run} 2>&-", "sh")).status == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)

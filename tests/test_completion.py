@@ -3,7 +3,7 @@
 typed                          completed
 -----                          ---------
 spanview st|                   stats
-spanview export --format |     trace-tree, jsonl
+spanview export --format |     trace-tree, jsonl …
 spanview tree -q x --fol|      --follow
 """
 
@@ -47,7 +47,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("tree --com|", set()),
     ("--completion |", {"bash", "zsh", "fish"}),
     ("export --format |", {*cli.FORMATS}),
-    ("export --format j|", {"jsonl"}),
+    ("export --format j|", {"jsonl", "jaeger"}),
     ("export -o st|", {"stray file.txt"}),
     ("stats --by |", {"name", "service", "kind", "ray", "serve"}),
     ("--since l|", {"last"}),
@@ -119,7 +119,7 @@ def words_of(typed: str) -> tuple[list[str], int]:
 
 
 OF_BASH: Final[tuple[tuple[str, set[str]], ...]] = (
-    ("export --format=j|", {"jsonl"}),
+    ("export --format=j|", {"jsonl", "jaeger"}),
     ("export --format=|", {*cli.FORMATS}),
     ("tree -- -|", set()),
     ("-- st|", {"stray file.txt"}),

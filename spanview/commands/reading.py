@@ -161,5 +161,6 @@ def say_problem(problem: Problem) -> None:
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, whatever is in the text."""
-    sys.stderr.write(f"spanview: {sanitise(text)}\n")
+    """Write one line to standard error, whatever is in the text; where that is closed, nobody wants to know."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"spanview: {sanitise(text)}\n")

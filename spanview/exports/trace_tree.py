@@ -10,18 +10,18 @@ from dataclasses import asdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
+from spanview.exports.gathered import gathered
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.model.problems import Problem, Summary
 
 SCHEMA: Final = "spanview/trace-tree/v1"
-_CHUNK: Final = 256 * 1024
 _TOGETHER: Final = 64
 """So many spans make one of the small pieces."""
 
@@ -37,21 +37,7 @@ def trace_tree_chunks(
         summary: Of the whole store.
         problems: Of the whole store.
     """
-    return _gathered(_parts(store, traces, summary, problems))
-
-
-def _gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Join small pieces, because each that is written costs a call."""
-    pending: list[bytes] = []
-    size = 0
-    for part in parts:
-        pending.append(part)
-        size += len(part)
-        if size >= _CHUNK:
-            yield b"".join(pending)
-            pending.clear()
-            size = 0
-    yield b"".join(pending)
+    return gathered(_parts(store, traces, summary, problems))
 
 
 def _parts(store: Store, traces: Sequence[int], summary: Summary, problems: Sequence[Problem]) -> Iterator[bytes]:

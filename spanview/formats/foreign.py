@@ -29,6 +29,9 @@ _BY_KEY: Final = {
     "roots": "own",
     "traces": "own",
     "attributes": "own",
+    "data": "jaeger",
+    "traceID": "jaeger",
+    "traceId": "zipkin",
 }
 """Keys that only documents of a format have at their top, of those that are told apart by them."""
 

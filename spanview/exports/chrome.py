@@ -1,0 +1,42 @@
+"""Whole traces as Chrome's trace events, a trace at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.exports.gathered import gathered
+from spanview.exports.walks import spans_of_trace
+from spanview.formats.chrome import Writer
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.times import NO_TIME, format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spanview.index.store import Store
+
+
+def chrome_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield traces as `{"traceEvents": […], …}`, an event a line.
+
+    Args:
+        store: Where the traces are.
+        traces: Their numbers, in the order in which they are to be written.
+        lose: Takes note of what can't be said.
+    """
+    return gathered(_parts(store, traces, lose))
+
+
+def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+    starts = [start for start in map(store.trace_table.start_ns.__getitem__, traces) if start != NO_TIME]
+    # Whole microseconds stay whole ones.
+    base = min(starts, default=0) // 1000 * 1000
+    writer = Writer(base, lose)
+    yield b'{"traceEvents":['
+    before = b"\n"
+    for trace in traces:
+        for event in writer.events_of([*spans_of_trace(store, trace)]):
+            yield before + event
+            before = b",\n"
+    metadata = {"source": "spanview", "base_time": format_time(base), "base_ns": str(base)}
+    yield b'],\n"displayTimeUnit":"ns","metadata":%b}\n' % dumps_strict(metadata)

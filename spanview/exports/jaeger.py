@@ -1,0 +1,46 @@
+"""Whole traces as a document of Jaeger, span by span: what is kept of a trace are its processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.exports.gathered import gathered
+from spanview.exports.walks import spans_of_trace
+from spanview.formats.jaeger_value import Processes, format_trace_id, value_of, warnings_of_trace
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.ids import format_trace_id as format_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spanview.index.store import Store
+
+
+def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield traces as `{"data": [trace, …]}`, each on a line of its own.
+
+    Args:
+        store: Where the traces are.
+        traces: Their numbers, in the order in which they are to be written.
+        lose: Takes note of what can't be said.
+    """
+    return gathered(_parts(store, traces, lose))
+
+
+def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+    yield b'{"data":['
+    between = b"\n"
+    for trace in traces:
+        trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
+        before = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
+        processes, warnings = Processes(), list[str]()
+        for span in spans_of_trace(store, trace):
+            value = value_of(span, processes, lose)
+            if value is not None:
+                yield before + dumps_strict(value)
+                before = b",\n"
+                warnings += warnings_of_trace(span)
+        if before == b",\n":
+            yield b'],"processes":%b,"warnings":%b}' % (dumps_strict(processes.values), dumps_strict(warnings or None))
+            between = b",\n"
+    yield b'],"total":0,"limit":0,"offset":0,"errors":null}\n'

@@ -1,0 +1,227 @@
+"""Zipkin's v2 JSON: lists of spans, lists of such lists, and single spans.
+
+Source: `zipkin2-api.yaml` of openzipkin/zipkin-api; tags and annotations are read as "OpenTelemetry to Zipkin
+Transformation" writes them, and as the OpenTelemetry collector does. What only Zipkin says stands in `extra` under
+`zipkin`, so that a span is written as it was read but for what is no valid Zipkin. Servers that share their client's id
+get one of their own: `zipkin_shared` says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from spanview.formats.console import as_text
+from spanview.formats.tags import (
+    ERROR_TAG,
+    KIND,
+    STATUS_CODE,
+    STATUS_DESCRIPTION,
+    Tags,
+    format_state,
+    moment_of,
+    parse_state,
+    status_named,
+    take_shared,
+    times_of,
+)
+from spanview.formats.zipkin_shared import Key, keys_of
+from spanview.formats.zipkin_value import (
+    FORMAT,
+    LINK,
+    LOCAL,
+    REMOTE,
+    clean,
+    clean_endpoint,
+    parse_annotation,
+    parse_collectors,
+    value_of,
+)
+from spanview.model.codes import ERROR, KIND_NAMES, KIND_UNSPECIFIED
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.span import Event, Link, Resource, Span, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.model.span import Source
+
+__all__ = ["is_document", "spans_of", "value_of"]
+
+_Record: TypeAlias = dict[str, Any]
+_OF_V1: Final = "binaryAnnotations"
+_DESCRIBES_NOTHING: Final = ("", "true", "false")
+_MOST_LINKS: Final = 128
+
+
+def is_document(value: Any) -> bool:
+    """Tell whether a decoded value is a span, a list of spans or a list of such lists."""
+    if isinstance(value, list):
+        return any(_is_span(part) or (isinstance(part, list) and any(map(_is_span, part))) for part in value)
+    return _is_span(value)
+
+
+def _is_span(value: Any) -> bool:
+    return isinstance(value, dict) and "traceId" in value and "id" in value and _OF_V1 not in value
+
+
+def spans_of(value: Any, source: Source) -> list[Span]:
+    """Return the spans of a value for which `is_document` holds, in its order.
+
+    Servers that share their client's id are told apart among all spans of the value: one that comes alone keeps its id
+    and its parent.
+
+    Args:
+        value: The decoded value.
+        source: Where it stands.
+    """
+    records = [*_records(value)]
+    return [_span(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]
+
+
+def _records(value: Any) -> Iterator[_Record]:
+    for part in value if isinstance(value, list) else [value]:
+        for record in part if isinstance(part, list) else [part]:
+            if _is_span(record):
+                yield record
+
+
+def _span(record: _Record, key: Key, source: Source) -> Span:
+    """Return one span; what is unusable in it is left out, or shown as text, and marked."""
+    trace_id, span_id, parent_id = key
+    raw_parent = record.get("parentId")
+    is_bad = parse_id(raw_parent, SPAN_ID_DIGITS) == UNUSABLE and raw_parent not in (None, "")
+    warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
+    start, end, is_odd = times_of(record.get("timestamp"), record.get("duration"))
+    pairs, tags_are_odd = _pairs(record.get("tags"))
+    events, events_are_odd = _events(record.get("annotations"))
+    raw_kind, name = record.get("kind"), record.get("name")
+    kind = KIND_NAMES.index(raw_kind) if isinstance(raw_kind, str) and raw_kind in KIND_NAMES else None
+    has_odd_kind = kind is None and raw_kind not in (None, "")
+    if is_odd or tags_are_odd or events_are_odd or has_odd_kind or not isinstance(name, str | None):
+        warnings |= Warnings.ODD_VALUE
+    tags = Tags(pairs)
+    shared = take_shared(tags)
+    if kind is None:
+        kind = tags.take(KIND, lambda value: 0 if value == "internal" else None)
+    status, links = _status(tags), tuple(_links(tags))
+    attributes = dict(tags.pairs)
+    service, local_is_odd = _add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
+    peer, remote_is_odd = _add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
+    if local_is_odd or remote_is_odd:
+        warnings |= Warnings.ODD_VALUE
+    read = Span(
+        trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
+        span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
+        parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
+        name=as_text(name),
+        kind_value=KIND_UNSPECIFIED if kind is None else kind,
+        start_ns=start,
+        end_ns=end,
+        status=status,
+        attributes=attributes,
+        events=events,
+        links=links,
+        trace_state=shared.trace_state,
+        resource=Resource({"service.name": service} if service else {}),
+        scope=shared.scope,
+        extra=shared.extra,
+        source=source,
+        warnings=warnings,
+    )
+    if peer and (value_of(read) or {}).get("remoteEndpoint", {}).get("serviceName") != peer:
+        read = replace(read, attributes={REMOTE[0]: peer, **attributes})
+    return _with_own(read, record, pairs)
+
+
+def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span:
+    """Return a span with what its other fields don't keep: whatever would not be written again without it."""
+    written = value_of(read)
+    if written is None:
+        return read
+    raw = clean({**record, "tags": dict(pairs)})
+    if raw.get("parentId") == raw.get("id") and "shared" not in raw:
+        raw.pop("parentId", None)
+    own = {
+        key: raw.get(key)
+        for key in (*raw, *written)
+        if key not in ("tags", "name") and raw.get(key) != written.get(key)
+    }
+    tags, raw_tags = written.get("tags", {}), raw.get("tags", {})
+    other = {key: raw_tags.get(key) for key in (*raw_tags, *tags) if raw_tags.get(key) != tags.get(key)}
+    if other:
+        own["tags"] = other
+    return replace(read, extra={**read.extra, FORMAT: own}) if own else read
+
+
+def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
+    """Return keys and texts of tags, and whether something is odd about one."""
+    if not isinstance(tags, dict):
+        return [], tags is not None
+    return [(key, as_text(value)) for key, value in tags.items()], not all(
+        isinstance(tag, str) for tag in tags.values()
+    )
+
+
+def _status(tags: Tags) -> Status:
+    """Return the status: a span that has an `error` tag has failed, whatever the tag says."""
+    error = tags.take_text(ERROR_TAG)
+    code, description = tags.take(STATUS_CODE, status_named), tags.take_text(STATUS_DESCRIPTION)
+    if error is not None:
+        code = ERROR
+        if description is None and error not in _DESCRIBES_NOTHING:
+            description = error
+    return Status(code or 0, description)
+
+
+def _links(tags: Tags) -> Iterator[Link]:
+    """Take the tags that stand for links, as long as they are numbered without a gap."""
+    for number in range(_MOST_LINKS):
+        link = tags.take(LINK.format(number), _link)
+        if link is None:
+            return
+        yield link
+
+
+def _link(text: str) -> Link | None:
+    """Return a link from `trace|span|trace state|{attributes}|dropped`."""
+    parts = text.split("|", 2)
+    if len(parts) != len(("trace", "span", "rest")):
+        return None
+    trace_id, span_id = parse_id(parts[0], TRACE_ID_DIGITS), parse_id(parts[1], SPAN_ID_DIGITS)
+    state, attributes, dropped = parse_collectors(parts[2])
+    if UNUSABLE in (trace_id, span_id) or attributes is None or format_state(parse_state(state)) != state:
+        return None
+    extra = {"dropped_attributes_count": dropped} if dropped else {}
+    return Link(format_trace_id(trace_id), format_span_id(span_id), parse_state(state), attributes, extra)
+
+
+def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, str, str]) -> tuple[str, bool]:
+    """Add address and port of an endpoint to attributes; return its name, and whether something is odd about it."""
+    if not isinstance(endpoint, dict):
+        return "", endpoint is not None
+    valid = clean_endpoint(endpoint)
+    _, of_address, of_port = keys
+    address = valid.get("ipv4", valid.get("ipv6"))
+    if address is not None:
+        attributes.setdefault(of_address, address)
+    if "port" in valid:
+        attributes.setdefault(of_port, valid["port"])
+    known = {key: part for key, part in endpoint.items() if key in ("serviceName", "ipv4", "ipv6", "port") and part}
+    return as_text(endpoint.get("serviceName")), known != valid
+
+
+def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
+    """Return the events of a span's annotations, and whether something is odd about one."""
+    events, are_odd = [], not isinstance(annotations, list | None)
+    for annotation in annotations if isinstance(annotations, list) else ():
+        if not isinstance(annotation, dict):
+            are_odd = True
+            continue
+        time, is_odd = moment_of(annotation.get("timestamp"))
+        value = annotation.get("value")
+        are_odd |= is_odd or not isinstance(value, str)
+        name, attributes, dropped = parse_annotation(as_text(value))
+        events.append(Event(name, time, attributes, {"dropped_attributes_count": dropped} if dropped else {}))
+    return tuple(events), are_odd

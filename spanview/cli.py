@@ -23,8 +23,8 @@ BUILT: Final = {
     "diff": "two traces, queries or folders, call path by call path",
 }
 NOT_BUILT: Final = ("push", "receive", "collect")
-FORMATS: Final = ("trace-tree", "jsonl")
-_FORMATS_NOT_BUILT: Final = ("otlp", "jaeger", "zipkin", "chrome", "html")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp")
+_FORMATS_NOT_BUILT: Final = ("jaeger", "zipkin", "chrome", "html")
 _TAKES_VALUE: Final = frozenset(
     (
         *("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on"),

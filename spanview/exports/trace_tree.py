@@ -42,11 +42,11 @@ def trace_tree_chunks(
         summary: Of the whole store.
         problems: Of the whole store.
     """
-    return _gathered(_parts(store, traces, summary, problems))
+    return gathered(_parts(store, traces, summary, problems))
 
 
-def _gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Join small pieces, because each that is written costs a call."""
+def gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield small pieces joined to some 256 KiB, because each that is written costs a call."""
     pending: list[bytes] = []
     size = 0
     for part in parts:

@@ -26,6 +26,15 @@ _BY_KEY: Final = {
     "roots": "own",
     "traces": "own",
     "attributes": "own",
+    "resourceSpans": "otlp",
+    "resource_spans": "otlp",
+    "batches": "otlp",
+    "scopeSpans": "otlp",
+    "scope_spans": "otlp",
+    "instrumentationLibrarySpans": "otlp",
+    "instrumentation_library_spans": "otlp",
+    "trace": "otlp",
+    "result": "otlp",
 }
 """Keys that only documents of a format have at their top, of those that are told apart by them."""
 

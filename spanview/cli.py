@@ -252,7 +252,7 @@ def _output_format(name: str) -> str:
 
     if name not in FORMATS:
         what = "isn't built yet" if name in _FORMATS_NOT_BUILT else "is no format"
-        raise argparse.ArgumentTypeError(f"{name} {what}; there are {' and '.join(FORMATS)}")
+        raise argparse.ArgumentTypeError(f"{name} {what}; there are {', '.join(FORMATS[:-1])} and {FORMATS[-1]}")
     return name
 
 
@@ -280,7 +280,12 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     (
         "export",
         ("--format",),
-        {"type": _output_format, "default": FORMATS[0], "metavar": "FORMAT", "help": " or ".join(FORMATS)},
+        {
+            "type": _output_format,
+            "default": FORMATS[0],
+            "metavar": "FORMAT",
+            "help": f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
+        },
     ),
     ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, whole or not at all"}),
     ("tree", ("--svg",), {"metavar": "FILE", "help": "write the waterfall as a picture, whole or not at all"}),

@@ -45,7 +45,8 @@ def truth_of(folder: str) -> dict[str, Any]:
 def test_fixtures_are_there() -> None:
     """The folders that the other tests go through are found."""
     assert {"made", "serve", "sdk-versions", "ray-tasks-bundled-hook"} <= set(FOLDERS)
-    assert {"made", "serve", "killed-workers", "ray-tasks-bundled-hook", "ray-tasks-docs-hook"} == set(COUNTED)
+    hooks = {"ray-tasks-bundled-hook", "ray-tasks-docs-hook"}
+    assert {"made", "serve", "killed-workers", "otlp-json", *hooks} == set(COUNTED)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all, say
 from spanview.commands.selection import Selection
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
-from spanview.exports.otlp import otlp_chunks
+from spanview.exports.losses import Losses
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from spanview.commands.options import Options
     from spanview.index.store import Store
+
+_FOREIGN: Final = frozenset(("otlp",))
+"""Formats of others: `spanview.exports` has a module for each, with a function of its name."""
 
 
 def run(options: Options) -> int:
@@ -29,21 +32,23 @@ def run(options: Options) -> int:
     session.close()
     notice(store, options.paths)
     with stage("export"):
-        lost = Counter[str]()
-        chunks = _chunks(store, options, selection, lambda what: lost.update((what,)))
+        losses = Losses(options.format)
+        chunks = _chunks(store, options, selection, losses)
         if options.output not in (None, "-"):
             write_atomically(str(options.output), chunks, force=options.force)
         else:
             write_to_standard_output(chunks)
-    for what, times in sorted(lost.items()):
-        say(f"{options.format} can't say: {what} ({times:,} times)")
+    for line in losses.lines():
+        say(line)
     return 0
 
 
-def _chunks(store: Store, options: Options, selection: Selection, lose: Callable[[str], None]) -> Iterator[bytes]:
+def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:
     if options.format == "jsonl":
         return jsonl_chunks(store, selection.rows(store))
     traces = selection.traces(store)
-    if options.format == "otlp":
-        return otlp_chunks(store, traces, lose)
+    if options.format in _FOREIGN:
+        module: Any = import_module(f"spanview.exports.{options.format}")
+        foreign: Iterator[bytes] = getattr(module, f"{options.format}_chunks")(store, traces, losses)
+        return foreign
     return trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.exports.trace_tree import gathered
+from spanview.exports.gathered import gathered
+from spanview.exports.walks import spans_of_trace
 from spanview.formats.otlp_out import lines_of
 
 if TYPE_CHECKING:
@@ -22,4 +23,4 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """
-    return gathered(line for trace in traces for line in lines_of(map(store.span, store.tree(trace).rows), lose))
+    return gathered(line for trace in traces for line in lines_of(spans_of_trace(store, trace), lose))

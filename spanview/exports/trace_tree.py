@@ -13,20 +13,20 @@ from operator import sub
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times
+from spanview.exports.gathered import gathered
 from spanview.exports.span_texts import BATCH, SpanTexts
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME, format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.model.problems import Problem, Summary
 
 SCHEMA: Final = "spanview/trace-tree/v1"
-_CHUNK: Final = 256 * 1024
 _TOGETHER: Final = 64
 """So many spans make one of the small pieces."""
 
@@ -43,20 +43,6 @@ def trace_tree_chunks(
         problems: Of the whole store.
     """
     return gathered(_parts(store, traces, summary, problems))
-
-
-def gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield small pieces joined to some 256 KiB, because each that is written costs a call."""
-    pending: list[bytes] = []
-    size = 0
-    for part in parts:
-        pending.append(part)
-        size += len(part)
-        if size >= _CHUNK:
-            yield b"".join(pending)
-            pending.clear()
-            size = 0
-    yield b"".join(pending)
 
 
 def _parts(store: Store, traces: Sequence[int], summary: Summary, problems: Sequence[Problem]) -> Iterator[bytes]:

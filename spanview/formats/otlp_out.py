@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 512 * 1024
 """Of the spans in a line, but for one that is longer: the collector's receiver for files reads lines of 1 MiB."""
 _IDS: Final = frozenset(("trace_id", "span_id", "parent_span_id"))
-_BAD_IDS: Final = "unusable ids, which are left out"
+_BAD_IDS: Final = "unusable ids left out"
 _LOST_MARKS: Final = (
-    (Warnings.ODD_VALUE, "marks that a field of a span was odd"),
-    (Warnings.DETAIL_LOST, "details of spans, which their files don't hold any more"),
+    (Warnings.ODD_VALUE, "marks of spans with an odd field left out"),
+    (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
 )
 
 
@@ -156,7 +156,7 @@ def _time(ns: int, writer: Writer) -> str | None:
     if ns > 0:
         return str(ns)
     if ns != NO_TIME:
-        writer.lose("times before 1970 and at its very start, which are left out")
+        writer.lose("times before 1970 left out")
     return None
 
 
@@ -191,7 +191,7 @@ def _counts(
         return {}
     found = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}
     if extra.keys() - {*map(snake_case, found)} - {*others}:
-        writer.lose("fields that only other formats have")
+        writer.lose("parts with fields that only other formats have left out")
     return found
 
 
@@ -205,7 +205,7 @@ def _trace_state(holder: Span | Link, writer: Writer) -> str:
         return writer.text(raw)
     text = format_trace_state_header(holder.trace_state)
     if text is None:
-        writer.lose("trace states that the W3C's form can't hold, which are left out")
+        writer.lose("trace states that W3C's form can't hold left out")
     return writer.text(text or "")
 
 

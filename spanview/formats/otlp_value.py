@@ -207,7 +207,7 @@ class Writer:
         if not text.isascii():
             valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             if valid != text:
-                self.lose("characters that are no valid Unicode")
+                self.lose("texts that are no valid Unicode changed")
                 return valid
         return text
 
@@ -229,7 +229,7 @@ class Writer:
         if isinstance(value, int):
             if value in INT64:
                 return {"intValue": str(value)}
-            self.lose("integers of more than 64 bits, which became text")
+            self.lose("integers of more than 64 bits as text")
             return {"stringValue": str(value)}
         if isinstance(value, float):
             return {"doubleValue": value if isfinite(value) else _odd_number(value)}
@@ -237,7 +237,7 @@ class Writer:
 
     def _nested(self, value: Any, depth: int) -> dict[str, Any]:
         if depth == _DEEPEST_WRITTEN:
-            self.lose(f"values that nest deeper than {depth} levels, which became text")
+            self.lose("values that nest too deep for protobuf as text")
             return {"stringValue": dumps_strict(value).decode()}
         if isinstance(value, dict):
             return {"kvlistValue": {"values": self.attributes(value, depth + 1)}}

@@ -276,7 +276,11 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
         ("--since",),
         {"metavar": "WHEN", "help": "only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run"},
     ),
-    ("view tree spans export", ("--trace",), {"metavar": "ID", "help": "this trace; a unique prefix is enough"}),
+    (
+        "view tree spans export",
+        ("--trace",),
+        {"metavar": "ID", "help": "this trace; a unique prefix is enough. A request of Serve: -q request_id=ID"},
+    ),
     (
         "export",
         ("--format",),
@@ -299,7 +303,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     (
         "stats",
         ("--by",),
-        {"default": "name", "metavar": "KEY", "help": "by name, service, kind, ray or any attribute"},
+        {"default": "name", "metavar": "KEY", "help": "by name, service, kind, ray, serve or any attribute"},
     ),
     ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
@@ -307,7 +311,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
 """Which commands take which options, besides those that all take."""
 _WORDS: Final = {
     "FORMAT": FORMATS,
-    "KEY": ("name", "service", "kind", "ray"),
+    "KEY": ("name", "service", "kind", "ray", "serve"),
     "WHEN": ("last", "10m", "1h", "1d"),
 }
 """What a shell may propose for a value, by what stands for it in the help."""

@@ -15,6 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.decoder import Decoder
+from spanview.index.documents import DetailReader
 from spanview.index.store import Store
 from spanview.model.times import format_time
 
@@ -139,7 +140,7 @@ class Builder:
         return documents
 
 
-class MemoryReader:
+class MemoryReader(DetailReader):
     """Reads records again from files that exist in memory only."""
 
     def __init__(self) -> None:

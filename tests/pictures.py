@@ -24,6 +24,7 @@ from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from spanview.tui.app import Opening, SpanviewApp
+from spanview.tui.feed import Feed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -71,7 +72,8 @@ def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> Spanview
     details = Details()
     store = Store(details, notes_changes=True)
     options = ReadOptions((folder,), follow=follow, newest_first=True)
-    return SpanviewApp(store, Opening((folder,), query, None, follow), lambda: Session(options, store, details))
+    feed = Feed(store, lambda: Session(options, store, details), follow=follow)
+    return SpanviewApp(store, Opening((folder,), query, None, follow), feed)
 
 
 @asynccontextmanager

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from spanview.analysis.diagnosis.finding import RULES
 from spanview.tui.keys import KEYS, On
 
 README: Final = Path(__file__).parent.parent / "README.md"
 BEGIN: Final = "<!-- keys -->"
 END: Final = "<!-- /keys -->"
+FINDINGS: Final = "<!-- findings -->"
+END_OF_FINDINGS: Final = "<!-- /findings -->"
 _SCREENS: Final = (
     (On.TRACES, "Traces"),
     (On.TRACE, "Trace"),
@@ -18,6 +21,9 @@ _SCREENS: Final = (
     (On.SPANS, "Spans"),
     (On.FLAME, "Blocks"),
     (On.DIFF, "Comparison"),
+    (On.LANES, "Lanes"),
+    (On.SERVE, "Requests"),
+    (On.CHECK, "Check"),
 )
 
 
@@ -28,6 +34,15 @@ def keys_table() -> str:
         shown = " ".join(f"`{each}`" for each in key.shown.split())
         where = "" if key.on == On.EVERYWHERE else ", ".join(name for screen, name in _SCREENS if key.on & screen)
         lines.append(f"| {shown} | {key.text} | {where} |")
+    return "\n".join(lines)
+
+
+def findings_table() -> str:
+    """Return the table of what `check` finds as Markdown, without a line feed at its end."""
+    lines = ["| kind | severity | what it means | what to do |", "|---|---|---|---|"]
+    for kind, rule in RULES.items():
+        meaning, advice = (text.replace("|", "\\|") for text in (rule.meaning, rule.advice))
+        lines.append(f"| `{kind}` | {rule.severity} | {meaning} | {advice} |")
     return "\n".join(lines)
 
 
@@ -42,9 +57,11 @@ def block_of(text: str) -> str:
 
 def main() -> None:
     """Write the README with the parts as they are now."""
-    before, rest = README.read_text().split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    README.write_text(f"{before}{BEGIN}\n{keys_table()}\n{END}{after}")
+    text = README.read_text()
+    for begin, end, table in ((BEGIN, END, keys_table()), (FINDINGS, END_OF_FINDINGS, findings_table())):
+        before, rest = text.split(begin, 1)
+        text = f"{before}{begin}\n{table}\n{end}{rest.split(end, 1)[1]}"
+    README.write_text(text)
 
 
 if __name__ == "__main__":

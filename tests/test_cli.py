@@ -525,6 +525,7 @@ def test_bars_for_a_chat(folder: Path) -> None:
         ("export",),
         ("export", "--format", "jsonl"),
         ("stats", "--json"),
+        ("stats", "--by", "serve", "--json"),
         ("check",),
         ("diff", "fixtures/serve"),
         ("diff", "--json", "fixtures/serve"),
@@ -538,6 +539,21 @@ def test_same_input_gives_the_same_bytes(words: Sequence[str]) -> None:
     )
     assert one == other
     assert one.output
+
+
+def test_statistics_by_serve(folder: Path) -> None:
+    """`stats --by serve` has a line for each route and status, as JSON the same; without Serve's spans, only heads."""
+    document = strictly(spanview("stats", "--by", "serve", "--json", FIXTURES / "serve").output)
+    assert document["by"] == "serve"
+    boom = next(group for group in document["requests"] if group["route"] == "/boom")
+    assert (boom["status"], boom["errors"], boom["total_ns"]["max"]) == ("500", 1, 49_446_000)
+    heads, *lines = spanview("stats", "--by", "serve", FIXTURES / "serve").text.splitlines()
+    assert len(lines) == len(document["requests"])
+    assert [line for line in lines if "/boom" in line and "1 5xx" in line and "49.4 ms" in line]
+    assert spanview("stats", "--by", "serve", "1.json", folder=folder).text.split() == heads.split()
+    assert strictly(spanview("stats", "--by", "serve", "--json", "1.json", folder=folder).output)["requests"] == []
+    words = ("-q", "http.route=/boom", "--json", FIXTURES / "serve")
+    assert len(strictly(spanview("stats", "--by", "serve", *words).output)["requests"]) == 1
 
 
 def test_output_is_strict_json(folder: Path) -> None:
@@ -702,3 +718,15 @@ def at_terminal(words: Sequence[str]) -> str:
     os.close(terminal)
     os.waitpid(child, 0)
     return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:
+    """Spans without it are told from those where it is empty, in the table and in JSON."""
+    build = Builder()
+    spans = [build.span(duration=9), build.span(attributes={"k": ""}, duration=5), build.span(attributes={"k": "x"})]
+    path = tmp_path / "1.json"
+    path.write_bytes(file_of(spans))
+    table = spanview("stats", "--by", "k", path).output.decode().splitlines()
+    assert [line.split()[-1] for line in table] == ["K", "x", "(none)", '""']
+    groups = json.loads(spanview("stats", "--json", "--by", "k", path).output)["groups"]
+    assert [group["key"] for group in groups] == ["x", None, ""]

@@ -50,6 +50,8 @@ def command(*words: str) -> str:
                 "rich.progress",
                 "numpy",
                 "spanview.analysis.query",
+                "spanview.model.span",
+                "textual",
                 "spanview.tui.trace_screen",
                 "spanview.tui.help_screen",
                 "spanview.sources.follow",

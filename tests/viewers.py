@@ -16,7 +16,7 @@ from spanview.formats.rows import Batch, Columns
 from spanview.index.store import Store
 from spanview.sources.terms import Progress
 from spanview.tui.app import FeedNews, Opening, SpanviewApp
-from spanview.tui.feed import FeedState
+from spanview.tui.feed import Feed, FeedState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -238,7 +238,9 @@ async def looking_at(
         data: The store, instead of documents.
     """
     data = Growing(*documents) if data is None else data
-    app = SpanviewApp(data.store, opening or Opening(("spans",)), lambda: cast("Session", NoSession()))
+    opening = opening or Opening(("spans",))
+    feed = Feed(data.store, lambda: cast("Session", NoSession()), follow=opening.follow)
+    app = SpanviewApp(data.store, opening, feed)
     async with app.run_test(size=size) as pilot:
         look = Look(app, pilot, data)
         await look.until(lambda: not app.feed_state.loading or not app.is_running)

@@ -14,7 +14,7 @@ from spanview.analysis.selftime import self_times
 from spanview.analysis.stats import POWERS, rank_of
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -41,10 +41,14 @@ def is_for(store: Store) -> bool:
 
 def self_times_of_all(store: Store) -> tuple[Times, Flags]:
     """Return the self time of every row in nanoseconds, and which rows have one, as `self_times` has it."""
-    spans, intake = store.spans, store.intake
-    parents = parent_rows(spans, intake.span_slots)
+    parents = parent_rows(store.spans, store.intake.span_slots)
+    return own_times(store, parents, odd_traces(store.spans, parents, len(store.trace_table), store.intake.unplaced))
+
+
+def own_times(store: Store, parents: Places, odd: Flags) -> tuple[Times, Flags]:
+    """Return what `self_times_of_all` does, of a store of which `parent_rows` and `odd_traces` are known."""
+    spans = store.spans
     starts, ends, traces = (copy_of(each)[: len(parents)] for each in (spans.start_ns, spans.end_ns, spans.trace))
-    odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
     have = (starts != NO_TIME) & (ends != NO_TIME)
     durations = np.where(have & (ends > starts), ends - starts, 0)
     children = np.flatnonzero(have & (parents >= 0) & ~odd[traces])
@@ -95,6 +99,22 @@ def slowest(
     lengths = ends[rows] - starts[rows]
     found: list[int] = rows[np.argsort(~lengths, kind="stable")[:most]].tolist()
     return found
+
+
+def rows_with(column: Sequence[int], numbers: Iterable[int], count: int) -> list[int]:
+    """Return which of the first rows have one of some numbers in a column."""
+    rows: list[int] = np.flatnonzero(np.isin(copy_of(column)[:count], [*numbers])).tolist()
+    return rows
+
+
+def rows_at_time(store: Store, source: int, latest_start: int, earliest_end: int) -> list[int]:
+    """Return the rows of a source that start no later and end no earlier; those without a start are left out."""
+    spans = store.spans
+    count = len(spans.next_row)
+    sources, starts, ends = (copy_of(each)[:count] for each in (spans.source, spans.start_ns, spans.end_ns))
+    fits = (sources == source) & (starts != NO_TIME) & (starts <= latest_start) & (ends >= earliest_end)
+    rows: list[int] = np.flatnonzero(fits).tolist()
+    return rows
 
 
 def among(store: Store, column: array[int], row: int) -> tuple[int, int, int, int, int, list[int]]:

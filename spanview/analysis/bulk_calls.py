@@ -10,7 +10,7 @@ import numpy as np
 from spanview.analysis.calls import calls_of_trace
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows_of
-from spanview.model.span import CONSUMER, PRODUCER
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

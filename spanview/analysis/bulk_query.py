@@ -15,7 +15,7 @@ from spanview.analysis.query_terms import KINDS, OfAttribute, OfNumber, OfParts,
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.bulk import are_scanned, copy_of
 from spanview.index.table import NO_ROW
-from spanview.model.span import STATUS_NAMES
+from spanview.model.codes import STATUS_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

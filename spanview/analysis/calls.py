@@ -20,7 +20,7 @@ from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM
 from spanview.index.tree import ROOT
-from spanview.model.span import CONSUMER, ERROR, PRODUCER
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@ r"""What the term under the cursor may be going to be: keys, and values behind a
     duration>5ms -sta|             status=
     duration>5ms -status=|         ERROR, OK, UNSET
     name=GET|                      "GET /cart", written with its quotes
+    091db297-50b6-…|               request_id=091db297-50b6-…, of a whole UUID
 
 It reads a query that isn't finished, so it is more lenient than `query_parse`: only where terms begin and end, what
 is a key, and what is a value. Parentheses part terms, as blanks do.
@@ -17,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_terms import KINDS
-from spanview.analysis.query_values import number_of
+from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID, number_of
+from spanview.model.codes import STATUS_NAMES
 from spanview.model.problems import QueryError
-from spanview.model.span import STATUS_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -153,6 +154,23 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     return Completion(stretch.start, stretch.end, candidates, len(found), is_begun)
 
 
+def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
+    """Return which attributes' keys a text may be going to be; they are written as they are.
+
+    Args:
+        text: A key, finished or not.
+        cursor: How many characters of it stand before the cursor.
+        vocabulary: What there is to ask for.
+    """
+    stretch = _Stretch(0, len(text), text[:cursor], is_quoted=False)
+    found = [each for each in _fitting(stretch, vocabulary.attributes) if each != text]
+    candidates = tuple(
+        Candidate(each, each, each.removeprefix(stretch.typed) if each.startswith(stretch.typed) else "")
+        for each in found[:MOST]
+    )
+    return Completion(0, len(text), candidates, len(found), bool(stretch.typed))
+
+
 # -- where the cursor stands -------------------------------------------------------------------------------------------
 
 
@@ -214,6 +232,10 @@ def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 def _keys(stretch: _Stretch, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield keys as they are written."""
+    if not stretch.is_quoted and not stretch.operator and UUID.fullmatch(stretch.typed):
+        # What is asked for by one is a request, of which no name has it.
+        seen = [key for key in REQUEST_ID_KEYS if key in vocabulary.attributes]
+        yield from (f"{key}={stretch.typed}" for key in seen or REQUEST_ID_KEYS[:1])
     if not stretch.is_quoted:
         yield from (key for key in OPERATOR_OF if _takes(key, stretch.operator, stretch.value))
     if _takes('"a"', stretch.operator, stretch.value):
@@ -292,7 +314,7 @@ def _candidate(stretch: _Stretch, text: str) -> Candidate:
 def _written(stretch: _Stretch, text: str) -> str:
     """Return what takes the place of the stretch: a key with an operator, a value with its quotes."""
     if stretch.key is None:
-        return text if stretch.operator else f"{text}{OPERATOR_OF.get(text, '=')}"
+        return text if stretch.operator or text.endswith(f"={stretch.typed}") else f"{text}{OPERATOR_OF.get(text, '=')}"
     if stretch.operator == "~":
         text = _OF_PATTERNS.sub(r"\\\1", text)
     return text if not stretch.is_quoted and _PLAIN_VALUE.fullmatch(text) else _quoted(text)

@@ -21,6 +21,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.intervals import compact
 from spanview.analysis.selftime import stitched
 from spanview.analysis.stats import grouped, nearest_rank, pays_at_once
 from spanview.analysis.telling import part, unheard
@@ -172,7 +173,7 @@ def _merged(
         store, column, numbers, at_once=at_once, tell=part(tell, 0.5, 1.0)
     ):
         if path != ROOT:
-            figures[path] = count, errors, _compact(durations), self_ns
+            figures[path] = count, errors, compact(durations), self_ns
     table = store.trace_table
     counted = [trace for trace in (range(len(table)) if numbers is None else numbers) if table.trace_id(trace)]
     lengths = sorted(
@@ -227,14 +228,6 @@ def _in_order(
             )
         )
     return paths, order
-
-
-def _compact(durations: Sequence[int]) -> Sequence[int]:
-    try:
-        return array("q", durations)
-    except OverflowError:
-        # Centuries that no clock has seen, but a file may have.
-        return durations
 
 
 class _PathOf(dict[int, int]):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.calls import numbers_of_calls
 from spanview.index.tree import ROOT, TraceTree
-from spanview.model.span import CONSUMER, PRODUCER
+from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
     from spanview.index.store import Store

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query_values import Number, number_of
-from spanview.analysis.running import pid_of_path
+from spanview.analysis.workers import pid_of_file
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Subject:
         attributes = self.span.attributes
         if "ray.pid" in attributes:
             return number_of(attributes["ray.pid"])
-        return pid_of_path(self.file)
+        return pid_of_file(self.file)
 
     @property
     def duration_ns(self) -> int | None:

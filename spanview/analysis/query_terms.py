@@ -13,8 +13,8 @@ from spanview.analysis.query_parse import RawGroup, fail
 from spanview.analysis.query_values import Number, is_equal, number_of, text_of, values_of
 from spanview.analysis.timetext import DURATIONS, TIMES, parse_duration, parse_moment
 from spanview.index.table import NO_ROW
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_span_id, format_trace_id
-from spanview.model.span import KIND_NAMES, STATUS_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

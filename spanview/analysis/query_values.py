@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 Number: TypeAlias = int | float
 
+REQUEST_ID_KEYS: Final = ("request_id", "ray.request_id")
+"""Attributes by which Serve's requests are known; the second one on Anyscale."""
+UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""What Serve's request ids look like, where the caller gives none."""
+
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.model.span import CONSUMER
+from spanview.analysis.workers import pid_of_file
+from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -17,16 +17,9 @@ if TYPE_CHECKING:
 
 Lives: TypeAlias = Callable[[int, int], bool]
 """Tells whether the process that had an id at a time, in nanoseconds since 1970, is alive."""
-_PID_FILE: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json)$")
 
 _MOST_TRACES: Final = 500
 """So many traces without a root are asked about, the newest."""
-
-
-def pid_of_path(path: str) -> int | None:
-    """Return the process that a file of spans is named after; None where it isn't."""
-    match = _PID_FILE.search(path)
-    return None if match is None else int(match[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +86,13 @@ class Running:
         return known[1]
 
     def _living(self, source: int, seen_ns: int) -> int | None:
-        pid = pid_of_path(self._store.sources[source].path)
+        pid = pid_of_file(self._store.sources[source].path)
         return pid if pid is not None and seen_ns != NO_TIME and self._lives(pid, seen_ns) else None
 
     def thought_of(self, row: int) -> Thought:
         """Return what is thought of a call that has no attempt, given its PRODUCER's row."""
         spans = self._store.spans
-        caller = pid_of_path(self._store.sources[spans.source[row]].path)
+        caller = pid_of_file(self._store.sources[spans.source[row]].path)
         if caller is None:
             return Thought(True, "runs, waits or is lost")
         if spans.end_ns[row] != NO_TIME and self._living(spans.source[row], spans.end_ns[row]) is None:
@@ -120,7 +113,7 @@ class Running:
         spans = self._store.spans
         for source, last in self._last_attempts.items():
             if self._actor_in(source, last) == actor:
-                pid = pid_of_path(self._store.sources[source].path)
+                pid = pid_of_file(self._store.sources[source].path)
                 if self._living(source, spans.end_ns[last]) is None:
                     return Thought(False, f"lost, likely: its actor, pid {pid}, has gone")
                 return Thought(True, f"runs or waits, likely: its actor, pid {pid}, lives")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID
 from spanview.analysis.since import ended_after
 from spanview.index.table import PAYS_FROM
 from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
@@ -53,7 +54,9 @@ def traces_beginning(store: Store, prefix: str) -> list[int]:
     """
     match = _PREFIX.fullmatch(prefix.strip())
     if match is None:
-        raise TraceNotFoundError(f"{prefix!r} is no trace id: give the first of its {TRACE_ID_DIGITS} hex digits")
+        is_request = UUID.fullmatch(prefix.strip())
+        hint = f"; a request of Serve is found by -q {REQUEST_ID_KEYS[0]}={prefix.strip()}" if is_request else ""
+        raise TraceNotFoundError(f"{prefix!r} is no trace id: give the first of its {TRACE_ID_DIGITS} hex digits{hint}")
     missing = 4 * (TRACE_ID_DIGITS - len(match[1]))
     wanted = int(match[1], 16)
     table = store.trace_table

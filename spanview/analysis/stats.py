@@ -16,8 +16,8 @@ from spanview.analysis.selftime import self_times_of
 from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM, Interned
+from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.problems import QueryError
-from spanview.model.span import ERROR, KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -41,16 +41,16 @@ class Column:
 
     numbers: Sequence[int]
     """Of each row that there was."""
-    texts: Sequence[str]
-    """What the numbers stand for."""
+    texts: Sequence[str | None]
+    """What the numbers stand for; None for spans without the attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """The spans with one key."""
 
-    key: str
-    """Empty for spans without a service, or without a kind."""
+    key: str | None
+    """Empty for spans without a service, or without a kind; None for those without the attribute."""
     count: int
     """Spans without an end included, which are left out of all durations."""
     errors: int
@@ -88,7 +88,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
 
     Args:
         store: Where the spans are.
-        by: One of `GROUPINGS`, or the key of an attribute; spans without it have an empty key.
+        by: One of `GROUPINGS`, or the key of an attribute; spans without it have the key None.
         traces: Numbers of the traces that count; None for all.
 
     Raises:
@@ -105,7 +105,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
 
 
 def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Group]:
-    """Return the groups of spans by a column, those with the greatest total first, then by key.
+    """Return the groups of spans by a column, those with the greatest total first, then by key, None last.
 
     Args:
         store: Where the spans are.
@@ -117,10 +117,10 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     groups = (
         _group(column.texts[key], count, errors, durations, self_ns) for key, count, errors, durations, self_ns in found
     )
-    return sorted(groups, key=lambda group: (-group.total_ns, group.key))
+    return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
 
 
-def spans_of(store: Store, column: Column, key: str, traces: Iterable[int] | None, most: int) -> list[int]:
+def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, most: int) -> list[int]:
     """Return the rows of the spans of a group that have a duration, slowest first.
 
     Args:
@@ -212,7 +212,8 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
 
 def _attribute_column(store: Store, key: str, traces: Iterable[int] | None, tell: Tell) -> Column:
     numbers = Interned()
-    column = array("I", [numbers[""]]) * len(store.spans)
+    # Those without the attribute have 0; what it can be comes behind that.
+    column = array("I", [0]) * len(store.spans)
     rows: Sequence[int] = range(len(column))
     if traces is not None:
         # In the order of the files, but for what has come since.
@@ -224,13 +225,13 @@ def _attribute_column(store: Store, key: str, traces: Iterable[int] | None, tell
         span = store.span(row)
         for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
             if key in attributes:
-                column[row], has_any = numbers[text_of(attributes[key])], True
+                column[row], has_any = numbers[text_of(attributes[key])] + 1, True
                 break
     if not has_any:
         raise QueryError(
             f"can't group by {key!r}: no span has such an attribute; there are also {', '.join(GROUPINGS)}"
         )
-    return Column(column, numbers.texts)
+    return Column(column, (None, *numbers.texts))
 
 
 def pays_at_once(store: Store) -> bool:
@@ -296,7 +297,7 @@ def rank_of(count: int, percent: int) -> int:
     return -(-percent * count // 100) - 1
 
 
-def _group(key: str, count: int, errors: int, durations: list[int], self_ns: int) -> Group:
+def _group(key: str | None, count: int, errors: int, durations: list[int], self_ns: int) -> Group:
     return Group(
         key=key,
         count=count,

@@ -17,7 +17,7 @@ from spanview.analysis.calls import RAN, SUBMITTED, calls_of_trace
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM
 from spanview.index.tree import ROOT
-from spanview.model.span import CONSUMER, ERROR
+from spanview.model.codes import CONSUMER, ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spanview.index.tree import ROOT
-from spanview.model.span import CONSUMER, PRODUCER
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -24,19 +24,12 @@ def wait_of(tree: TraceTree, spans: SpanTable, node: int) -> int:
     parent = tree.parents[node]
     if parent == ROOT or tree.is_missing(parent):
         return 0
-    row, parent_row = tree.rows[node], tree.rows[parent]
+    return wait_between(spans, tree.rows[parent], tree.rows[node])
+
+
+def wait_between(spans: SpanTable, parent_row: int, row: int) -> int:
+    """Return the nanoseconds that a span waited after its parent had ended, as `wait_of` has it, by their rows."""
     if spans.kind[row] != CONSUMER or spans.kind[parent_row] != PRODUCER:
         return 0
-    return waited(spans, row, parent_row)
-
-
-def waited(spans: SpanTable, row: int, submitted: int) -> int:
-    """Return the nanoseconds between the end of a PRODUCER and the start of what it submitted, at least 0.
-
-    Args:
-        spans: The span table.
-        row: Of the CONSUMER.
-        submitted: The row of its PRODUCER.
-    """
-    start, end = spans.start_ns[row], spans.end_ns[submitted]
-    return 0 if NO_TIME in (start, end) else max(0, start - end)
+    start, submitted = spans.start_ns[row], spans.end_ns[parent_row]
+    return 0 if NO_TIME in (start, submitted) else max(0, start - submitted)

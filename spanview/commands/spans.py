@@ -11,6 +11,7 @@ from spanview.commands.reading import notice, read_all, read_options, say_if_not
 from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks, line_of
 from spanview.formats.decoder import digest_of
+from spanview.index.documents import DetailReader
 from spanview.index.store import Store
 from spanview.index.tallies import Tallies
 from spanview.model.problems import NO_WARNINGS, QueryError, Warnings
@@ -119,7 +120,7 @@ class SpanPrinter:
         return Warnings.DUPLICATE_ID if digests and 0 not in key else NO_WARNINGS
 
 
-class _OneSource:
+class _OneSource(DetailReader):
     """A reader for a store that knows only one source, by another number."""
 
     def __init__(self, details: Details, source: int) -> None:

@@ -1,24 +1,39 @@
-"""`spanview stats`: counts, errors, percentiles and self time."""
+"""`spanview stats`: counts, errors, percentiles and self time; or what Ray's own spans tell."""
 
 from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spanview.analysis import calls, stats
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import notice, read_all, say
 from spanview.commands.selection import Selection
+from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from spanview.analysis.calls import Function
+    from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.stats import Group
     from spanview.commands.options import Options
     from spanview.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What was counted, in both ways in which it can be printed."""
+
+    value: Callable[[], dict[str, Any]]
+    """For `--json`."""
+    lines: Callable[[], Sequence[tuple[str, ...]]]
+    """A table, its heads first; its last column has texts, the others figures."""
 
 
 def run(options: Options) -> int:
@@ -28,17 +43,22 @@ def run(options: Options) -> int:
     session.close()
     notice(store, options.paths)
     traces = None if selection.is_everything else selection.traces(store)
-    figures, rows = (_ray if options.by == "ray" else _groups)(store, options.by, traces)
+    report = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
     if options.json:
-        write_to_standard_output([dumps_strict(figures) + b"\n"])
+        write_to_standard_output([dumps_strict(report.value()) + b"\n"])
     else:
-        _print_table(rows)
+        _print_table(report.lines())
     return 0
 
 
-def _groups(store: Store, by: str, traces: Sequence[int] | None) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
-    """Return statistics by a key as JSON, and as rows of a table with its heads."""
-    groups = stats.statistics(store, by, traces)
+def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
+    from spanview.analysis.stats import statistics, to_json
+
+    groups = statistics(store, by, traces)
+    return _Report(partial(to_json, groups, by), partial(_lines, groups, by))
+
+
+def _lines(groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
     header = ("COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX", by.upper())
     rows = [
         (
@@ -46,46 +66,73 @@ def _groups(store: Store, by: str, traces: Sequence[int] | None) -> tuple[dict[s
             _some(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
-            group.key,
+            group_text(group.key, by),
         )
         for group in groups
     ]
-    return stats.to_json(groups, by), [header, *rows]
-
-
-def _ray(store: Store, _: str, traces: Sequence[int] | None) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
-    """Return Ray's calls by function as JSON, and as rows of a table with its heads."""
-    functions = calls.functions_of(store, calls.calls_of(store, traces))
-    if not functions:
-        say(f"no Ray calls here: these are spans of kind PRODUCER whose names end in {calls.SUBMITTED.strip()!r}")
-    header = (
-        *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT"),
-        *("WAIT P50", "P95", "MAX", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
-    )
-    rows = [
-        (
-            *(f"{number:,}" for number in (function.calls, function.attempts)),
-            *map(_some, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
-            *(
-                duration(ns)
-                for values in (function.waits_ns, function.runs_ns)
-                for ns in calls.percentiles(values).values()
-            ),
-            _some(function.max_concurrency),
-            function.function,
-        )
-        for function in functions
-    ]
-    return calls.to_json(functions), [header, *rows]
+    return [header, *rows]
 
 
 def _some(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
-def _print_table(rows: list[tuple[str, ...]]) -> None:
-    """Print rows, the heads first; the last column has texts from files, all others are figures."""
+def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
+    from spanview.analysis import calls
+
+    functions = calls.functions_of(store, calls.calls_of(store, traces))
+    if not functions:
+        say(f"no Ray calls here: these are spans of kind PRODUCER whose names end in {calls.SUBMITTED.strip()!r}")
+    return _Report(partial(calls.to_json, functions), partial(_ray_lines, functions))
+
+
+def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
+    from spanview.analysis.calls import percentiles
+
+    header = (
+        *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT"),
+        *("WAIT P50", "P95", "MAX", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
+    )
+    rows = [
+        (
+            *(f"{number:,}" for number in (each.calls, each.attempts)),
+            *map(_some, (each.errors, each.submit_errors, each.retried, each.no_attempt)),
+            *(duration(ns) for values in (each.waits_ns, each.runs_ns) for ns in percentiles(values).values()),
+            _some(each.max_concurrency),
+            sanitise(each.function),
+        )
+        for each in functions
+    ]
+    return [header, *rows]
+
+
+def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
+    from spanview.analysis import serve_groups
+
+    groups = serve_groups.serve_groups(store, traces)
+    return _Report(partial(serve_groups.to_json, groups), partial(_serve_lines, groups))
+
+
+def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
+    from spanview.display.serve_text import failures_text, request_text, status_text
+
+    times = ("P50", "P95", "P99", "MAX", "QUEUE P50", "P95", "HANDLING P50", "P95")
+    rows = [
+        (
+            f"{group.count:,}",
+            failures_text(group),
+            *map(duration, (group.total.p50, group.total.p95, group.total.p99, group.total.max)),
+            *map(duration, (group.queue.p50, group.queue.p95, group.handling.p50, group.handling.p95)),
+            status_text(group.key),
+            request_text(group.key),
+        )
+        for group in groups
+    ]
+    return [("COUNT", "ERRORS", *times, "STATUS", "REQUEST"), *rows]
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
     for row in rows:
         figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-        sys.stdout.write(f"{figures}  {sanitise(row[-1])}".rstrip() + "\n")
+        sys.stdout.write(f"{figures}  {row[-1]}".rstrip() + "\n")

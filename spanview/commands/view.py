@@ -15,7 +15,7 @@ from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import how_to_turn_tracing_on
-from spanview.tui.app import Opening, SpanviewApp
+from spanview.tui.feed import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +40,20 @@ def run(options: Options) -> int:
     stream = None if sys.stdin.isatty() else _free_standard_input()
     details = Details()
     store = Store(details, notes_changes=True)
+
+    def open_session() -> Session:
+        from spanview.commands.reading import read_options
+        from spanview.sources.session import Session
+        from spanview.sources.terms import Processes
+
+        how = replace(read_options(options, newest_first=True), processes=Processes.STARTED)
+        return Session(how, store, details, stream)
+
+    feed = Feed(store, open_session, follow=options.follow)
+    # Most of the time until something is shown goes into this import; meanwhile the first spans are read.
+    feed.start()
+    from spanview.tui.app import Opening, SpanviewApp
+
     opening = Opening(
         paths,
         options.query,
@@ -51,16 +65,7 @@ def run(options: Options) -> int:
         theme=_theme_for(options.environment),
         colorless=_is_colorless(options.environment),
     )
-
-    def open_session() -> Session:
-        from spanview.commands.reading import read_options
-        from spanview.sources.session import Session
-        from spanview.sources.terms import Processes
-
-        how = replace(read_options(options, newest_first=True), processes=Processes.STARTED)
-        return Session(how, store, details, stream)
-
-    app = SpanviewApp(store, opening, open_session)
+    app = SpanviewApp(store, opening, feed)
     app.run()
     app.leave()
     if app.failure is not None:

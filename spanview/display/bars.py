@@ -7,7 +7,7 @@ from typing import Final
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _FULL: Final = 8
 _RIGHT_EIGHTH: Final = "▕"
-_OPENINGS: Final = "██▐▐▐▐▕▕"
+OPENINGS: Final = "██▐▐▐▐▕▕"
 """What a bar begins with, by the eighths of its first cell that come before it."""
 
 
@@ -37,4 +37,4 @@ def span_cells(start: float, end: float, width: int) -> tuple[int, str]:
     if cell == whole:
         # Both ends are in one cell: a mark as thick as the span, at the side where it lies.
         return cell, EIGHTHS[rest - left] if left + rest <= _FULL else _RIGHT_EIGHTH
-    return cell, _OPENINGS[left] + EIGHTHS[_FULL] * (whole - cell - 1) + (EIGHTHS[rest] if rest else "")
+    return cell, OPENINGS[left] + EIGHTHS[_FULL] * (whole - cell - 1) + (EIGHTHS[rest] if rest else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from spanview.display.sanitise import sanitise
 
@@ -36,3 +36,18 @@ def right(text: str, width: int) -> str:
 def fitting(texts: Sequence[str], room: int) -> str:
     """Return the first of some texts of our own that has room, else the last."""
     return next((text for text in texts if cell_len(text) <= room), texts[-1])
+
+
+def in_lines(text: str, width: int) -> list[str]:
+    """Return a text that is safe to print as lines of at most `width` cells, parted between words where that can be."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        if line and cell_len(line) + 1 + cell_len(word) <= width:
+            line = f"{line} {word}"
+            continue
+        if line:
+            lines.append(line)
+        *whole, line = chop_cells(word, max(width, 2)) or [""]
+        lines += whole
+    return [*lines, line]

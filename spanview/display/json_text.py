@@ -29,7 +29,7 @@ _FEW: Final = 8
 """What takes more lines than this is folded at first."""
 _AT_ONCE: Final = 500
 """So many members of one value are unfolded together."""
-_MARGIN: Final = len(OPEN)
+MARGIN: Final = len(OPEN)
 _DEEPEST: Final = 20
 """Levels that are indented."""
 
@@ -90,7 +90,7 @@ class NestedValue:
             if opened.at < len(opened.members):
                 yield from self._next(opened)
             else:
-                text = f"{_indent(len(self._above))}{' ' * _MARGIN}{_brackets(opened.value)[1]}{opened.ending}"
+                text = f"{indent(len(self._above))}{' ' * MARGIN}{_brackets(opened.value)[1]}{opened.ending}"
                 yield Part("", text, opened.value, inside=opened.path)
 
     def _next(self, opened: _Opened) -> Iterator[Part]:
@@ -99,7 +99,7 @@ class NestedValue:
             path = (*opened.path, -opened.at)
             is_open = self._folds.get(path, False)
             mark, left = OPEN if is_open else FOLDED, len(opened.members) - opened.at
-            text = f"{_indent(len(self._above) + 1)}{mark}… {left:,} more"
+            text = f"{indent(len(self._above) + 1)}{mark}… {left:,} more"
             yield Part("", text, opened.value, fold=path, is_open=is_open, inside=opened.path)
             if not is_open:
                 self._above.append(opened._replace(at=len(opened.members)))
@@ -110,7 +110,7 @@ class NestedValue:
     def _member(self, opened: _Opened, name: str | int, member: Any) -> Iterator[Part]:
         ending = "," if opened.at + 1 < len(opened.members) else ""
         label = f"{_text(name)}: " if isinstance(opened.value, dict) else ""
-        margin = _indent(len(self._above)) + " " * _MARGIN
+        margin = indent(len(self._above)) + " " * MARGIN
         text: str | None
         if isinstance(member, dict | list | tuple) and member:
             text = _on_one_line(member, self._room - len(margin) - len(label) - len(ending))
@@ -128,20 +128,25 @@ class NestedValue:
     def _begin(self, label: str, value: Any, path: Path, ending: str) -> Part:
         """Return the line of a value that can be folded, and let its members follow where it isn't."""
         inside = self._above[-1].path if self._above else None
-        brackets, indent = _brackets(value), _indent(len(self._above))
+        brackets, margin = _brackets(value), indent(len(self._above))
         is_open = self._folds.get(path, not _takes_many_lines(value))
         if not is_open:
-            noun = "key" if isinstance(value, dict) else "item"
-            hidden = f"{len(value):,} {noun}{'s' * (len(value) > 1)}"
-            text = f"{indent}{FOLDED}{label}{brackets[0]}… {hidden}{brackets[1]}{ending}"
+            hidden = hidden_text(len(value), is_object=isinstance(value, dict))
+            text = f"{margin}{FOLDED}{label}{brackets[0]}{hidden}{brackets[1]}{ending}"
             return Part("", text, value, fold=path, inside=inside)
         members = [*(value.items() if isinstance(value, dict) else enumerate(value))]
         self._above.append(_Opened(value, members, 0, path, ending))
-        return Part("", f"{indent}{OPEN}{label}{brackets[0]}", value, fold=path, is_open=True, inside=inside)
+        return Part("", f"{margin}{OPEN}{label}{brackets[0]}", value, fold=path, is_open=True, inside=inside)
 
 
-def _indent(depth: int) -> str:
+def indent(depth: int) -> str:
+    """Return what stands before the lines of a level."""
     return "  " * min(depth, _DEEPEST)
+
+
+def hidden_text(members: int, *, is_object: bool) -> str:
+    """Return what stands between the brackets of what is folded."""
+    return f"… {members:,} {'key' if is_object else 'item'}{'s' * (members > 1)}"
 
 
 def _brackets(value: Any) -> str:

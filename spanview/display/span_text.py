@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from spanview.analysis.select import traces_beginning
 from spanview.display.json_text import NestedValue, nested_in
 from spanview.display.parts import DetailLine, Folds, Part, Tone, key_column, value_text, wrapped
+from spanview.display.raw_text import raw_parts
 from spanview.display.stack_text import is_stack, stack_parts
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
     from spanview.model.span import Event, Span
 
-SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", "Raw")
+RAW: Final = "Raw"
+SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
 _FOUND_AT_ONCE: Final = 50_000
 """Rows of the tables that are looked at for names."""
 _LONGEST_RECORD: Final = 200_000
@@ -37,7 +39,14 @@ class _Field(NamedTuple):
     value: Any
 
 
-_Shown: TypeAlias = "_Field | Part"
+class _Record(NamedTuple):
+    """A record as a file has it."""
+
+    key: str
+    text: str
+
+
+_Shown: TypeAlias = "_Field | _Record | Part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,10 @@ def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) ->
         if isinstance(each, Part):
             yield each
             continue
+        if isinstance(each, _Record):
+            laid_out = raw_parts(each.text, section, folds=folds, room=room)
+            yield from [Part("", line, each.text) for line in each.text.split("\n")] if laid_out is None else laid_out
+            continue
         nested = nested_in(each.value)
         if nested is not None:
             yield from NestedValue(each.value, nested, (section, at), folds=folds, room=room).parts(each.key)
@@ -190,8 +203,8 @@ def _of_record(subject: SpanInTree) -> Iterator[_Shown]:
         yield Part("", "the record can't be read again", "")
         return
     text = record.decode("utf-8", "replace")
-    shown = text
-    if len(text) > _LONGEST_RECORD:
-        shown = text[:_LONGEST_RECORD] + f"\n… {len(record):,} bytes in all"
-    for line in shown.split("\n"):
+    if len(text) <= _LONGEST_RECORD:
+        yield _Record("", text)
+        return
+    for line in (text[:_LONGEST_RECORD] + f"\n… {len(record):,} bytes in all").split("\n"):
         yield Part("", line, text)

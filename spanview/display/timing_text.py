@@ -10,9 +10,9 @@ from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import Part, Tone
 from spanview.display.units import duration, moment
 from spanview.index.tree import ROOT
+from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
 from spanview.model.problems import Warnings
-from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

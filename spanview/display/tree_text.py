@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.waits import wait_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration, moment
+from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
-from spanview.model.span import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

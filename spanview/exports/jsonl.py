@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times, stitched
-from spanview.exports.span_texts import BATCH, SpanTexts
+from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own_value import dumps_span, span_value
 from spanview.model.ids import format_trace_id
@@ -58,18 +58,23 @@ def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
         store: Where the spans are.
         rows: Their rows, in the order in which they are to be written.
     """
+    if are_many(store, len(rows)):
+        from spanview.exports.bulk_lines import lines
+
+        yield from lines(store, rows)
+        return
     own, warnings = _known_by_trees(store, rows)
     texts, trace_of, table = SpanTexts(store), store.spans.trace, store.trace_table
     for first in range(0, len(rows), BATCH):
         some = rows[first : first + BATCH]
-        ids = {trace: _trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, some)}}
+        ids = {trace: trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, some)}}
         starts = map(ids.__getitem__, map(trace_of.__getitem__, some))
         own_times = [None if own[row] == _NO_SELF_TIME else own[row] for row in some]
         for objects in texts.in_batches(some, own_times, [*map(warnings.__getitem__, some)]):
             yield b"".join([b"%b%b}\n" % line for line in zip(islice(starts, len(objects)), objects, strict=True)])
 
 
-def _trace_text(trace_id: int) -> bytes:
+def trace_text(trace_id: int) -> bytes:
     """Return how the line of a span of this trace begins."""
     return b'{"trace_id":' + dumps_strict(format_trace_id(trace_id) if trace_id else None) + b","
 

@@ -24,12 +24,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from spanview.formats.console import details_of
+from spanview.formats.console_spans import details_of
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own_value import dumps_span, span_value, warning_names
+from spanview.index.slots import IS_KNOWN_HASH
+from spanview.index.table import PAYS_FROM
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import Warnings
-from spanview.model.span import KIND_NAMES, STATUS_NAMES, Span
+from spanview.model.span import Span
 from spanview.model.times import NO_TIME, format_times
 
 if TYPE_CHECKING:
@@ -56,6 +59,15 @@ _NO_TAIL: Final = b"\n", b""
 """No record ends like this."""
 _EXPONENT: Final = b"+" if b"+" in orjson.dumps(2.0**64) else b"e"
 """In the text of every float that an integer of more than 64 bits can have become."""
+
+
+def are_many(store: Store, count: int) -> bool:
+    """Tell whether so many spans of a store are written quicker with numpy; a store that grows can't be asked so."""
+    if count < max(1, PAYS_FROM) or store.is_growing or not IS_KNOWN_HASH:
+        return False
+    from spanview.analysis.bulk import is_for
+
+    return is_for(store)
 
 
 class _Shape(NamedTuple):

@@ -11,30 +11,17 @@ from operator import le
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.rows import Columns, Details, join_columns
-from spanview.formats.tracestate import parse_trace_state
+from spanview.formats.rows import Columns, join_columns
+from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import (
     SPAN_ID_DIGITS,
     TRACE_ID_DIGITS,
     UNUSABLE,
-    format_span_id,
-    format_trace_id,
     parse_id,
     parse_sdk_span_ids,
     parse_sdk_trace_ids,
 )
-from spanview.model.problems import NO_WARNINGS, Warnings
-from spanview.model.span import (
-    KIND_NAMES,
-    KIND_UNSPECIFIED,
-    STATUS_NAMES,
-    Event,
-    Link,
-    Resource,
-    Source,
-    Span,
-    Status,
-)
+from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME, parse_sdk_times, parse_time
 
 if TYPE_CHECKING:
@@ -107,7 +94,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> Columns:
     """Return the columns of spans, each as `fields_of` returns it; for documents, `is_span` must hold.
 
     They are converted column by column for all spans at once. Where one of them isn't as the SDK writes it, its
-    neighbours go through `_row_with_care` with it, which comes to the same for every document.
+    neighbours go through `row_with_care` with it, which comes to the same for every document.
     """
     parts: list[Columns] = []
     pending: list[Sequence[Any]] = [spans] if spans else []
@@ -117,7 +104,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> Columns:
         if columns is not None:
             parts.append(columns)
         elif len(part) <= _FEW:
-            parts.append(Columns(*zip(*map(_row_with_care, map(_document_of, part)), strict=True)))
+            parts.append(Columns(*zip(*map(row_with_care, map(_document_of, part)), strict=True)))
         else:
             half = len(part) // 2
             pending += [part[half:], part[:half]]
@@ -176,7 +163,7 @@ def _each_once(texts: Sequence[str]) -> list[str]:
     return [*map(known.setdefault, texts, texts)]
 
 
-def _row_with_care(span: dict[str, Any]) -> _Row:
+def row_with_care(span: dict[str, Any]) -> _Row:
     """Return the columns of a span in any spelling, with a warning for what is unusable in it."""
     warnings = 0
     context = span["context"]
@@ -194,7 +181,7 @@ def _row_with_care(span: dict[str, Any]) -> _Row:
         warnings |= _NO_END
     elif start != NO_TIME and end < start:
         warnings |= _NEGATIVE
-    attributes = _resource_attributes(span.get("resource"))
+    attributes = resource_attributes(span.get("resource"))
     name, service = span["name"], attributes.get("service.name", "")
     kind, status = _lookup(_KINDS, span.get("kind")), _lookup(_STATUSES, _status_code(span.get("status")))
     if not isinstance(name, str) or kind is None or status is None or _has_odd_parts(span):
@@ -267,7 +254,8 @@ def _status_code(status: object) -> object:
     return status.get("status_code") if isinstance(status, dict) else status
 
 
-def _resource_attributes(resource: object) -> Mapping[str, Any]:
+def resource_attributes(resource: object) -> Mapping[str, Any]:
+    """Return the attributes of a resource, flat or nested."""
     if not isinstance(resource, dict):
         return {}
     attributes = resource.get("attributes")
@@ -279,72 +267,3 @@ def as_text(value: object) -> str:
     if isinstance(value, dict | list):
         return dumps_strict(value).decode()
     return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def details_of(document: dict[str, Any]) -> Details:
-    """Return what the columns don't have of a document for which `is_span` holds."""
-    context, status, resource = document["context"], document.get("status"), document.get("resource")
-    description = status.get("description") if isinstance(status, dict) else None
-    schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
-    return Details(
-        trace_id=parse_id(context.get("trace_id"), TRACE_ID_DIGITS),
-        span_id=parse_id(context.get("span_id"), SPAN_ID_DIGITS),
-        status_description=None if description is None else as_text(description),
-        attributes=_attributes(document),
-        events=tuple(map(_event, _list(document, "events"))),
-        links=tuple(map(_link, _list(document, "links"))),
-        trace_state=parse_trace_state(context.get("trace_state")),
-        resource=Resource(_resource_attributes(resource), as_text(schema_url)),
-        scope=None,
-    )
-
-
-def span_of(document: dict[str, Any], source: Source) -> Span:
-    """Return the whole span of a document for which `is_span` holds."""
-    trace_id, span_id, parent_id, start, end, name, _, kind, status_code, warnings = _row_with_care(document)
-    details = details_of(document)
-    return Span(
-        trace_id=format_trace_id(trace_id) if trace_id else None,
-        span_id=format_span_id(span_id) if span_id else None,
-        parent_id=format_span_id(parent_id) if parent_id else None,
-        name=name,
-        kind_value=kind,
-        start_ns=start,
-        end_ns=end,
-        status=Status(status_code, details.status_description),
-        attributes=details.attributes,
-        events=details.events,
-        links=details.links,
-        trace_state=details.trace_state,
-        resource=details.resource,
-        scope=details.scope,
-        source=source,
-        warnings=Warnings(warnings) if warnings else NO_WARNINGS,
-    )
-
-
-def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:
-    attributes = holder.get("attributes")
-    return attributes if isinstance(attributes, dict) else {}
-
-
-def _list(holder: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-    items = holder.get(key)
-    return [item for item in items if isinstance(item, dict)] if items and isinstance(items, list) else ()
-
-
-def _event(event: Mapping[str, Any]) -> Event:
-    return Event(as_text(event.get("name")), parse_time(event.get("timestamp")), _attributes(event))
-
-
-def _link(link: Mapping[str, Any]) -> Link:
-    context = link.get("context")
-    context = context if isinstance(context, dict) else {}
-    trace_id = parse_id(context.get("trace_id"), TRACE_ID_DIGITS)
-    span_id = parse_id(context.get("span_id"), SPAN_ID_DIGITS)
-    return Link(
-        format_trace_id(trace_id) if trace_id else None,
-        format_span_id(span_id) if span_id else None,
-        parse_trace_state(context.get("trace_state")),
-        _attributes(link),
-    )

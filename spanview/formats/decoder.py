@@ -14,15 +14,13 @@ from spanview.formats import console
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
 from spanview.formats.rows import Batch, Columns, join_columns
-from spanview.model.span import Source
 
 if TYPE_CHECKING:
     from spanview.formats.frames import Document, Frames
     from spanview.formats.rows import Details
-    from spanview.model.span import Span
+    from spanview.model.span import Source, Span
 
 DIGEST_SIZE: Final = 16
-_NOWHERE: Final = Source("", 0, 0)
 _UNIDENTIFIED: Final = frozenset(("source", "warnings"))
 
 
@@ -104,6 +102,8 @@ def batch_of(frames: Frames) -> Batch:
         lengths=[size for _, size, _ in documents],
         gaps=frames.gaps,
         has_text=frames.has_text,
+        repeated=frames.repeated,
+        fragments=frames.fragments,
     )
 
 
@@ -129,7 +129,7 @@ def _mixed_batch_of(frames: Frames) -> Batch:
             if found is None:
                 skipped.append((at, size))
                 continue
-            spans = found.spans_of(value, _NOWHERE)
+            spans = found.spans_of(value, foreign.NOWHERE)
             parts.append(foreign.columns_of(spans))
             if own.is_span(value):
                 offsets.append(at)
@@ -155,14 +155,14 @@ def spans_in_document(document: bytes) -> list[Span]:
     Args:
         document: The bytes of a whole document.
     """
-    from spanview.formats.foreign import format_of
+    from spanview.formats.foreign import NOWHERE, format_of
 
     try:
         value = loads_exact(document)
     except ValueError:
         return []
     found = format_of(value)
-    return [] if found is None else found.spans_of(value, _NOWHERE)
+    return [] if found is None else found.spans_of(value, NOWHERE)
 
 
 def decode_span(record: bytes, source: Source) -> Span | None:
@@ -177,7 +177,9 @@ def decode_span(record: bytes, source: Source) -> Span | None:
     except ValueError:
         return None
     if console.is_span(document):
-        return console.span_of(document, source)
+        from spanview.formats.console_spans import span_of
+
+        return span_of(document, source)
     from spanview.formats import own
 
     return own.span_of(document, source) if own.is_span(document) else None
@@ -194,10 +196,12 @@ def decode_details(record: bytes) -> Details | None:
     except ValueError:
         return None
     if console.is_span(document):
-        return console.details_of(document)
+        from spanview.formats.console_spans import details_of
+
+        return details_of(document)
     from spanview.formats import foreign, own
 
-    return foreign.details_of(own.span_of(document, _NOWHERE)) if own.is_span(document) else None
+    return foreign.details_of(own.span_of(document, foreign.NOWHERE)) if own.is_span(document) else None
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from spanview.formats.rows import Columns, Details
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
+from spanview.model.span import Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.model.span import Source, Span
+    from spanview.model.span import Span
 
+NOWHERE: Final = Source("", 0, 0)
+"""Where a span stands that nobody asks for the place of."""
 _BY_KEY: Final = {
     "roots": "own",
     "traces": "own",

@@ -30,9 +30,15 @@ class Frames:
     gaps: list[Gap] = field(default_factory=list)
     has_text: bool = False
     """Whether something stood there that is neither blank nor part of a document or gap."""
+    repeated: int = 0
+    """Marks in text of a console's log that stand for lines which Ray left out."""
+    fragments: int = 0
+    """Beginnings of spans in text."""
 
     def add(self, more: Frames) -> None:
         """Take what the next piece completed."""
         self.documents += more.documents
         self.gaps += more.gaps
         self.has_text = self.has_text or more.has_text
+        self.repeated += more.repeated
+        self.fragments += more.fragments

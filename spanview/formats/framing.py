@@ -57,6 +57,7 @@ class Framer:
         "_is_record",
         "_keep",
         "_lists",
+        "_logs",
         "_scanner",
         "offset",
     )
@@ -90,6 +91,7 @@ class Framer:
         self._scanner: Scanner | None = None
         self._lists = ListProbe(is_record, self._cap)
         self._frames = Frames()
+        self._logs = marks.LogMarks()
 
     @property
     def waiting(self) -> bool:
@@ -170,6 +172,7 @@ class Framer:
             if scan is not None:
                 scan.shift(position)
         frames, self._frames = self._frames, Frames()
+        frames.repeated, frames.fragments = self._logs.take()
         return frames
 
     def _run(self, position: int, *, quiet: bool) -> tuple[bool, int]:
@@ -212,7 +215,9 @@ class Framer:
             if data[position] in (_BRACE, _BRACKET):
                 return True, position
             self._frames.has_text = True
-        return self._search(marks.find_in_text(data, position), position)
+        found, after = self._search(marks.find_in_text(data, position), position)
+        self._logs.look(data, position, after, goes_on=not found)
+        return found, after
 
     def _search(self, start: int, position: int) -> tuple[bool, int]:
         """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""

@@ -13,6 +13,9 @@ _RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"(?:n(?:a(?:m(?:e(?:"[ \t\r
 _BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
 _MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
 
+_LOG_MARKS: Final = (("repeated", b"x across cluster]"), ("fragments", b'"trace_id": "0x'))
+_LONGEST_MARK: Final = max(len(mark) for _, mark in _LOG_MARKS)
+
 _BRACE, _LF, _NUL = b"{\n\x00"
 NOWHERE: Final = -1
 LOOK_BACK: Final = 256
@@ -64,3 +67,39 @@ def find_end_of_blank_line(data: bytes, position: int) -> int:
     match = _BLANK_LINE_SO_FAR.match(data, line) if line >= 0 else None
     # A byte order mark that isn't whole yet may be the last of it.
     return match.start(1) if match else NOWHERE
+
+
+class LogMarks:
+    """What the text between documents says of a console's log, counted as it goes by in pieces of any size."""
+
+    __slots__ = ("_before", "fragments", "repeated")
+
+    def __init__(self) -> None:
+        self.repeated = 0
+        """Marks of Ray's de-duplication, which stand for lines that it left out."""
+        self.fragments = 0
+        """Beginnings of spans in text."""
+        self._before = b""
+
+    def look(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
+        """Count in a piece of text.
+
+        Args:
+            data: The buffer.
+            start: Where the piece begins.
+            end: Where it ends.
+            goes_on: Whether the next piece is right behind it.
+        """
+        across = self._before + data[start : min(end, start + _LONGEST_MARK - 1)]
+        ahead = len(self._before)
+        for name, mark in _LOG_MARKS:
+            # Those that begin in the piece before, then those that begin in this one.
+            there = across.count(mark, max(0, ahead - len(mark) + 1), ahead + len(mark) - 1) if ahead else 0
+            setattr(self, name, getattr(self, name) + there + data.count(mark, start, end))
+        kept = (self._before + data[max(start, end - _LONGEST_MARK + 1) : end])[1 - _LONGEST_MARK :]
+        self._before = kept if goes_on else b""
+
+    def take(self) -> tuple[int, int]:
+        """Return the marks and the fragments that were counted since the last call."""
+        counts, self.repeated, self.fragments = (self.repeated, self.fragments), 0, 0
+        return counts

@@ -13,19 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
 from spanview.formats.tracestate import parse_trace_state_header
+from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
-from spanview.model.span import (
-    KIND_NAMES,
-    KIND_UNSPECIFIED,
-    STATUS_NAMES,
-    Event,
-    Link,
-    Resource,
-    Scope,
-    Span,
-    Status,
-)
+from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from spanview.formats.jsontext import dumps_strict
 from spanview.formats.otlp import DROPPED, KINDS, LINK_EXTRA, SPAN_EXTRA
 from spanview.formats.otlp_value import UINT32, Writer, snake_case
 from spanview.formats.tracestate import format_trace_state_header
+from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.problems import Warnings
-from spanview.model.span import KIND_UNSPECIFIED, Scope
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from spanview.formats.otlp_value import Lose
-    from spanview.model.span import Event, Link, Resource, Span, Status
+    from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
 _MOST_BYTES: Final = 512 * 1024
 """Of the spans in a line, but for one that is longer: the collector's receiver for files reads lines of 1 MiB."""

@@ -11,20 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.console import as_text, parse_parent
 from spanview.formats.own_value import span_value
+from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
-from spanview.model.span import (
-    KIND_NAMES,
-    KIND_UNSPECIFIED,
-    STATUS_NAMES,
-    BytesText,
-    Event,
-    Link,
-    Resource,
-    Scope,
-    Span,
-    Status,
-)
+from spanview.model.span import BytesText, Event, Link, Resource, Scope, Span, Status
 from spanview.model.times import parse_time
 
 if TYPE_CHECKING:

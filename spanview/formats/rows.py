@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class Details(NamedTuple):
     trace_state: Mapping[str, str]
     resource: Resource
     scope: Scope | None
-    extra: Mapping[str, Any] = MappingProxyType({})
+    extra: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +85,7 @@ class Batch:
     """Offset and length of each document that holds several spans, or one that is no record by itself."""
     has_text: bool = False
     """Whether there was text that is no JSON document."""
+    repeated: int = 0
+    """Marks in such text that stand for lines which Ray's log de-duplication left out."""
+    fragments: int = 0
+    """Beginnings of spans in such text."""

@@ -143,7 +143,7 @@ def parent_rows(spans: SpanTable, slots: Slots) -> Places:
 def parent_rows_of(store: Store) -> Places:
     """Return what `parent_rows` does, of a store that may be growing; of several with the parent's ids any one."""
     if store.is_growing:
-        return _parent_rows_by_order(store.spans)
+        return parent_rows_by_order(store.spans, len(store.spans.next_row))
     return parent_rows(store.spans, store.intake.span_slots)
 
 
@@ -181,7 +181,7 @@ def incomplete_traces(store: Store, count: int) -> Flags:
         count: How many traces are asked for.
     """
     spans, table = store.spans, store.trace_table
-    parents = _parent_rows_by_order(spans)
+    parents = parent_rows_by_order(spans, len(spans.next_row))
     traces = copy_of(spans.trace)[: len(parents)]
     every = max(len(table), int(traces.max(initial=0)) + 1)
     incomplete = np.zeros(every, np.bool_)
@@ -192,9 +192,13 @@ def incomplete_traces(store: Store, count: int) -> Flags:
     return incomplete[:count]
 
 
-def _parent_rows_by_order(spans: SpanTable) -> Places:
-    """Return what `parent_rows` does without the slots, which only the thread that adds may ask for."""
-    size = len(spans.next_row)
+def parent_rows_by_order(spans: SpanTable, size: int) -> Places:
+    """Return what `parent_rows` does without the slots, which only the thread that adds may ask for.
+
+    Args:
+        spans: The span table.
+        size: How many of its rows count.
+    """
     traces, ids, parent_ids = (copy_of(each)[:size] for each in (spans.trace, spans.span_id, spans.parent_id))
     parents = np.full(size, ROOT, np.int64)
     waiting = np.flatnonzero(parent_ids)
@@ -214,13 +218,25 @@ def missing_parents(store: Store) -> int:
     spans, intake = store.spans, store.intake
     parents = parent_rows(spans, intake.span_slots)
     odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
-    traces, parent_ids = copy_of(spans.trace), copy_of(spans.parent_id)
+    return len(first_orphans(spans, parents, odd)) + sum(
+        len(store.tree(trace).missing) for trace in np.flatnonzero(odd).tolist()
+    )
+
+
+def first_orphans(spans: SpanTable, parents: Places, odd: Flags) -> Places:
+    """Return one child of each parent that no file holds, by trace and parent, in the traces that aren't odd.
+
+    Args:
+        spans: The span table.
+        parents: As `parent_rows` returns them.
+        odd: As `odd_traces` returns them.
+    """
+    traces, parent_ids = (copy_of(column)[: len(parents)] for column in (spans.trace, spans.parent_id))
     rows = np.flatnonzero((parents == MISSING) & ~odd[traces])
     rows = rows[np.lexsort((parent_ids[rows], traces[rows]))]
     differ = (np.diff(traces[rows]) != 0) | (np.diff(parent_ids[rows]) != 0)
-    return (int(differ.sum()) + 1 if len(rows) else 0) + sum(
-        len(store.tree(trace).missing) for trace in np.flatnonzero(odd).tolist()
-    )
+    first: Places = rows[np.append(True, differ)] if len(rows) else rows
+    return first
 
 
 def names_above(store: Store, children: set[int]) -> dict[int, dict[int, int]]:
@@ -262,5 +278,9 @@ def traces_in_order(table: TraceTable) -> list[int]:
     # As many as there are now, of a table that grows.
     count = len(table)
     starts, high, low = (copy_of(column)[:count] for column in (table.start_ns, table.id_high, table.id_low))
-    order: list[int] = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0)).tolist()
+    chosen = np.argsort(starts)
+    in_order = starts[chosen]
+    if not count or in_order[0] == NO_TIME or (in_order[1:] == in_order[:-1]).any() or not (high | low).all():
+        chosen = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0))
+    order: list[int] = chosen.tolist()
     return order

@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.formats.decoder import spans_in_document
-from spanview.formats.own import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +29,14 @@ class DetailReader(Protocol):
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return the bytes at a place of a source, or None where they are gone."""
+
+    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
+        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        data = self.read(source, offset, len(target))
+        if data is None or len(data) < len(target):
+            return False
+        target[:] = data
+        return True
 
 
 @dataclass(slots=True)
@@ -84,10 +91,16 @@ class Documents:
         """Return a span's record, one that is made where it has none of its own, or None where it is gone."""
         if length:
             return self._reader.read(source, offset, length)
+        from spanview.formats.own import record_of
+
         begin, size = self.place(source, offset, length)
         with self._lock:
             spans = self._spans_of(source, begin, size)
         return record_of(spans[offset - begin]) if offset - begin < len(spans) else None
+
+    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
+        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        return self._reader.read_into(source, offset, target)
 
     def _spans_of(self, source: int, offset: int, length: int) -> list[Span]:
         known = self._spans.get((source, offset))

@@ -12,8 +12,8 @@ from spanview.index.documents import DetailReader, Documents
 from spanview.index.slots import Slots
 from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Tallies
+from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
-from spanview.model.span import ERROR, Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -236,8 +236,11 @@ class Intake:
             if is_gone and (digest := self._digest(record)) is not None:
                 self._digests[key][digest] = double
         if double != NO_ROW:
-            self.tallies.duplicates += 1
-            if is_gone or self.order(double) > (place[0].path, place[0].generation, place[1]):
+            there, new = self.sources[self.spans.source[double]].path, place[0].path
+            if is_moved := is_gone or self.order(double) > (new, place[0].generation, place[1]):
+                there, new = new, there
+            self.tallies.add_double(there, new)
+            if is_moved:
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
                 self.note_moved(double)
@@ -309,6 +312,8 @@ class Intake:
         return details is None or (details.trace_id, details.span_id) != ids
 
     def _digest(self, record: bytes | None) -> bytes | None:
+        from spanview.model.span import Source
+
         span = None if record is None else decode_span(record, Source("", 0, 0))
         return None if record is None or span is None else digest_of(record, span)
 

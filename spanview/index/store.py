@@ -6,18 +6,16 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from spanview.formats.decoder import decode_details
 from spanview.formats.rows import Details
 from spanview.index.intake import Intake
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
-from spanview.index.trace import Trace
 from spanview.index.tree import TraceTree
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
 from spanview.model.problems import NO_WARNINGS, Summary, Warnings
-from spanview.model.span import STATUS_NAMES, Resource, Source, Span, Status
 from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
 
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
+    from spanview.index.trace import Trace
     from spanview.model.problems import Problem
-
-_STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
+    from spanview.model.span import Span
 
 
 class Store:
@@ -111,12 +109,14 @@ class Store:
     @property
     def traces(self) -> list[Trace]:
         """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
+        from spanview.index.trace import Trace
+
         return [Trace(self, number) for number in self.traces_in_order()]
 
     def traces_in_order(self) -> list[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
         table = self.trace_table
-        if len(table) >= PAYS_FROM:
+        if len(self.spans) >= PAYS_FROM:
             from spanview.index.bulk import traces_in_order
 
             return traces_in_order(table)
@@ -133,8 +133,13 @@ class Store:
 
     def span(self, row: int) -> Span:
         """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
+        return self.span_in(row, self.record(row))
+
+    def span_in(self, row: int, record: bytes | None) -> Span:
+        """Return what `span` has if this is its record, None for one that is gone."""
+        from spanview.model.span import STATUSES, Source, Span, Status
+
         spans = self.spans
-        record = self.record(row)
         details = None if record is None else decode_details(record)
         trace_id, span_id, warnings = self._trace_id(row), spans.span_id[row], spans.warnings[row]
         if details is None or (details.trace_id, details.span_id) != (trace_id, span_id):
@@ -150,7 +155,7 @@ class Store:
             kind_value=spans.kind[row],
             start_ns=spans.start_ns[row],
             end_ns=spans.end_ns[row],
-            status=_STATUSES[status] if description is None else Status(status, description),
+            status=STATUSES[status] if description is None else Status(status, description),
             attributes=details.attributes,
             events=details.events,
             links=details.links,
@@ -176,6 +181,8 @@ class Store:
         return self.trace_table.trace_id(self.spans.trace[row])
 
     def _no_details(self, row: int) -> Details:
+        from spanview.model.span import Resource
+
         service = self.services.texts[self.spans.service[row]]
         resource = Resource({"service.name": service} if service else {})
         return Details(UNUSABLE, UNUSABLE, None, {}, (), (), {}, resource, None)

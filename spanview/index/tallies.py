@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.model.problems import Problem, ProblemKind
 
@@ -14,14 +14,27 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
 
 
+_MOST_PAIRS: Final = 4096
+"""Pairs of files of which it is known how many doubles they have."""
+
+
 @dataclass(slots=True)
-class _File:
+class FileTally:
+    """What one file has."""
+
     bytes: int = 0
     records: int = 0
+    """Spans, doubles included."""
     gaps: int = 0
     skipped: int = 0
     first_skipped: tuple[int, int] = (0, 0)
+    """Offset and length."""
     has_text: bool = False
+    """Whether there is something between the documents."""
+    repeated: int = 0
+    """Marks in the text that stand for lines which Ray's log de-duplication left out."""
+    fragments: int = 0
+    """Beginnings of spans in the text."""
 
 
 class Tallies:
@@ -30,10 +43,12 @@ class Tallies:
     def __init__(self) -> None:
         self.duplicates = 0
         """Records that say again what another one says."""
+        self.doubled: dict[tuple[str, str], int] = {}
+        """How many of them two files have in common, the one whose record counts first; of the first such pairs."""
         self.torn = 0
         self.skipped = 0
         self._records = 0
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, FileTally] = {}
         self._problems: list[Problem] = []
 
     @property
@@ -49,11 +64,11 @@ class Tallies:
     @property
     def bytes(self) -> int:
         """How many bytes were read."""
-        return sum(file.bytes for file in self._files.values())
+        return sum(file.bytes for file in self._files.copy().values())
 
     def file(self, path: str) -> None:
         """Count a file, once however often it is replaced."""
-        self._files.setdefault(path, _File())
+        self._files.setdefault(path, FileTally())
 
     def add_bytes(self, path: str, count: int) -> None:
         """Count bytes read from a file."""
@@ -63,6 +78,21 @@ class Tallies:
         """Count spans of a file, doubles included."""
         self._files[path].records += count
         self._records += count
+
+    def add_double(self, kept: str, dropped: str) -> None:
+        """Count a record that says again what another one says.
+
+        Args:
+            kept: The file of the record that counts.
+            dropped: The other one's.
+        """
+        self.duplicates += 1
+        if (kept, dropped) in self.doubled or len(self.doubled) < _MOST_PAIRS:
+            self.doubled[kept, dropped] = self.doubled.get((kept, dropped), 0) + 1
+
+    def each_file(self) -> list[tuple[str, FileTally]]:
+        """Return all files by path, and what each has."""
+        return sorted(self._files.copy().items())
 
     def add_problem(self, problem: Problem) -> None:
         """Keep a problem that isn't part of a batch."""
@@ -78,6 +108,8 @@ class Tallies:
         file = self._files[path]
         self.add_records(path, len(batch.offsets))
         file.has_text = file.has_text or batch.has_text
+        file.repeated += batch.repeated
+        file.fragments += batch.fragments
         for gap in batch.gaps:
             file.gaps += 1
             self.torn += gap.kind is ProblemKind.TORN
@@ -91,6 +123,7 @@ class Tallies:
         """Return the counts, and the problems of some kinds, as JSON can say them."""
         return {
             "files": {path: [*astuple(file)] for path, file in self._files.items()},
+            "doubled": [[*pair, number] for pair, number in self.doubled.items()],
             "counts": [self.duplicates, self.torn, self.skipped],
             "problems": [[*astuple(problem)] for problem in self._problems if problem.kind in kinds],
         }
@@ -98,8 +131,9 @@ class Tallies:
     def take_state(self, state: dict[str, Any]) -> None:
         """Take what another one has counted; whatever was counted here of the same files is forgotten."""
         self.duplicates, self.torn, self.skipped = state["counts"]
-        for path, (size, records, gaps, skipped, first_skipped, has_text) in state["files"].items():
-            self._files[path] = _File(size, records, gaps, skipped, tuple(first_skipped), has_text)
+        for path, (size, records, gaps, skipped, first_skipped, *text) in state["files"].items():
+            self._files[path] = FileTally(size, records, gaps, skipped, tuple(first_skipped), *text)
+        self.doubled = {(kept, dropped): number for kept, dropped, number in state["doubled"]}
         self._records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 
@@ -110,7 +144,7 @@ class Tallies:
     def problems(self) -> list[Problem]:
         """Return all problems by file and offset."""
         found = list(self._problems)
-        for path, file in self._files.items():
+        for path, file in self._files.copy().items():
             if file.skipped:
                 offset, length = file.first_skipped
                 more = f", and {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""

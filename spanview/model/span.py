@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.times import NO_TIME
 
@@ -15,15 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from opentelemetry.trace import SpanKind, StatusCode
-
-KIND_NAMES: Final = ("INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
-"""Names of `opentelemetry.trace.SpanKind`, at the places of their values."""
-STATUS_NAMES: Final = ("UNSET", "OK", "ERROR")
-"""Names of `opentelemetry.trace.StatusCode`, at the places of their values."""
-KIND_UNSPECIFIED: Final = len(KIND_NAMES)
-PRODUCER: Final = KIND_NAMES.index("PRODUCER")
-CONSUMER: Final = KIND_NAMES.index("CONSUMER")
-ERROR: Final = STATUS_NAMES.index("ERROR")
 
 
 class BytesText(str):
@@ -51,6 +43,10 @@ class Status:
     def name(self) -> str:
         """`UNSET`, `OK` or `ERROR`."""
         return STATUS_NAMES[self.code_value]
+
+
+STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
+"""Those without a description, at the places of their values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 from spanview.formats.rows import Batch, Columns
 from spanview.index.bulk import hashes_of, hashes_of_halves
 from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

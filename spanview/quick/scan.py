@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 
 from spanview.index.gather import Choice, Template, ids_of, rows_at
-from spanview.model.span import KIND_NAMES, STATUS_NAMES
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
 from spanview.quick.layouts import INDENTED, ONE_LINE
 from spanview.quick.seen import NO_NUMBER, Seen

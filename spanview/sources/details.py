@@ -10,6 +10,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Final
 
+from spanview.index.documents import DetailReader
 from spanview.sources.held import share_of_descriptors
 from spanview.sources.spool import Spool
 
@@ -26,7 +27,7 @@ _NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
 """What is said where no file can be opened, because too many are."""
 
 
-class Details:
+class Details(DetailReader):
     """The reader that a store is given.
 
     Descriptors of files that were looked at last are kept open, a bounded number of them.
@@ -62,6 +63,17 @@ class Details:
             except OSError:
                 return None
         return data if data is not None and len(data) == length else None
+
+    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
+        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        if not hasattr(os, "preadv") or self.spool.has(source):
+            return super().read_into(source, offset, target)
+        with self._lock:
+            try:
+                descriptor = self._descriptor(source)
+                return descriptor is not None and os.preadv(descriptor, [target], offset) == len(target)
+            except OSError:
+                return False
 
     def _descriptor(self, source: int) -> int | None:
         descriptor = self._open.get(source)

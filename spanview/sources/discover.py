@@ -6,7 +6,7 @@ import glob
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spanview.model.problems import Problem, ProblemKind
 
@@ -17,6 +17,9 @@ STANDARD_INPUT: Final = "-"
 BLOCK_OF_STAT: Final = 512
 """Bytes of the blocks in which a file's place on its disk is told."""
 _SMALL: Final = 4096
+
+Stamp: TypeAlias = tuple[int, ...]
+"""What of an entry of a folder is another one when anything of it has changed."""
 
 
 class FoundFile(NamedTuple):
@@ -63,6 +66,10 @@ class Listing:
     """Real paths of what could not be looked at: what was there may be there still."""
     problems: list[Problem] = field(default_factory=list)
     """What was refused or could not be looked at."""
+    given: list[tuple[str, str, Stamp]] = field(default_factory=list)
+    """What the PATHs stand for: the shown path, the real one, and its stamp."""
+    entries: dict[str, dict[str, Stamp]] = field(default_factory=dict)
+    """All that is not hidden in the folders that were searched, by their real paths and its name."""
 
 
 def discover(paths: list[str]) -> Listing:
@@ -105,6 +112,7 @@ def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
         listing.unsure.append(real)
         listing.problems.append(_unreadable(given, error))
         return
+    listing.given.append((given, real, stamp_of(status)))
     if stat.S_ISDIR(status.st_mode):
         _search(given, real, listing, seen)
     elif stat.S_ISREG(status.st_mode):
@@ -137,6 +145,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
                 listing.problems.append(_unreadable(shown, error))
             continue
         folders = []
+        known = listing.entries[folder] = {}
         for entry in found:
             entry_shown = os.path.join(shown, entry.name)
             try:
@@ -147,6 +156,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
                 listing.unsure.append(entry.path)
                 listing.problems.append(_unreadable(entry_shown, error))
                 continue
+            known[entry.name] = stamp_of(status)
             if stat.S_ISREG(status.st_mode):
                 _add(entry_shown, entry.path, status, listing, seen)
             elif stat.S_ISDIR(status.st_mode):
@@ -160,6 +170,39 @@ def _add(shown: str, real: str, status: os.stat_result, listing: Listing, seen: 
     if real not in seen:
         seen.add(real)
         listing.files.append(_found(shown, real, status))
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Return the stamp of what has this status."""
+    identity = status.st_mode, status.st_dev, status.st_ino
+    return *identity, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def is_as_listed(paths: list[str], listing: Listing) -> bool:
+    """Tell whether a search would find what another one has found; it looks at everything, and makes nothing of it.
+
+    Args:
+        paths: The PATHs of that search.
+        listing: What it found.
+    """
+    expanded = [given for path in paths if path != STANDARD_INPUT for given in _expand(path)]
+    try:
+        return [
+            (given, real := os.path.realpath(given), stamp_of(os.stat(real))) for given in expanded
+        ] == listing.given and all(_has_same_entries(*each) for each in listing.entries.items())
+    except (OSError, ValueError):
+        return False
+
+
+def _has_same_entries(folder: str, known: dict[str, Stamp]) -> bool:
+    count = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.name.startswith("."):
+                if known.get(entry.name) != stamp_of(entry.stat(follow_symlinks=False)):
+                    return False
+                count += 1
+    return count == len(known)
 
 
 def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:

@@ -14,7 +14,7 @@ from spanview.sources.held import HeldOpen
 from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spanview.formats.rows import Batch
     from spanview.sources.details import Details
@@ -180,21 +180,48 @@ class Reading:
     # -- streams -----------------------------------------------------------------------------------------------------
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
-        """Read standard input to its end; yield the bytes of each piece."""
-        source, spool = self._sink.add_source(STANDARD_INPUT), self._details.spool
+        """Read standard input to its end, compressed or not; yield the bytes of each piece."""
+        from spanview.sources.packed import MAGIC, Unpacked, is_packed
+
+        head = self._read_piece(stream)
+        while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
+            head += more
+        if not is_packed(head):
+            yield from self.read_pieces(STANDARD_INPUT, self._pieces(head, stream))
+            return
+        unpacked = Unpacked(stream, head)
+        yield from self.read_pieces(STANDARD_INPUT, unpacked.pieces())
+        if unpacked.failure:
+            self.report_unreadable(STANDARD_INPUT, f"the compressed data breaks off: {unpacked.failure}")
+
+    def _pieces(self, data: bytes, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+        while data:
+            yield data, len(data)
+            data = self._read_piece(stream)
+
+    def read_pieces(self, path: str, pieces: Iterable[tuple[bytes, int]]) -> Iterator[int]:
+        """Read what can't be read again, and keep it; yield the bytes that were read for each piece.
+
+        Args:
+            path: What it is shown as.
+            pieces: The content, and how many bytes were read for it.
+        """
+        sink, spool = self._sink, self._details.spool
+        source = sink.add_source(path, self._generations[path])
+        self._generations[path] += 1
         decoder, offset = Decoder(cap=self.options.cap), 0
-        # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
-        while data := self._read_piece(stream):
+        for data, count in pieces:
             spool.write(source, offset, data)
             offset += len(data)
-            self._sink.tallies.add_bytes(STANDARD_INPUT, len(data))
-            self._sink.add(source, decoder.feed(data))
+            sink.tallies.add_bytes(path, count)
+            sink.add(source, decoder.feed(data))
             if not self.options.keep_details:
                 spool.forget(source, decoder.offset)
-            yield len(data)
-        self._sink.add(source, decoder.close())
+            yield count
+        sink.add(source, decoder.close())
 
     def _read_piece(self, stream: IO[bytes]) -> bytes:
+        # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
         try:
             return os.read(stream.fileno(), BLOCK)
         except OSError as error:

@@ -5,15 +5,15 @@ The search through the PATHs is the truth; whatever hints at changes only makes 
 
 from __future__ import annotations
 
-import gc
 import os
 import time
-from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import NoSuchPathError
+from spanview.sources.collector import without_collector
 from spanview.sources.details import reason_of
-from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one
+from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
+from spanview.sources.packed import PackedFiles
 from spanview.sources.quickly import Begun, load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
@@ -52,12 +52,15 @@ class Session:
         self._sink = sink
         self._standard_input = standard_input
         self._reading = Reading(options, sink, details)
+        self._packed = PackedFiles(self._reading, follow=options.follow)
         self._tails: dict[str, FileTail] = {}
         self._leaving: list[FileTail] = []
         self._folders: dict[str, str] = {}
         self._identities: set[tuple[int, int]] = set()
         """Those of the files that the last search knew, and of those that came since."""
         self._paths = list(options.paths)
+        self._at_rest: Listing | None = None
+        """What the last search found, if nothing is to be done until something else is found."""
         self._kept: KeptIndex | None = None
         self._is_from_kept = False
 
@@ -85,7 +88,7 @@ class Session:
             return
         self._sink.expect(total // _USUAL_SIZE)
         done = 0
-        with _without_collector():
+        with without_collector():
             for count in self._load_files(files):
                 done += count
                 yield Progress(done, total)
@@ -115,6 +118,9 @@ class Session:
             is_proven: Whether each record was decoded.
         """
         intake = self._sink.intake
+        # What was compressed is in the spool, which nobody keeps.
+        if self._packed.are_there:
+            return
         if self._kept is not None and intake is not None and (is_proven or not self._is_from_kept):
             with stage("keep index"):
                 self._kept.write(intake, is_proven=is_proven)
@@ -126,6 +132,7 @@ class Session:
 
     def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
         intake = self._sink.intake
+        packed, files = self._packed.among(files)
         if intake is not None:
             quick, others = share(files, least=self.options.quick_from)
             if quick:
@@ -141,6 +148,7 @@ class Session:
             with stage("read and decode"):
                 if (tail := self._take_up(found)) is not None:
                     yield from self._read_whole(tail, found)
+        yield from self._packed.read(packed)
 
     def _read_whole(self, tail: FileTail, found: FoundFile) -> Iterator[int]:
         yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
@@ -204,6 +212,7 @@ class Session:
 
     def _look_at_hinted(self, path: str, changes: Changes) -> bool:
         """Look at one path; return False where only a search can tell what is there."""
+        self._at_rest = None
         if path in self._tails:
             self._look_at(self._tails[path], changes)
             return True
@@ -220,16 +229,26 @@ class Session:
         return True
 
     def _read_new(self, found: FoundFile, changes: Changes) -> None:
+        packed, _ = self._packed.among([found])
+        if packed:
+            changes.bytes += sum(self._packed.read(packed))
+            return
         tail = self._take_up(found)
         if tail is not None:
             self._read_news(tail, changes)
 
     def _search(self, changes: Changes) -> None:
+        listing = self._at_rest
+        if listing is not None and is_as_listed(self._paths, listing):
+            changes.directories = listing.directories
+            return
         listing = discover(self._paths)
         self._take_note(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
         self._identities = {tail.identity for tail in self._tails.values()}
-        there = {found.real: found for found in listing.files}
+        packed, plain = self._packed.among(listing.files)
+        changes.bytes += sum(self._packed.read(packed))
+        there = {found.real: found for found in plain}
         self._sort_out(there, listing.unsure, changes)
         for real, found in there.items():
             known = self._tails.get(real)
@@ -237,13 +256,19 @@ class Session:
                 self._look_at(known, changes, found)
             else:
                 self._read_new(found, changes)
+        is_at_rest = (
+            there.keys() == self._tails.keys()
+            and not (listing.missing or listing.unsure or self._leaving)
+            and all(tail.is_at_rest for tail in self._tails.values())
+        )
+        self._at_rest = listing if is_at_rest else None
 
     def _sort_out(self, there: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
         """Give files that were renamed their new paths, and let go of those that are gone."""
         elsewhere = [
             tail
             for real, tail in self._tails.items()
-            if (_is_other(tail, there[real]) if real in there else not _is_below(real, unsure))
+            if (tail.identity != there[real].identity if real in there else not _is_below(real, unsure))
         ]
         for tail in elsewhere:
             del self._tails[tail.found.real]
@@ -320,21 +345,5 @@ class Session:
         self._reading.report_spool()
 
 
-def _is_other(tail: FileTail, found: FoundFile) -> bool:
-    return tail.identity != found.identity
-
-
 def _is_below(path: str, places: Iterable[str]) -> bool:
     return any(path == place or path.startswith(os.path.join(place, "")) for place in places)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking through documents that live for a moment only."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

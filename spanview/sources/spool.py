@@ -102,6 +102,11 @@ class Spool:
             kept = self._kept.pop(source, None)
             self._waiting -= 0 if kept is None else len(kept.tail)
 
+    def has(self, source: int) -> bool:
+        """Tell whether anything of a source was kept."""
+        with self._lock:
+            return source in self._kept
+
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return kept bytes, or None where not all of them were kept."""
         with self._lock:

@@ -186,6 +186,11 @@ class FileTail:
         self._is_trusted = now > self._seen_at + (_TICK_S if stamp[1] % _SECOND_NS else _LONG_TICK_S)
         return True
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether there is nothing to do until its size or its times change."""
+        return self._stamp is not None and self._is_trusted and (self._is_settled or not self.decoder.waiting)
+
     def look_again(self) -> None:
         """Have news next time, whatever the file's size and time."""
         self._stamp = None

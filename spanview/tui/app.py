@@ -18,7 +18,6 @@ from textual.widgets import Input
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
 from spanview.tui.base_screen import BaseScreen
-from spanview.tui.feed import Feed, FeedState
 from spanview.tui.opening_app import OpeningApp
 from spanview.tui.terminal import careful
 from spanview.tui.themes import NAMES
@@ -36,9 +35,10 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
-    from spanview.sources.session import Session
+    from spanview.tui.feed import Feed, FeedState
 
 _SAID_S = 4.0
+_LONGEST_SAID = 300
 _EVERY_S = 0.2
 """News of many traces are passed on so often, at the most."""
 _LONGEST_PATH = 40
@@ -96,7 +96,7 @@ class SpanviewApp(OpeningApp):
     Args:
         store: What is shown.
         opening: What to begin with.
-        open_session: Makes the session that fills the store; called in the reading thread.
+        feed: Fills the store; it may have begun.
     """
 
     CSS_PATH = "spanview.tcss"
@@ -104,10 +104,10 @@ class SpanviewApp(OpeningApp):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "quit", show=False, priority=True)]
 
-    def __init__(self, store: Store, opening: Opening, open_session: Callable[[], Session]) -> None:
+    def __init__(self, store: Store, opening: Opening, feed: Feed) -> None:
         super().__init__(store, opening.settings, opening.theme, colorless=opening.colorless)
         self._opening = opening
-        self._feed = Feed(store, open_session, follow=opening.follow, tell=self._hear)
+        self._feed = feed
         self._changed: set[int] = set()
         self._said_timer: Any = None
         self._spoke: Screen[Any] | None = None
@@ -115,11 +115,11 @@ class SpanviewApp(OpeningApp):
         self._passed_on_at = 0.0
         self._tidy = Tidy()
         self._is_opened = opening.trace is None
-        self._is_ending = False
+        self._is_read = self._is_ending = False
         self._problems_seen = 0
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
-        self.feed_state = FeedState(following=opening.follow)
+        self.feed_state = feed.state
         self.paused = False
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
@@ -134,20 +134,25 @@ class SpanviewApp(OpeningApp):
         """The PATHs in one line."""
         return "  ".join(self.paths)
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Show the traces and begin to read."""
         # Whoever ends the program finds the terminal as it was.
         for number in _ENDING:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
-        await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
-            self._tidy.put_off()
             self.set_interval(AT_REST_S, self._tidy.collect)
+        # When this has returned: what is painted before goes nowhere.
+        self.call_later(self._begin)
+
+    async def _begin(self) -> None:
+        """Show the traces that were read by now, and listen to what is read."""
+        self.feed_state = self._feed.state
+        await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
         if self._kept.notice:
             self.say(f"settings not taken: {self._kept.notice}")
-        self._feed.start()
+        self._feed.listen(self._hear)
 
     def _end_by(self, number: int) -> None:
         self.exit(return_code=_SIGNALLED + number)
@@ -212,10 +217,11 @@ class SpanviewApp(OpeningApp):
 
     async def on_feed_news(self, message: FeedNews) -> None:
         """Pass on what is new, unless what is shown is to hold still."""
-        was_loading, self.feed_state = self.feed_state.loading, message.state
+        self.feed_state = message.state
         self._changed |= self._store.take_changed()
         self._take_notice()
-        ends_now = was_loading and not message.state.loading
+        ends_now = not (self._is_read or message.state.loading)
+        self._is_read = self._is_read or ends_now
         if self.paused:
             self._refresh_frames()
         elif ends_now or len(self._store.trace_table) < MANY:
@@ -312,7 +318,7 @@ class SpanviewApp(OpeningApp):
         """Show for a while, in the footer, what a key did."""
         if self._said_timer is not None:
             self._said_timer.stop()
-        self.said = sanitise(text, 100)
+        self.said = sanitise(text, _LONGEST_SAID)
         self._spoke = self.screen
         self._said_timer = self.set_timer(_SAID_S, self._fall_silent)
         self._refresh_frames()

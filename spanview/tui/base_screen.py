@@ -158,6 +158,10 @@ class BaseScreen(Screen[None]):
 
         await self.app.push_screen(PaletteScreen(self))
 
+    async def action_check(self) -> None:
+        """Show what is odd about everything that was read."""
+        await self.viewer.open_check()
+
     async def action_help(self) -> None:
         """Show the keys."""
         from spanview.tui.help_screen import HelpScreen

@@ -1,4 +1,4 @@
-"""A line in which a query is typed, and what it may be going to be: the rest behind the cursor, all of it below."""
+"""A line in which a query or a key is typed, and what it may be going to be: the rest behind the cursor, all below."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ class CompletingLine(Input):
 
     known: Known | None = None
     """What there is to ask for; None where nothing is proposed."""
+    is_key = False
+    """Whether an attribute's key is typed, not a query."""
 
     def __init__(self, text: str, hint: str) -> None:
         super().__init__(text, placeholder=hint, select_on_focus=False)
@@ -104,14 +106,15 @@ class CompletingLine(Input):
         vocabulary = self.known.vocabulary()
         state = self.value, *self.selection, vocabulary
         if state != self._found_for:
-            from spanview.analysis.complete import complete
+            from spanview.analysis.complete import complete, complete_key
 
             self._found_for = state
             self._chosen, self._has_chosen, self._completion = 0, False, None
             before, query = meant(self.value[: self.cursor_position]), meant(self.value)
             # The cursor may stand within what is shown for one character.
             if self.selection.is_empty and query.startswith(before) and len(query) <= _LONGEST_QUERY:
-                self._completion = complete(query, len(before), vocabulary)
+                find = complete_key if self.is_key else complete
+                self._completion = find(query, len(before), vocabulary)
         return self._completion
 
     def _look(self) -> None:
@@ -140,7 +143,7 @@ class CompletingLine(Input):
         from spanview.model.problems import QueryError
 
         taken = self._taken()
-        if taken is None:
+        if taken is None or self.is_key:
             return False
         text, start, end = taken
         try:

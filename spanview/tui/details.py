@@ -15,9 +15,9 @@ from textual.worker import get_current_worker
 
 from spanview.display.parts import DetailLine, Part, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import SECTIONS, SpanInTree, View, detail_lines, section_titles
+from spanview.display.span_text import RAW, SECTIONS, SpanInTree, View, detail_lines, section_titles
 from spanview.display.units import duration
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed, right
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from spanview.display.parts import Path
     from spanview.display.timing_text import TimingFacts
 
-_RAW: Final = SECTIONS[-1]
 _LINKS: Final = "Links"
 _TIMING: Final = "Timing"
 _SHORTEST_PLACE: Final = 12
@@ -278,11 +277,11 @@ class Details(Vertical):
 
     def toggle_raw(self) -> None:
         """Show the record as the file has it, or what was shown before."""
-        if self.section == _RAW:
+        if self.section == RAW:
             self.open_section(self._section_before_raw)
         else:
             self._section_before_raw = self.section
-            self.open_section(_RAW)
+            self.open_section(RAW)
 
 
 class Headline(Widget):

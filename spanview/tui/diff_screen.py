@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
@@ -20,6 +21,7 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed, line, right
+from spanview.tui.settings import chosen
 from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
 
 if TYPE_CHECKING:
@@ -37,11 +39,13 @@ if TYPE_CHECKING:
     from spanview.tui.diff_model import SpansOfPath
 
 _TIME, _RELATIVE, _COUNT, _ERRORS = 10, 8, 11, 8
-_OWN: Final = 3 * _TIME + _RELATIVE
+_BETWEEN: Final = 2
 _FURTHER: Final = (("TOTAL", "total_ns"), ("P50", "p50_ns"), ("P95", "p95_ns"))
 """Times that stand there where there is room, and the figure of each."""
 _LEAST_PATH: Final = 36
 """Cells that further times leave to the path."""
+_LAST_PATH: Final = 18
+"""Cells that all else leaves to it."""
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
 _LONGEST_PATH: Final = 1000
@@ -52,8 +56,34 @@ _LONGEST_WHAT: Final = 60
 
 def further(width: int) -> tuple[tuple[str, str], ...]:
     """Return the further times that there is room for in lines `width` cells wide."""
-    room = width - _OWN - _COUNT - _ERRORS - 2 - _LEAST_PATH
+    room = width - Own.of(width).cells - _BETWEEN - _LEAST_PATH
     return _FURTHER[: max(0, room // (3 * _TIME))]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The columns of self times, counts and errors at one width; those without room have no cells."""
+
+    time: int
+    """Of A, and of B."""
+    relative: int
+    count: int
+    errors: int
+
+    @classmethod
+    def of(cls, width: int) -> Own:
+        """Return the columns for a list `width` cells wide: the errors go first, the change never."""
+        cells = [_ERRORS, _COUNT, _RELATIVE, 2 * _TIME]
+        for at, _ in enumerate(cells):
+            if width - sum(cells) - _TIME - _BETWEEN < _LAST_PATH:
+                cells[at] = 0
+        errors, count, relative, times = cells
+        return cls(times // 2, relative, count, errors)
+
+    @property
+    def cells(self) -> int:
+        """Cells of all of them."""
+        return 2 * self.time + _TIME + self.relative + self.count + self.errors
 
 
 def _numbers(text: str, change: int, width: int) -> str:
@@ -88,22 +118,22 @@ class PathLines(LineList):
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one path's line."""
-        path, shown = self.paths[row], further(width)
+        path, own, shown = self.paths[row], Own.of(width), further(width)
         changed = path.change("self_ns") or 0
         style = None if not changed else self.paint_style("warning" if changed > 0 else "accent")
         a, change, b = times(path, "self_ns")
-        failed = _numbers(errors(path), path.change("errors") or 0, _ERRORS)
+        failed = _numbers(errors(path), path.change("errors") or 0, own.errors)
         parts: list[tuple[str, Style | None]] = [
-            (right(a, _TIME), None),
-            (right(change, _TIME) + right(relative(path), _RELATIVE), style),
-            (right(b, _TIME), None),
-            (_numbers(counts(path), path.change("count") or 0, _COUNT), None),
+            (right(a, own.time), None),
+            (right(change, _TIME) + right(relative(path), own.relative), style),
+            (right(b, own.time), None),
+            (_numbers(counts(path), path.change("count") or 0, own.count), None),
             (failed, self.paint_style("error")),
         ]
         for _, figure in shown:
             parts.append(("".join(right(text, _TIME) for text in times(path, figure)), None))
-        room = max(8, width - _OWN - _COUNT - _ERRORS - 3 * _TIME * len(shown) - 2)
-        parts.append(("  " + fixed(self._path_text(path, room), room), None))
+        room = max(1, width - own.cells - 3 * _TIME * len(shown) - _BETWEEN)
+        parts.append((" " * _BETWEEN + fixed(self._path_text(path, room), room), None))
         return line(parts)
 
     def _path_text(self, path: PathDiff, room: int) -> str:
@@ -122,22 +152,25 @@ class DiffHeads(Widget):
     def render(self) -> Content:
         """Return the heads in their columns, with an arrow at the one that decides the order."""
         width = max(0, self.size.width - 1)
+        own = Own.of(width)
         heads = [
-            right(self._head("SELF A", Order.A), _TIME),
-            right(self._head("CHANGE", Order.CHANGE), _TIME) + " " * _RELATIVE,
-            right(self._head("SELF B", Order.B), _TIME),
-            right("COUNT", _COUNT) + right("ERRORS", _ERRORS),
+            right(self._head("SELF A", Order.A), own.time),
+            right(self._head("CHANGE", Order.CHANGE), _TIME) + " " * own.relative,
+            right(self._head("SELF B", Order.B), own.time),
+            right("COUNT", own.count) + right("ERRORS", own.errors),
         ]
         for name, _ in further(width):
             heads += [right(text, _TIME) for text in (f"{name} A", "CHANGE", f"{name} B")]
-        return Content("".join(heads) + "  " + self._head("PATH", Order.TREE))
+        return Content("".join(heads) + " " * _BETWEEN + self._head("PATH", Order.TREE))
 
     def _head(self, name: str, order: Order) -> str:
         return f"{name} ▾" if order is self.order else name
 
     def on_click(self, event: events.Click) -> None:
         """Put the paths in another order."""
-        ends = ((_TIME, Order.A), (2 * _TIME + _RELATIVE, Order.CHANGE), (_OWN, Order.B))
+        own = Own.of(max(0, self.size.width - 1))
+        behind = own.time + _TIME + own.relative
+        ends = ((own.time, Order.A), (behind, Order.CHANGE), (behind + own.time, Order.B))
         order = next((order for end, order in ends if event.x < end), Order.TREE)
         if isinstance(self.screen, DiffScreen):
             self.screen.put_in_order(order)
@@ -178,6 +211,7 @@ class DiffScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Merge both sides."""
         self.set_focus(self.rows)
+        self.take_settings()
         self.viewer.say(f"A is {self._given[0].what}")
         self.work(self._merge, self._take_model)
 
@@ -234,11 +268,17 @@ class DiffScreen(WorkingScreen):
         self.put_in_order(orders[(orders.index(self._order) + 1) % len(orders)])
 
     def put_in_order(self, order: Order) -> None:
-        """Put the paths in an order."""
+        """Put the paths in an order, and keep it."""
+        self.viewer.keep(comparison_order=order.value)
+        self.take_settings()
+        self.viewer.say(f"ordered by {order.value}")
+
+    def take_settings(self) -> None:
+        """Put the paths in the order that was chosen last."""
+        order = chosen(Order, self.viewer.settings.comparison_order) or Order.CHANGE
         self._order = self.query_one(DiffHeads).order = order
         if self.rows.model is not None:
             self.rows.show(self.rows.model, order)
-        self.viewer.say(f"ordered by {order.value}")
         self.query_one(DiffHeads).refresh()
 
     async def action_open(self) -> None:

@@ -1,4 +1,7 @@
-"""The reading thread behind the viewer: it fills the store and says now and then how far it is."""
+"""The reading thread behind the viewer: it fills the store and says now and then how far it is.
+
+It may begin before there is anything to show it: what it reads first is there when the screen is.
+"""
 
 from __future__ import annotations
 
@@ -49,29 +52,37 @@ class Feed:
         store: What the session fills.
         open_session: Makes the session, in the thread: its imports and its first look at the disk belong there.
         follow: Whether to go on after everything was read.
-        tell: Called from the thread with each new state.
     """
 
-    def __init__(
-        self, store: Store, open_session: Callable[[], Session], *, follow: bool, tell: Callable[[FeedState], None]
-    ) -> None:
+    def __init__(self, store: Store, open_session: Callable[[], Session], *, follow: bool) -> None:
         self.store = store
         self._open_session = open_session
         self._follow = follow
-        self._tell = tell
+        self.state = FeedState(following=follow)
+        """How the reading stands, whether it was told or not."""
+        self._listener: Callable[[FeedState], None] | None = None
+        self._is_heard = threading.Event()
         self._stop = threading.Event()
         self._shown = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spanview-feed", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Begin to read; the first state waits for somebody who listens."""
         sys.setswitchinterval(_SWITCH_S)
         self._thread.start()
+
+    def listen(self, listener: Callable[[FeedState], None]) -> None:
+        """Let each new state be told, from the thread; begin to read, where that was not begun."""
+        self._listener = listener
+        self._is_heard.set()
+        if self._thread.ident is None:
+            self.start()
 
     def stop(self) -> None:
         """End the reading."""
         self._stop.set()
         self._shown.set()
+        self._is_heard.set()
 
     def wait(self, seconds: float) -> None:
         """Give what was told to stop some time to leave nothing behind."""
@@ -81,6 +92,12 @@ class Feed:
     def go_on(self) -> None:
         """Go on behind the first news: what they brought is on the screen."""
         self._shown.set()
+
+    def _tell(self, state: FeedState) -> None:
+        self.state = state
+        self._is_heard.wait()
+        if self._listener is not None:
+            self._listener(state)
 
     def _run(self) -> None:
         try:
@@ -96,7 +113,9 @@ class Feed:
             if self._stop.is_set():
                 return
             now = time.monotonic()
-            if now - told_at >= _EVERY_S:
+            # Where all of it comes at once, there is nothing to tell before it is all there.
+            is_all = 0 < progress.bytes_total <= progress.bytes_read
+            if now - told_at >= _EVERY_S and not is_all:
                 told_at = now
                 self._tell(FeedState(True, progress.bytes_read, progress.bytes_total, self._follow))
                 # One interpreter runs both threads: reading on at once would keep the first rows from the screen.

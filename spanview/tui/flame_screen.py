@@ -21,6 +21,7 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.legend import color_of
 from spanview.tui.paint import data_text
+from spanview.tui.settings import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,7 +162,18 @@ class FlameScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Merge the traces, in a thread."""
         self.set_focus(self.blocks)
-        self.work(lambda tell: FlameModel(flame(self._store, self._traces, tell)), self.blocks.show)
+        self.work(lambda tell: FlameModel(flame(self._store, self._traces, tell)), self._take_model)
+
+    def _take_model(self, model: FlameModel) -> None:
+        self.blocks.show(model)
+        self.take_settings()
+
+    def take_settings(self) -> None:
+        """Let what made blocks wide last make them wide."""
+        if self.blocks.model is not None:
+            self.blocks.model.by = chosen(By, self.viewer.settings.blocks_by) or By.TOTAL
+            self.blocks.refresh()
+            self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is merged."""
@@ -238,10 +250,9 @@ class FlameScreen(WorkingScreen):
         """Let the other time make blocks wide."""
         model = self.blocks.model
         if model is not None:
-            model.by = By.SELF if model.by is By.TOTAL else By.TOTAL
+            self.viewer.keep(blocks_by=(By.SELF if model.by is By.TOTAL else By.TOTAL).value)
+            self.take_settings()
             self.viewer.say(f"as wide as their {model.by.value}")
-            self.blocks.refresh()
-            self.refresh_frame()
 
     def action_back(self) -> None:
         """Show what is above again, then go back."""

@@ -107,7 +107,13 @@ _FIELDS: Final = {
     GroupColumn.ROOT: "name",
 }
 _ALWAYS: Final = frozenset(_WIDTHS) - {GroupColumn.P99, GroupColumn.TOTAL, GroupColumn.NEWEST}
-_LEAST_ROOT, _USUAL_ROOT = 8, 28
+_LEAST_ROOT, _USUAL_ROOT = 18, 28
+"""Cells that names have before a column goes for them, and before another one comes."""
+_GIVING_WAY: Final = (
+    *(GroupColumn.SHARE, GroupColumn.INCOMPLETE, GroupColumn.P50, GroupColumn.MAX),
+    *(GroupColumn.ERRORS, GroupColumn.P95, GroupColumn.TRACES),
+)
+"""What goes where a name would have too little room, the first first."""
 _BETWEEN: Final = 2
 _HISTOGRAM: Final = HISTOGRAM + _BETWEEN
 
@@ -136,8 +142,12 @@ class GroupWidths:
                 has_histogram = True
             else:
                 shown.add(column)
+        for column in _GIVING_WAY:
+            if left < _LEAST_ROOT:
+                shown.remove(column)
+                left += _WIDTHS[column]
         columns = tuple(column for column in _WIDTHS if column in shown and column is not GroupColumn.NEWEST)
-        return cls(columns, has_histogram, GroupColumn.NEWEST in shown, max(_LEAST_ROOT, left))
+        return cls(columns, has_histogram, GroupColumn.NEWEST in shown, max(1, left))
 
     @property
     def sortable(self) -> tuple[GroupColumn, ...]:

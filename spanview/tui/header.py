@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.display.cells import in_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.tui.paint import fixed
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from spanview.tui.feed import FeedState
 
 _BAR = 12
+_SHARE_OF_SCREEN = 4
+"""What the last key did takes so little of the lines at the most: one of four."""
 
 
 def totals_text(store: Store, places: str, notices: int, room: int) -> str:
@@ -100,7 +103,7 @@ class TwoSided(Widget):
 
 
 class Footer(TwoSided):
-    """The hints, each of which can be clicked, and what the last key did.
+    """The hints, each of which can be clicked, and what the last key did, which takes more lines where it is long.
 
     Args:
         act: Does what a hint says, given the key that it begins with.
@@ -109,14 +112,51 @@ class Footer(TwoSided):
     def __init__(self, act: Callable[[str], object], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._act = act
+        self._lines: list[str] = []
+        """What the last key did, where it takes the hints' place."""
+        self._height = 1
+
+    def say(self, left: str, right: str) -> None:
+        """Show other texts; both are safe to print already."""
+        super().say(left, right)
+        self._take_room()
+
+    def on_resize(self) -> None:
+        """Take as many lines as are needed."""
+        self._take_room()
+
+    def _take_room(self) -> None:
+        width = self.size.width - 2
+        self._lines = in_lines(self._right, width) if cell_len(self._right) > width > 0 else []
+        height = max(1, min(len(self._lines), self.app.size.height // _SHARE_OF_SCREEN))
+        if self._height != height:
+            self._height = height
+            self.styles.height = height
+
+    @property
+    def _hints(self) -> str:
+        """The hints that there is room for as a whole."""
+        room = self.size.width - 2 - (cell_len(self._right) + 2 if self._right else 0)
+        hints = self._left
+        while hints and cell_len(hints) > room:
+            hints = hints.rpartition("  ")[0]
+        return hints
+
+    def render(self) -> Content:
+        """Return the line, or the lines."""
+        width = self.size.width
+        if self._lines:
+            return Content("\n".join(fixed(f" {text}", width) for text in self._lines[: self._height]))
+        left = fixed(f" {self._hints}", width - cell_len(self._right) - 1)
+        return Content(fixed(f"{left}{self._right}", width))
 
     def on_click(self, event: events.Click) -> None:
         """Do what the hint that was clicked says."""
         event.stop()
         end = 1
-        for hint in self._left.split("  "):
+        for hint in () if self._lines else filter(None, self._hints.split("  ")):
             start, end = end, end + cell_len(hint)
-            if start <= event.x < min(end, self._room + 1):
+            if start <= event.x < end:
                 self._act(hint.split()[0])
                 return
             end += 2

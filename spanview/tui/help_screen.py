@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
 
+from spanview.display.cells import in_lines
 from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import KEYS, Key, On, spelt
 from spanview.tui.linelist import LineList
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
 
 
+_SHOWN: Final = 15
+"""Cells before what a key does."""
+
+
 class KeyLines(LineList):
-    """A line a key."""
+    """A line a key, or more where what it does has no room on one."""
 
     def __init__(self, keys: list[Key | str], *, spells: bool, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._keys = keys
         self._spells = spells
+        self._lines: list[tuple[Key | str, str, str]] = []
+        """What each line is of, the key as it is shown, and what it does."""
+
+    @property
+    def selected(self) -> Key | str:
+        """What the cursor stands on."""
+        return self._lines[self.cursor][0] if self._lines else ""
 
     def on_mount(self) -> None:
         """Show the keys."""
-        self.rows_have_changed(len(self._keys), 0)
+        self._wrap()
 
-    def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - a line of any width
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap the lines anew."""
+        self._wrap()
+        super().on_resize(event)
+
+    def _wrap(self) -> None:
+        width, selected = self.line_width or self.app.size.width - 1, self.selected
+        self._lines = []
+        for key in self._keys:
+            if isinstance(key, str):
+                self._lines += [(key, "", text) for text in in_lines(key, max(1, width - 1))]
+                continue
+            shown = f"   {spelt(key.shown) if self._spells else key.shown} "
+            first, *more = in_lines(key.text, max(1, width - max(_SHOWN, cell_len(shown))))
+            self._lines += [(key, shown, first), *((key, "", text) for text in more)]
+        at = next((at for at, each in enumerate(self._lines) if each[0] is selected), 0)
+        self.rows_have_changed(len(self._lines), at)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - it is wrapped
         """Return one line."""
-        key = self._keys[row]
+        key, shown, text = self._lines[row]
         if isinstance(key, str):
-            return [Segment(f" {key}", self.paint_style("dim"))]
-        shown = spelt(key.shown) if self._spells else key.shown
-        padding = " " * max(1, 12 - cell_len(shown))
-        return [Segment(f"   {shown}{padding}", self.paint_style("accent")), Segment(key.text)]
+            return [Segment(f" {text}", self.paint_style("dim"))]
+        padding = " " * max(0, _SHOWN - cell_len(shown))
+        return [Segment(f"{shown}{padding}", self.paint_style("accent")), Segment(text)]
 
 
 class HelpScreen(BaseScreen):
@@ -67,7 +97,7 @@ class HelpScreen(BaseScreen):
         yield self.footer()
 
     @property
-    def rows(self) -> LineList:
+    def rows(self) -> KeyLines:
         """The lines."""
         return self.query_one(KeyLines)
 
@@ -82,7 +112,7 @@ class HelpScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Do what the cursor stands on, on the screen that this one was called from."""
-        key = self._lines[self.rows.cursor]
+        key = self.rows.selected
         if isinstance(key, Key) and key.on & self._below.ON:
             self.app.pop_screen()
             if key.action != "help":

@@ -18,8 +18,11 @@ class On(Flag):
     FLAME = auto()
     DIFF = auto()
     CALLS = auto()
+    LANES = auto()
+    SERVE = auto()
+    CHECK = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | SERVE | CHECK | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Key:
     """What it does, for the footer; empty where the footer leaves it out."""
 
 
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS
+_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.LANES
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help", On.EVERYWHERE, "help"),
     Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
@@ -47,7 +50,15 @@ KEYS: Final = (
     Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
     Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
     Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
-    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.HELP, "open"),
+    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.CHECK ^ On.HELP, "open"),
+    Key(
+        "enter",
+        "open",
+        "⏎",
+        "unfold what a finding rests on; go to the trace, or the span, that is named",
+        On.CHECK,
+        "open",
+    ),
     Key("enter", "open", "⏎", "follow the link, or unfold the value, under the cursor", On.SPAN),
     Key("enter", "open", "⏎", "do what the line under the cursor says", On.HELP, "do it"),
     Key("escape", "back", "Esc", "back; drops the filter first", On.EVERYWHERE, "back"),
@@ -71,16 +82,14 @@ KEYS: Final = (
     Key("p", "parent", "p", "the parent of the selected span", On.TRACE | On.SPAN),
     Key("w", "same_name(1)", "w", "next span with the same name", On.TRACE | On.SPAN),
     Key("W", "same_name(-1)", "W", "the one before", On.TRACE | On.SPAN),
-    Key(
-        "e", "error(1)", "e", "next error; on Traces: open the newest failure", On.TRACES | On.TRACE | On.CALLS, "error"
-    ),
-    Key("E", "error(-1)", "E", "previous error", On.TRACE),
-    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
-    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE),
-    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE),
-    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE),
-    Key("f", "fit", "f", "fit the selected span into view", On.TRACE),
-    Key("0", "whole", "0", "the whole trace", On.TRACE),
+    Key("e", "error(1)", "e", "next error; on Traces: open the newest failure", _WITH_ERRORS, "error"),
+    Key("E", "error(-1)", "E", "previous error", On.TRACE | On.LANES),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.LANES),
+    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.LANES),
+    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.LANES),
+    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.LANES),
+    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.LANES),
+    Key("0", "whole", "0", "the whole trace, or all lanes", On.TRACE | On.LANES),
     Key("1", "column(0)", "1", "column of self times, and back", On.TRACE),
     Key("2", "column(1)", "2", "column of shares of the trace", On.TRACE),
     Key("3", "column(2)", "3", "column of starts", On.TRACE),
@@ -93,7 +102,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.LANES | On.SERVE,
         "sort",
     ),
     Key("S", "turn", "S", "turn the order round", On.TRACES),
@@ -103,8 +112,9 @@ KEYS: Final = (
     Key("P", "picture", "P", "a picture of what is shown, as SVG into the current folder", On.TRACE),
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
     Key("F", "flame", "F", "where the time goes, as blocks: of these traces, or of this one", On.TRACES | On.TRACE),
-    Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME),
-    Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME),
+    Key("L", "lanes", "L", "what each worker did when: in these traces, or in this one", On.TRACES | On.TRACE),
+    Key("left,h", "sibling(-1)", "← h", "the block before", On.FLAME | On.LANES),
+    Key("right,l", "sibling(1)", "→ l", "the block behind", On.FLAME | On.LANES),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
     Key(
         "A",
@@ -114,10 +124,31 @@ KEYS: Final = (
         On.TRACES | On.TRACE,
     ),
     Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
+    Key("H", "serve", "H", "Serve requests of the listed traces, or of this one", On.TRACES | On.TRACE),
+    Key(
+        "exclamation_mark",
+        "check",
+        "!",
+        "check: what is missing, torn or odd here, and what to do",
+        On.TRACES | On.TRACE,
+    ),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
-    Key("D", "compare_rest", "D", "compare the listed traces with all others", On.TRACES),
-    Key("tab", "next_pane", "Tab", "next section of the span's details", On.TRACE | On.SPAN, "section"),
+    Key(
+        "D",
+        "compare_rest",
+        "D",
+        "compare what is marked, or else listed, with a query, or with all others",
+        On.TRACES,
+    ),
+    Key(
+        "tab",
+        "next_pane",
+        "Tab",
+        "next section of the span's details; on a small screen first the details",
+        On.TRACE | On.SPAN,
+        "section",
+    ),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy: the trace id, the span id, or the line's value", On.EVERYWHERE, "copy"),
     Key("Y", "copy_json", "Y", "copy the span as JSON, as `spanview spans` has it", On.TRACE | On.SPAN),

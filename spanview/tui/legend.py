@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,7 +14,7 @@ from spanview.tui.colorless import letter_of
 from spanview.tui.paint import PALETTE
 
 if TYPE_CHECKING:
-    from spanview.tui.trace_facets import Facets
+    from collections.abc import Sequence
 
 _MOST_IN_LEGEND: Final = 40
 _LONGEST_IN_LEGEND: Final = 30
@@ -25,17 +25,28 @@ def color_of(number: int) -> Style:
     return PALETTE[number % len(PALETTE)]
 
 
+class Explained(Protocol):
+    """What has colours."""
+
+    @property
+    def colored_by(self) -> str:
+        """What they stand for, in a word."""
+
+    def legend(self) -> Sequence[tuple[int, str]]:
+        """Return numbers of colours and what they stand for, the most frequent first; from files."""
+
+
 class Legend(Widget):
     """The line below the waterfall: what the colours stand for."""
 
-    def __init__(self, facets: Facets, **arguments: Any) -> None:
+    def __init__(self, explained: Explained, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._facets = facets
+        self._explained = explained
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""
-        segments = [Segment(f" {self._facets.color_by.value}  ")]
-        for number, name in self._facets.legend()[:_MOST_IN_LEGEND]:
+        segments = [Segment(f" {self._explained.colored_by}  ")]
+        for number, name in self._explained.legend()[:_MOST_IN_LEGEND]:
             mark = letter_of(number) if self.app.no_color else "■"
             segments += [Segment(f"{mark} ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
         strip = Strip(segments).adjust_cell_length(self.size.width)

@@ -1,4 +1,4 @@
-"""What the first screen asks about the traces that it lists: statistics, blocks, and how they differ from others."""
+"""What the first screen asks about the traces that it lists: statistics, calls, requests, lanes, comparisons."""
 
 from __future__ import annotations
 
@@ -53,16 +53,19 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         return Side((name,), f"traces of {_shown(name)}", traces)
 
     async def action_compare_rest(self) -> None:
-        """Compare the listed traces with all others."""
-        listed, number = self._model.order[:], len(self._store.trace_table)
-        if len(listed) == number:
-            self.viewer.say("all traces are listed: filter them first, with /")
+        """Compare what is marked, or else the listed traces, with what a query finds, or with all others."""
+        from spanview.tui.other_side_screen import OtherSideScreen
+
+        listed, number, marked = self._model.order[:], len(self._store.trace_table), self.viewer.marked
+        if marked is not None:
+            await self.app.push_screen(OtherSideScreen(self._store, marked, has_others=number > 1))
         elif not listed or self._still_looking:
             self.viewer.say("no trace is listed" if not self._still_looking else "the filter is still looking")
         else:
-            query = sanitise(self._query.strip(), _LONGEST)
-            rest = Side(None, "all others", lambda: sorted({*range(number)}.difference(listed)))
-            await self.viewer.open_diff(Side(None, f"listed: {query}" if query else "listed", lambda: listed), rest)
+            query, has_others = sanitise(self._query.strip(), _LONGEST), len(listed) < number
+            what = f"listed: {query}" if query else "listed" if has_others else "all traces"
+            side = Side(None, what, lambda: listed)
+            await self.app.push_screen(OtherSideScreen(self._store, side, has_others=has_others))
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""
@@ -72,14 +75,25 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         """Show Ray's calls in the listed traces."""
         await self.viewer.open_calls(*self._listed())
 
+    async def action_serve(self) -> None:
+        """Show Serve's requests in the listed traces."""
+        await self.viewer.open_serve(*self._listed())
+
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""
+        await self.viewer.open_flame(*self._chosen())
+
+    async def action_lanes(self) -> None:
+        """Show what each worker did in the listed traces, or in those of the selected group."""
+        await self.viewer.open_lanes(*self._chosen())
+
+    def _chosen(self) -> tuple[Sequence[int] | None, str]:
+        """Return the traces of the selected group, or else what is listed."""
         group = self.chosen_group
-        if group is not None:
-            named = self._model.named(group.name)
-            await self.viewer.open_flame(named, f"{count(len(named), 'trace')} of {_shown(group.name)}")
-        else:
-            await self.viewer.open_flame(*self._listed())
+        if group is None:
+            return self._listed()
+        named = self._model.named(group.name)
+        return named, f"{count(len(named), 'trace')} of {_shown(group.name)}"
 
     def _listed(self) -> tuple[list[int] | None, str]:
         """Return the listed traces, None where that is all, and what they are in words."""

@@ -1,8 +1,8 @@
-"""The whole trace in one line: how much runs at each time, where errors end, and which part the waterfall shows."""
+"""The whole time in one line: how much runs at each time, where errors end, and which part the waterfall shows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,17 +16,50 @@ from spanview.tui.runs import marked
 if TYPE_CHECKING:
     from textual import events
 
-    from spanview.tui.trace_model import TraceModel
+    from spanview.tui.runs import Timed
+    from spanview.tui.window import Window
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _FAILED = "✖"
+
+
+class Profiled(Protocol):
+    """How much runs when, of what doesn't change any more."""
+
+    @property
+    def whole(self) -> Window:
+        """All of its time."""
+
+    @property
+    def timed(self) -> Timed:
+        """When how many spans run."""
+
+    @property
+    def failures(self) -> Timed:
+        """When spans failed."""
+
+
+class Mapped(Protocol):
+    """Something over time, of which a part is shown."""
+
+    @property
+    def shape(self) -> Profiled:
+        """How it is now."""
+
+    @property
+    def whole(self) -> Window:
+        """All of its time."""
+
+    @property
+    def shown(self) -> Window:
+        """What is shown of it."""
 
 
 class Minimap(Widget, inherit_bindings=False):
     """The line above the ruler.
 
     Args:
-        model: The trace.
+        model: The trace, or the lanes.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"minimap--in", "minimap--out", "minimap--error"}
@@ -38,11 +71,11 @@ class Minimap(Widget, inherit_bindings=False):
             super().__init__()
             self.stretch = stretch
 
-    def __init__(self, model: TraceModel, **arguments: Any) -> None:
+    def __init__(self, model: Mapped, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._model = model
         self._drawn: tuple[object, int, str] | None = None
-        """The tree and the width that were drawn, and what came of it."""
+        """The shape and the width that were drawn, and what came of it."""
         self._dragged: tuple[int, int] | None = None
 
     # -- painting ----------------------------------------------------------------------------------------------------
@@ -72,8 +105,8 @@ class Minimap(Widget, inherit_bindings=False):
     def _text(self) -> str:
         """Return the line without its styles; what it takes to make is kept until the trace grows."""
         model, width = self._model, max(1, self.size.width)
-        if self._drawn is None or self._drawn[:2] != (model.tree, width):
-            self._drawn = model.tree, width, self._draw(width)
+        if self._drawn is None or self._drawn[:2] != (model.shape, width):
+            self._drawn = model.shape, width, self._draw(width)
         return self._drawn[2]
 
     def _draw(self, width: int) -> str:

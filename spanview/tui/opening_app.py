@@ -1,4 +1,4 @@
-"""What the application opens: the screens of traces, statistics, blocks, calls, and of what was compared."""
+"""What the application opens: the screens of traces, statistics, calls, requests, lanes, blocks, comparisons."""
 
 from __future__ import annotations
 
@@ -80,6 +80,12 @@ class OpeningApp(ThemedApp):
 
         return self.push_screen(FlameScreen(self._store, traces, what))
 
+    def open_lanes(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show what each worker did in some traces, None for all."""
+        from spanview.tui.lanes_screen import LanesScreen
+
+        return self.push_screen(LanesScreen(self._store, traces, what))
+
     def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
         """Show statistics of some traces, None for all."""
         from spanview.tui.stats_screen import StatsScreen
@@ -91,6 +97,18 @@ class OpeningApp(ThemedApp):
         from spanview.tui.calls_screen import CallsScreen
 
         return self.push_screen(CallsScreen(self._store, traces, what))
+
+    def open_serve(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+        """Show Serve's requests in some traces, None for all."""
+        from spanview.tui.serve_screen import ServeScreen
+
+        return self.push_screen(ServeScreen(self._store, traces, what))
+
+    def open_check(self) -> AwaitMount:
+        """Show what is odd about everything that was read."""
+        from spanview.tui.check_screen import CheckScreen
+
+        return self.push_screen(CheckScreen(self._store))
 
     def mark(self, side: Side | None) -> None:
         """Mark something else to be compared, or nothing."""

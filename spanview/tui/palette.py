@@ -1,4 +1,4 @@
-"""All actions by their names: some letters find one, Enter does it on the screen below."""
+"""All actions by their names: some words of one find it, Enter does it on the screen below."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.segment import Segment
 from textual.binding import Binding
-from textual.fuzzy import Matcher
 
 from spanview.display.units import count
 from spanview.tui.base_screen import BaseScreen
@@ -17,6 +16,7 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import keys_on, spelt
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import fixed
+from spanview.tui.palette_match import fit
 from spanview.tui.prompt import Prompt
 from spanview.tui.themes import ANSI, NAMES
 
@@ -89,7 +89,7 @@ class PaletteScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("some letters of an action")
+        yield Prompt("some words of an action")
         yield CommandLines()
         yield self.footer()
 
@@ -131,12 +131,10 @@ class PaletteScreen(BaseScreen):
     def _find(self) -> None:
         text = self.query_one(Prompt).text.strip()
         if text != self._sought:
-            self._sought, matcher, found = text, Matcher(text), self._commands
-            if text:
-                scored = [(matcher.match(command.text), command) for command in self._commands]
-                scored.sort(key=lambda pair: -pair[0])
-                found = [command for score, command in scored if score]
-            self.rows.show(found)
+            self._sought = text
+            fits = [(fit(text, command.text), command) for command in self._commands]
+            found = sorted(((rank, at) for at, (rank, _) in enumerate(fits) if rank is not None))
+            self.rows.show([self._commands[at] for _, at in found])
             self.query_one(Prompt).say(count(len(found), "action"))
 
     def action_move(self, by: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.tui.base_screen import BaseScreen
+
+
+_LONGEST: Final = 240
+"""Characters of what came of it; where it is a mistake, its place and what was expected come first."""
 
 
 class _Line(CompletingLine):
@@ -37,6 +41,7 @@ class Prompt(Vertical):
         hint: What stands there while nothing is typed.
         text: What is typed already.
         is_query: Whether it is a query, of which keys and values are proposed.
+        is_key: Whether it is the key of an attribute, of which those that there are are proposed.
         arguments: As every widget takes them.
     """
 
@@ -53,10 +58,13 @@ class Prompt(Vertical):
             """Only what is typed now counts."""
             return isinstance(message, Prompt.Typed) and not message.done
 
-    def __init__(self, hint: str, text: str = "", *, is_query: bool = False, **arguments: Any) -> None:
+    def __init__(
+        self, hint: str, text: str = "", *, is_query: bool = False, is_key: bool = False, **arguments: Any
+    ) -> None:
         super().__init__(**arguments)
         self._hint = hint
-        self._is_query = is_query
+        self._proposes = is_query or is_key
+        self._is_key = is_key
         self._result, self._is_mistake, self._is_mended = "", False, False
         self._shown = "", False
         self._first_text = text
@@ -66,7 +74,9 @@ class Prompt(Vertical):
         """Make the line, and one for what can be taken."""
         with Horizontal():
             yield Label(Content(" ╱ "))
-            yield _Line(typed(self._first_text), self._hint)
+            line = _Line(typed(self._first_text), self._hint)
+            line.is_key = self._is_key
+            yield line
             yield Label(Content(""), classes="result")
         yield Offers()
         yield Label(Content(""), classes="mistake")
@@ -98,7 +108,7 @@ class Prompt(Vertical):
     def _show_result(self) -> None:
         # What only waits for what is offered is no mistake yet.
         is_silent = not self._result or (self._is_mistake and self._is_mended)
-        shown = "" if is_silent else f" {sanitise(self._result, 160)} ", self._is_mistake
+        shown = "" if is_silent else sanitise(self._result, _LONGEST), self._is_mistake
         if shown != self._shown:
             # Each time the whole screen is laid out anew.
             self._shown = shown
@@ -106,7 +116,7 @@ class Prompt(Vertical):
             text, is_mistake = shown
             self.set_class(bool(text) and is_mistake, "mistaken")
             self.query_one(".mistake", Label).update(Content(text if is_mistake else ""))
-            self.query_one(".result", Label).update(Content("" if is_mistake else text))
+            self.query_one(".result", Label).update(Content("" if is_mistake or not text else f" {text} "))
 
     # -- what is proposed --------------------------------------------------------------------------------------------
 
@@ -117,7 +127,7 @@ class Prompt(Vertical):
 
     def _begin_offering(self) -> None:
         """Make room for what can be taken, as long as something is typed."""
-        if self._is_query:
+        if self._proposes:
             self.query_one(_Line).known = cast("BaseScreen", self.screen).viewer.known
             self.add_class("offering")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.calls import SUBMITTED
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
+from spanview.model.codes import ERROR, PRODUCER
 from spanview.model.ids import format_span_id
-from spanview.model.span import ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 from spanview.tui.trace_marks import in_full, in_short, marks_of_run
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from spanview.analysis.stats import nearest_rank
 from spanview.display.units import duration
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def known_times(spans: SpanTable, rows: Iterable[int]) -> tuple[list[int], list[
 class Timed:
     """Starts and ends of some spans, each sorted by itself: enough to tell how many run at a time."""
 
-    starts: array[int]
-    ends: array[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
     @classmethod
     def of(cls, spans: SpanTable, rows: Iterable[int]) -> Self:

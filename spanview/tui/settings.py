@@ -29,6 +29,9 @@ _LONGEST_WORD: Final = 40
 _MOST: Final = 32
 """Of numbers that are set together, and one more than each of them."""
 _LATER: Final = "it is of a later version, and stays as it is"
+_NO_JSON, _FOREIGN, _TOO_LARGE = "it is no JSON", "it is no file of settings", "it is too large"
+_ASIDE: Final = ".damaged"
+"""Behind the name of a file that isn't understood and gives its place to another one."""
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """A FIFO in its place doesn't let the viewer wait."""
 
@@ -54,6 +57,14 @@ class Settings:
     """Whether traces are grouped by root name."""
     statistics_sort: str = "total"
     calls_sort: str = "calls"
+    lanes_sort: str = "first start"
+    serve_sort: str = "route"
+    group_sort: str = "TRACES"
+    """The column that groups are sorted by."""
+    group_descending: bool = True
+    blocks_by: str = "total time"
+    """What makes blocks wide."""
+    comparison_order: str = "the change of self time"
 
 
 def chosen(kind: type[Choice], value: str) -> Choice | None:
@@ -86,6 +97,8 @@ class KeptSettings:
         """Held for no longer than it takes to look: whoever changes something doesn't wait for a disk."""
         self.notice = ""
         """What is wrong with the file, in words."""
+        self.aside = ""
+        """The name that a damaged file has now, beside the one that took its place; empty where none was."""
         found, self.notice = ({}, "") if path is None else _read(path)
         taken = {
             field.name: _taken(field.default, found[field.name]) for field in fields(Settings) if field.name in found
@@ -124,7 +137,11 @@ class KeptSettings:
         with self._writing:
             with self._changing:
                 changes, self._unwritten = self._unwritten, {}
-            if not changes or self._path is None or _write(self._path, changes, asdict(self.now)):
+            if not changes or self._path is None:
+                return True
+            is_written, aside = _write(self._path, changes, asdict(self.now))
+            self.aside = aside or self.aside
+            if is_written:
                 return True
             with self._changing:
                 self._unwritten = {**changes, **self._unwritten}
@@ -141,10 +158,10 @@ def _read(path: str) -> tuple[dict[str, Any], str]:
     except OSError as error:
         return {}, error.strerror or "it can't be read"
     except ValueError as error:
-        return {}, "it is no JSON" if isinstance(error, orjson.JSONDecodeError) else str(error)
+        return {}, _NO_JSON if isinstance(error, orjson.JSONDecodeError) else str(error)
     number = document.get("format") if isinstance(document, dict) else None
     if type(number) is not int or number < _FORMAT:
-        return {}, "it is no file of settings"
+        return {}, _FOREIGN
     return ({}, _LATER) if number > _FORMAT else (document, "")
 
 
@@ -163,24 +180,32 @@ def _text_of(path: str) -> bytes:
     finally:
         os.close(descriptor)
     if len(text) > _LARGEST:
-        raise ValueError("it is too large")
+        raise ValueError(_TOO_LARGE)
     return text
 
 
-def _write(path: str, changes: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Write changes into a file; one that can't be read is written anew. Return whether they are there."""
+def _write(path: str, changes: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[bool, str]:
+    """Write changes into a file; one that is damaged is put aside, and another one written.
+
+    Returns:
+        Whether they are there, and the name under which a damaged file stands now, empty where none was.
+    """
     from spanview.exports.files import write_atomically
     from spanview.model.problems import ExportError
 
     found, notice = _read(path)
     if notice == _LATER:
-        return False
-    folder = os.path.dirname(path)
+        return False, ""
+    folder, aside = os.path.dirname(path), ""
     with suppress(OSError, ExportError):
         if os.path.isdir(os.path.dirname(os.path.dirname(folder))):
             os.makedirs(folder, mode=0o700, exist_ok=True)
             document = {"format": _FORMAT, **(now if notice else found), **changes}
             text = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            if notice in {_NO_JSON, _FOREIGN, _TOO_LARGE}:
+                target = os.path.realpath(path)
+                os.replace(target, target + _ASIDE)
+                aside = os.path.basename(target) + _ASIDE
             write_atomically(path, [text], force=True)
-            return True
-    return False
+            return True, aside
+    return False, aside

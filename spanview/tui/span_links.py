@@ -68,7 +68,12 @@ class LinkedSpan(Copying):
 
     def show_linking(self) -> None:
         """Show what is known of the spans that link to this one."""
-        self.query_one(Details).show_linked((*map(self._line_of, self._linking[:_MOST]), self._last_line()))
+        found = map(self._line_of, self._linking[:_MOST])
+        self.query_one(Details).show_linked((*found, self._last_line(), *self.guesses()))
+
+    def guesses(self) -> tuple[Part, ...]:
+        """Return the lines of spans that no link leads to, and that probably have to do with this one."""
+        return ()
 
     def _line_of(self, row: int) -> Part:
         store = self._subject.store

@@ -11,7 +11,7 @@ from spanview.tui.base_screen import bindings_of
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
-from spanview.tui.span_links import LinkedSpan
+from spanview.tui.other_half import HalvedSpan
 from spanview.tui.trace_search import SearchedTrace
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanview.tui.linelist import LineList
 
 
-class SpanScreen(LinkedSpan):
+class SpanScreen(HalvedSpan):
     """All details of one span.
 
     Args:
@@ -68,6 +68,7 @@ class SpanScreen(LinkedSpan):
         # At once: the next key may move in it.
         self.details.show(self._subject)
         self.show_linking()
+        self.look_for_half()
         self.set_focus(self.rows)
         self.refresh_frame()
 

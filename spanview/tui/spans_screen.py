@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.segment import Segment
+    from rich.style import Style
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 MOST_SPANS: Final = 10_000
 """So many are listed, the slowest."""
 _DURATION, _FAILED, _START, _SIDE = 10, 3, 25, 5
+_LEAST_NAME: Final = 16
+"""Cells of a name with which the rest of the line is there too: without, the root goes first, then the start."""
 
 
 class SpanLines(LineList):
@@ -53,17 +56,20 @@ class SpanLines(LineList):
         names = self._store.names.texts
         above = "in " + names[spans.name[root]] if root != NO_ROW else ""
         side = "" if self._sides is None else fixed(f" {self._sides[at]}", _SIDE)
-        room = max(8, (width - len(side) - _DURATION - _FAILED - _START - 1) // 2)
-        return line(
-            [
-                (side, self.paint_style("accent")),
-                (right(duration(spans.end_ns[at] - spans.start_ns[at]), _DURATION), None),
-                (fixed(f" {failed}", _FAILED), self.paint_style("error")),
-                (fixed(moment(spans.start_ns[at], digits=3), _START), self.paint_style("dim")),
-                (data_text(names[spans.name[at]] or "(no name)", room), None),
-                (" " + data_text(above, room), self.paint_style("dim")),
-            ]
-        )
+        room = width - len(side) - _DURATION - _FAILED
+        start = _START if room - _START >= _LEAST_NAME else 0
+        room -= start
+        shared = (room - 1) // 2 if room > 2 * _LEAST_NAME else 0
+        parts: list[tuple[str, Style | None]] = [
+            (side, self.paint_style("accent")),
+            (right(duration(spans.end_ns[at] - spans.start_ns[at]), _DURATION), None),
+            (fixed(f" {failed}", _FAILED), self.paint_style("error")),
+            (fixed(moment(spans.start_ns[at], digits=3), start), self.paint_style("dim")),
+            (data_text(names[spans.name[at]] or "(no name)", shared or max(1, room)), None),
+        ]
+        if shared:
+            parts.append((" " + data_text(above, shared), self.paint_style("dim")))
+        return line(parts)
 
 
 class SpansScreen(BaseScreen):
@@ -93,7 +99,7 @@ class SpansScreen(BaseScreen):
         yield self.footer()
 
     @property
-    def rows(self) -> SpanLines:
+    def rows(self) -> LineList:
         """The spans."""
         return self.query_one(SpanLines)
 

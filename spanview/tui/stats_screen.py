@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from spanview.analysis.stats import GROUPINGS, POWERS, Column, Group, column_of, groups_of, spans_of
 from spanview.analysis.telling import part
+from spanview.display.group_text import group_text
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
@@ -19,7 +20,7 @@ from spanview.tui.base_screen import bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
-from spanview.tui.paint import data_text, line, right
+from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.prompt import Prompt
 from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
 
@@ -41,8 +42,12 @@ _SORTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
     ("p95", lambda group: group.p95_ns or 0),
     ("max", lambda group: group.max_ns or 0),
 )
-_COUNT, _ERRORS, _TIME = 9, 9, 9
+_TIME: Final = 9
+"""Cells of each column before the name."""
+_BETWEEN: Final = 2
 _WIDE: Final = 100
+_LEAST_NAME: Final = 18
+"""Cells that columns leave to a name, which is the last to go."""
 _TIMES: Final[tuple[tuple[str, Callable[[Group], int | None]], ...]] = (
     ("TOTAL", lambda group: group.total_ns),
     ("SELF", lambda group: group.self_ns),
@@ -54,6 +59,38 @@ _ON_PATH: Final = "critical path"
 """Counted by names, too: how many traces have one on their critical path, and what it takes of all of them."""
 _OFFERED: Final = (*GROUPINGS, _ON_PATH)
 _FOR_WIDE: Final = frozenset(("SELF", "P50"))
+_GIVING_WAY: Final = ("MAX", "ERRORS", "P95", "COUNT", "TOTAL")
+"""What goes where the name would have too little room, the first first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The columns at one width."""
+
+    count: int
+    """Cells; 0 where there is no room."""
+    errors: int
+    times: tuple[tuple[str, Callable[[Group], int | None]], ...]
+    has_histogram: bool
+    name: int
+
+    @classmethod
+    def of(cls, width: int) -> Shown:
+        """Return the columns for a list `width` cells wide."""
+        is_wide = width >= _WIDE
+        gone = set() if is_wide else {*_FOR_WIDE}
+        heads = ("COUNT", "ERRORS", *(head for head, _ in _TIMES))
+
+        def room() -> int:
+            columns = sum(head not in gone for head in heads)
+            return width - _TIME * columns - (HISTOGRAM + _BETWEEN) * is_wide - _BETWEEN
+
+        for head in _GIVING_WAY:
+            if room() < _LEAST_NAME:
+                gone.add(head)
+        count, errors = (_TIME * (head not in gone) for head in heads[:2])
+        times = tuple(each for each in _TIMES if each[0] not in gone)
+        return cls(count, errors, times, is_wide, max(1, room()))
 
 
 class GroupLines(LineList):
@@ -62,37 +99,32 @@ class GroupLines(LineList):
     def __init__(self) -> None:
         super().__init__()
         self.groups: list[Group] = []
+        self._by = ""
 
-    def show(self, groups: list[Group]) -> None:
-        """Show other groups, from the first on."""
-        self.groups = groups
+    def show(self, groups: list[Group], by: str) -> None:
+        """Show other groups, from the first on.
+
+        Args:
+            groups: In their order.
+            by: What they are grouped by.
+        """
+        self.groups, self._by = groups, by
         self.rows_have_changed(len(groups), 0)
         self.reveal()
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one group's line."""
-        group, columns = self.groups[row], columns_in(width)
+        group, shown = self.groups[row], Shown.of(width)
         parts: list[tuple[str, Style | None]] = [
-            (right(f"{group.count:,}", _COUNT), None),
-            (right(f"{group.errors:,}" if group.errors else "", _ERRORS), self.paint_style("error")),
-            ("".join(right(duration(time_of(group)), _TIME) for _, time_of in columns), None),
+            (right(f"{group.count:,}", shown.count), None),
+            (right(f"{group.errors:,}" if group.errors else "", shown.errors), self.paint_style("error")),
+            ("".join(right(duration(time_of(group)), _TIME) for _, time_of in shown.times), None),
         ]
-        used = _COUNT + _ERRORS + _TIME * len(columns) + 2
-        if has_histogram(width):
-            parts.append((f"  {histogram_text(group.histogram)}", self.paint_style("accent")))
-            used += HISTOGRAM + 2
-        parts.append(("  " + data_text(group.key or "–", max(8, width - used)), None))
+        if shown.has_histogram:
+            parts.append((" " * _BETWEEN + histogram_text(group.histogram), self.paint_style("accent")))
+        name = group_text(group.key, self._by, shown.name * 2 + 2)
+        parts.append((" " * _BETWEEN + fixed(name, shown.name), None))
         return line(parts)
-
-
-def columns_in(width: int) -> tuple[tuple[str, Callable[[Group], int | None]], ...]:
-    """Return the times that are shown on a screen `width` cells wide."""
-    return _TIMES if width >= _WIDE else tuple(each for each in _TIMES if each[0] not in _FOR_WIDE)
-
-
-def has_histogram(width: int) -> bool:
-    """Tell whether there is room for histograms."""
-    return width >= _WIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +185,7 @@ class StatsScreen(WorkingScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("the key of an attribute, as http.method; Enter counts by it")
+        yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield Static(Content(""), classes="heads")
         yield GroupLines()
         yield self.footer()
@@ -214,18 +246,18 @@ class StatsScreen(WorkingScreen):
         if self._counted is None:
             return
         name, key = _SORTS[self._sort]
-        self.rows.show(sorted(self._counted.groups, key=key, reverse=True))
-        width = self.rows.line_width
         by = self._counted.by
+        self.rows.show(sorted(self._counted.groups, key=key, reverse=True), by)
+        shown = Shown.of(self.rows.line_width)
         columns = [
-            ("TRACES" if by == _ON_PATH else "COUNT", _COUNT),
-            ("ERRORS", _ERRORS),
-            *((head, _TIME) for head, _ in columns_in(width)),
+            ("TRACES" if by == _ON_PATH else "COUNT", shown.count),
+            ("ERRORS", shown.errors),
+            *((head, _TIME) for head, _ in shown.times),
         ]
         heads = "".join(right(head + (" ▾" if head.lower() == name else ""), cells) for head, cells in columns)
-        scale = "  " + SCALE if has_histogram(width) else ""
+        scale = " " * _BETWEEN + SCALE if shown.has_histogram else ""
         named = by.upper() if by in _OFFERED else data_text(by, 40).rstrip()
-        self.query_one(".heads", Static).update(Content(f"{heads}{scale}  {named}"))
+        self.query_one(".heads", Static).update(Content(f"{heads}{scale}{' ' * _BETWEEN}{named}"))
         self.refresh_frame()
 
     def take_settings(self) -> None:
@@ -288,11 +320,15 @@ class StatsScreen(WorkingScreen):
         if counted is not None and rows.cursor < len(rows.groups):
             key = rows.groups[rows.cursor].key
             found = spans_of(self._store, counted.column, key, self._traces, MOST_SPANS)
-            what = f"{sanitise(counted.by, 40)} {sanitise(key, 60) or '–'}"
+            what = f"{sanitise(counted.by, 40)} {group_text(key, counted.by, 60)}"
             await self.app.push_screen(SpansScreen(self._store, found, what))
 
     def action_copy(self) -> None:
         """Copy the name of the group."""
         rows = self.rows
         if self._counted is not None and rows.cursor < len(rows.groups):
-            self.viewer.copy(rows.groups[rows.cursor].key, sanitise(self._counted.by, 40))
+            key, by = rows.groups[rows.cursor].key, sanitise(self._counted.by, 40)
+            if key is None:
+                self.viewer.say(f"these spans have no {by}: there is nothing to copy")
+            else:
+                self.viewer.copy(key, by)

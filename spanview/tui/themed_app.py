@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.app import App
 from textual.filter import Monochrome, NoColor
 
+from spanview.display.sanitise import sanitise
 from spanview.tui.paint import COLORLESS, HARMLESS, Encodable
 from spanview.tui.settings import KeptSettings
 from spanview.tui.themes import DEFAULTS, NAMES, terminal_theme, themes
@@ -26,6 +27,7 @@ _KEPT_AFTER_S: Final = 0.5
 _GREY: Final = (Monochrome, NoColor)
 """What Textual does at NO_COLOR, an empty one too, which means nothing: it sends grey, or default colours."""
 _NOT_KEPT: Final = "unsaved"
+_LONGEST_NAME: Final = 80
 
 
 class ThemedApp(App[None]):
@@ -41,7 +43,7 @@ class ThemedApp(App[None]):
         super().__init__()
         self._kept = KeptSettings(settings)
         self._usual_theme = theme
-        self._is_unkept = False
+        self._is_unkept = self._has_told_aside = False
         self.said = ""
         """What the last key did, for the footer."""
         self.no_color = colorless
@@ -80,6 +82,13 @@ class ThemedApp(App[None]):
     def _write_in_thread(self) -> None:
         if not self._kept.write():
             self.call_from_thread(self._say_unkept)
+        elif self._kept.aside and not self._has_told_aside:
+            self.call_from_thread(self._say_aside)
+
+    def _say_aside(self) -> None:
+        self._has_told_aside = True
+        text = f"the damaged settings are kept as {sanitise(self._kept.aside, _LONGEST_NAME)}"
+        self.say(f"{self.said} · {text}" if self.said else text)
 
     def _say_unkept(self) -> None:
         if not self._is_unkept:
@@ -103,12 +112,13 @@ class ThemedApp(App[None]):
     def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual has it
         """Give the screen in sight the styles of the theme; the others get them when they come into sight.
 
-        Textual 8 does it for all of them before anything is painted, which takes as long again for each.
+        Textual 8 does it for all of them before anything is painted, which takes as long again for each. Before
+        anything is shown, nothing has to be parsed twice for it.
         """
         self.stylesheet.set_variables(self.get_css_variables())
-        self.stylesheet.reparse()
-        self.stylesheet.update(self, animate=animate)
         if self.screen_stack:
+            self.stylesheet.reparse()
+            self.stylesheet.update(self, animate=animate)
             self.screen.refresh(layout=True)
 
     def show_theme(self, name: str) -> None:

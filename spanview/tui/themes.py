@@ -7,6 +7,7 @@ own, to which each theme but one gives shades of its own.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, NamedTuple
 
 from rich.color import Color
@@ -123,6 +124,7 @@ def themes() -> list[Theme]:
     return [*(_theme(name, shades) for name, shades in _SHADES.items()), own]
 
 
+@cache
 def terminal_theme(name: str) -> TerminalTheme | None:
     """Return the shades that a theme gives to the terminal's colours; None where it has none of its own."""
     shades = _SHADES.get(name)

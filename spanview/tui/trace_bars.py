@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rich.style import Style
 
 from spanview.display.bars import span_cells
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.colorless import FULL, LIGHT, UNLIT
 from spanview.tui.legend import color_of

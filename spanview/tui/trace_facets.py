@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.workers import node_of
 from spanview.display.units import count, duration
-from spanview.model.span import KIND_NAMES
+from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from spanview.tui.trace_shape import Shape
 
 _STEM: Final = re.compile(r"\.(?:txt|json)$")
-_NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
-"""Attributes, of the span or of its resource, that say where a process runs."""
 _LARGEST_WITH_EVENTS: Final = 64 * 1024
 _MOST_EVENTS, _KEPT_EVENTS = 256, 4096
 _NODE_CELLS: Final = 12
@@ -43,6 +42,8 @@ class Extra:
     is_number: bool
 
 
+_LEAST_REST: Final = 44
+"""Cells for a name, a duration and some of the waterfall: further columns leave as many."""
 EXTRAS: Final = (
     Extra("SELF", 9, True),
     Extra("SHARE", 7, True),
@@ -152,10 +153,15 @@ class Facets:
         self.shown = sorted({*self.shown, number}) if is_new else [each for each in self.shown if each != number]
         return is_new
 
-    @property
-    def width(self) -> int:
-        """Cells of all columns that are shown, with the blanks before them."""
-        return sum(EXTRAS[number].width + 1 for number in self.shown)
+    def shown_in(self, width: int) -> list[int]:
+        """Return those of the columns that are shown for which lines `width` cells wide have room beside all else."""
+        left, fit = width - _LEAST_REST, []
+        for number in self.shown:
+            cells = EXTRAS[number].width + 1
+            if cells <= left:
+                left -= cells
+                fit.append(number)
+        return fit
 
     def text_of(self, number: int, node: int) -> str:
         """Return what a column says of a span; from a file, so to be made harmless."""
@@ -198,6 +204,11 @@ class Facets:
     def color_by(self) -> ColorBy:
         """What colours stand for: services where the trace has several, unless something was chosen."""
         return self._chosen or (ColorBy.SERVICE if self._model.has_services else ColorBy.PROCESS)
+
+    @property
+    def colored_by(self) -> str:
+        """What colours stand for, in a word."""
+        return self.color_by.value
 
     def choose(self, color_by: ColorBy | None) -> None:
         """Let colours stand for something; None for what goes with the trace."""
@@ -270,7 +281,5 @@ class Facets:
         """Return where a span's process runs, as one span of its file says it."""
         source = self._store.spans.source[row]
         if source not in self._nodes:
-            span = self._store.span(row)
-            values = [each.get(key) for key in _NODES for each in (span.attributes, span.resource.attributes)]
-            self._nodes[source] = next((str(value)[:_NODE_CELLS] for value in values if value), "")
+            self._nodes[source] = node_of(self._store.span(row))[:_NODE_CELLS]
         return self._nodes[source]

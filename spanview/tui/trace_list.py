@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 from textual.message import Message
@@ -30,22 +30,42 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 """From this width on there is room for the bars."""
-_STATE = 13
+_LEAST_ROOT: Final = 20
+"""Cells that columns leave to a root's name, which is the last to go."""
+_MARK: Final = 2
+"""Cells of a state that is a mark only."""
+_GIVING_WAY: Final = (("processes", 0), ("state", _MARK), ("errors", 0), ("spans", 0), ("start", 0), ("duration", 0))
+"""What gives way to the name, the first first, and what is left of it; of a state it is the mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """The columns of the list at one width."""
+    """The columns of the list at one width; those without room have no cells."""
 
     start: int
     bar: int
-    root: int
+    root: int = 0
+    duration: int = 10
+    spans: int = 7
+    errors: int = 5
+    processes: int = 5
+    state: int = 13
 
     @classmethod
     def of(cls, width: int, *, with_date: bool) -> Widths:
         """Return the columns for a screen `width` cells wide."""
-        start, bars = (23 if with_date else 12), (8 if width >= _WIDE else 0)
-        return cls(start, bars, max(8, width - start - bars - (bars > 0) - 10 - 7 - 5 - 5 - 2 - _STATE - 1))
+        widths = cls(23 if with_date else 12, 8 if width >= _WIDE else 0)
+        for name, left in _GIVING_WAY:
+            if width - widths.before_root >= _LEAST_ROOT:
+                break
+            widths = replace(widths, **{name: left})
+        return replace(widths, root=max(1, width - widths.before_root))
+
+    @property
+    def before_root(self) -> int:
+        """Cells of all but the root's name."""
+        bars = self.bar + (self.bar > 0)
+        return self.start + bars + self.duration + self.spans + self.errors + self.processes + 2 + self.state + 1
 
 
 class TraceList(LineList):
@@ -99,17 +119,17 @@ class TraceList(LineList):
         root, mark = self._root(trace, facts), mark_text(self.marked, trace)
         parts: list[tuple[str, Style | None]] = [
             (fixed(start, widths.start), dim),
-            (right(duration(ns if ns >= 0 else None), 10), plain),
+            (right(duration(ns if ns >= 0 else None), widths.duration), plain),
         ]
         if widths.bar:
             parts.append((" " + bar(max(0, ns) / max(1, self.model.longest_ns), widths.bar), accent))
         parts += [
-            (right(f"{table.span_count[trace]:,}", 7), plain),
-            (right(f"{errors:,}" if errors else "", 5), error),
-            (right(f"{facts.processes:,}" if facts else "…", 5), dim),
+            (right(f"{table.span_count[trace]:,}", widths.spans), plain),
+            (right(f"{errors:,}" if errors else "", widths.errors), error),
+            (right(f"{facts.processes:,}" if facts else "…", widths.processes), dim),
             ("  " + mark, accent),
             (data_text(root[0], widths.root - len(mark)) + " ", root[1]),
-            self._state(trace, errors, facts),
+            self._state(trace, errors, facts, widths.state),
         ]
         return line(parts)
 
@@ -120,14 +140,16 @@ class TraceList(LineList):
         missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
         return f"? parent not seen{missing}", self.paint_style("dim")
 
-    def _state(self, trace: int, errors: int, facts: Facts | None) -> tuple[str, Style | None]:
+    def _state(self, trace: int, errors: int, facts: Facts | None, width: int) -> tuple[str, Style | None]:
         if trace in self.growing and not self.is_loading:
-            return fixed("● growing", _STATE), self.paint_style("accent")
-        if errors:
-            return fixed(f"✖ {count(errors, 'error')}", _STATE), self.paint_style("error")
-        if facts is None or facts.complete:
-            return " " * _STATE, None
-        return fixed("· loading" if self.is_loading else "◌ incomplete", _STATE), self.paint_style("warning")
+            text, style = "● growing", self.paint_style("accent")
+        elif errors:
+            text, style = f"✖ {count(errors, 'error')}", self.paint_style("error")
+        elif facts is None or facts.complete:
+            return " " * width, None
+        else:
+            text, style = "· loading" if self.is_loading else "◌ incomplete", self.paint_style("warning")
+        return fixed(text if width > _MARK else text[0], width), style
 
 
 def _find(order: array[int], trace: int, near: int) -> int:
@@ -169,12 +191,15 @@ class ColumnHeads(Widget):
         widths = Widths.of(width, with_date=self._model.spans_days)
         return [
             (fixed(self._head(Column.START), widths.start), Column.START),
-            (right(self._head(Column.DURATION), 10) + " " * (widths.bar + (widths.bar > 0)), Column.DURATION),
-            (right(self._head(Column.SPANS), 7), Column.SPANS),
-            (right(self._head(Column.ERRORS), 5), Column.ERRORS),
-            (right("PROC", 5) + "  ", None),
+            (
+                right(self._head(Column.DURATION), widths.duration) + " " * (widths.bar + (widths.bar > 0)),
+                Column.DURATION,
+            ),
+            (right(self._head(Column.SPANS), widths.spans), Column.SPANS),
+            (right(self._head(Column.ERRORS), widths.errors), Column.ERRORS),
+            (right("PROC", widths.processes) + "  ", None),
             (fixed(self._head(Column.ROOT), widths.root + 1), Column.ROOT),
-            ("STATE", None),
+            ("STATE" if widths.state > _MARK else "", None),
         ]
 
     def _head(self, column: Column) -> str:

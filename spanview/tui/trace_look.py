@@ -49,7 +49,9 @@ class FacetedTrace(SearchedTrace):
         """Show a further column, or leave it out."""
         shown = self._facets.toggle(number)
         self.viewer.keep(columns=tuple(self._facets.shown))
-        self.viewer.say(f"{EXTRAS[number].head.lower()} {'shown' if shown else 'left out'}")
+        has_room = number in self._facets.shown_in(self.rows.line_width)
+        said = "left out" if not shown else "shown" if has_room else "has no room here"
+        self.viewer.say(f"{EXTRAS[number].head.lower()} {said}")
         self._find_own_times()
         self.rows.refresh()
         self.query_one(RulerLine).refresh()

@@ -11,10 +11,10 @@ from spanview.index.tree import ROOT
 from spanview.tui.trace_shape import Shape
 
 if TYPE_CHECKING:
+    from spanview.analysis.intervals import Covered
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.tui.runs import Run
-    from spanview.tui.trace_shape import Covered
     from spanview.tui.window import Window
 
 

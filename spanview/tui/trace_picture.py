@@ -9,7 +9,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.tree_text import error_text, trace_title
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.row_texts import RowTexts
 from spanview.tui.runs import marked

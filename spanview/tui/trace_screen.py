@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.worker import get_current_worker
 
-from spanview.display.sanitise import sanitise
-from spanview.display.span_text import SpanInTree
 from spanview.display.units import count, duration
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_trace_id
 from spanview.tui.base_screen import bindings_of
 from spanview.tui.comparing import MARK, ComparingScreen
 from spanview.tui.details import Details
@@ -18,26 +17,20 @@ from spanview.tui.keys import On
 from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
-from spanview.tui.trace_look import ROOM_FOR_DETAILS
-from spanview.tui.trace_marks import lines_of_run
-from spanview.tui.trace_unseen import GuessedTrace
+from spanview.tui.trace_details import DetailedTrace
 from spanview.tui.waterfall import RulerLine, Waterfall
+from spanview.tui.zooming import ZoomingScreen
 
 if TYPE_CHECKING:
-    from textual import events
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
     from spanview.tui.comparing import Side
-    from spanview.tui.runs import Run
     from spanview.tui.trace_facets import LitPath
-    from spanview.tui.window import Window
-
-_LOOK_S: Final = 0.03
-"""The details follow the cursor when it rests for so long."""
+    from spanview.tui.trace_model import TraceModel
 
 
-class TraceScreen(GuessedTrace, ComparingScreen):
+class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
     """Tree and waterfall of one trace.
 
     Args:
@@ -55,24 +48,10 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         self._at_error = at_error
         self._at_row = at_row
 
-    @property
-    def chosen_span(self) -> SpanInTree | None:
-        """The selected span; None for a placeholder, and for like siblings."""
-        node = self.rows.node
-        if node is None or self._model.tree.is_missing(node) or self._model.run(node):
-            return None
-        return self._subject(node)
-
-    def why_no_span(self) -> str:
-        """Return in words why no span is selected."""
-        node = self.rows.node
-        is_run = node is not None and self._model.run(node)
-        return "these are like siblings, → shows each" if is_run else super().why_no_span()
-
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, -term …", is_query=True)
+        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term", is_query=True)
         yield Minimap(self._model)
         yield RulerLine(self._model, self._facets)
         yield Waterfall(self._store, self._model, self._facets)
@@ -80,18 +59,13 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         yield Details(classes="below")
         yield self.footer()
 
-    @property
-    def details(self) -> Details:
-        """The pane below."""
-        return self.query_one(Details)
-
     def on_mount(self) -> None:
         """Begin at the root, at a span, or at the first error."""
         self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
         self.refresh_frame()
-        self._look_timer = self.set_timer(_LOOK_S, self._show_details)
+        self.look_later()
         if not self.is_stitched:
             self.call_after_refresh(self.stitch)
         self.guess()
@@ -110,12 +84,6 @@ class TraceScreen(GuessedTrace, ComparingScreen):
     def _show_first_error(self) -> None:
         if not self.is_left:
             self.action_error(1)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show the details, and what the colours stand for, where there is room for them."""
-        has_room = event.size.height >= ROOM_FOR_DETAILS
-        self.details.display = has_room
-        self.explain_colors(event.size.height)
 
     def title_text(self) -> str:
         """Return the trace in one line."""
@@ -146,61 +114,33 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         """Say whether this trace is marked."""
         self.refresh_frame()
 
-    # -- details -----------------------------------------------------------------------------------------------------
-
-    def on_line_list_moved(self, event: Waterfall.Moved) -> None:
-        """Let the details follow."""
-        if not self.is_left and event.sender is self.rows:
-            self._look_later()
-
-    def _look_later(self) -> None:
-        self._look_timer.stop()
-        self._look_timer = self.set_timer(_LOOK_S, self._show_details)
-
-    def _show_details(self) -> None:
-        if self.is_left or not self.details.display:
-            return
-        node = self.rows.node
-        if node is None:
-            return
-        if run := self._model.run(node):
-            self._show_run(node, run)
-        elif self._model.tree.is_missing(node):
-            span_id = self._model.tree.span_id(node)
-            text = f"parent not seen ({format_span_id(span_id)}): it has not ended yet, or its record is lost"
-            self.details.show_lines(text, self.known_of_missing(span_id))
-        else:
-            self.details.show(self._subject(node))
-
-    def _show_run(self, node: int, run: Run) -> None:
-        store, row = self._store, self._model.tree.rows[node]
-        errors = self._model.shape.failed_between(run.first, run.end)
-        parts = [f"{sanitise(store.names.texts[store.spans.name[row]], 120) or '(no name)'} ×{len(run.members):,}"]
-        parts += [f"✖ {count(errors, 'error')}"] if errors else []
-        parts += [self._facets.kind(row), "→ shows each"]
-        self.details.show_lines("   ".join(parts), lines_of_run(run, errors))
-
-    def _subject(self, node: int) -> SpanInTree:
-        shape, row = self._model.shape, self._model.tree.rows[node]
-        return SpanInTree(self._store.span(row), self._store, self.trace, shape.stitched, shape.stitched_node(node))
+    # -- keys --------------------------------------------------------------------------------------------------------
 
     async def action_open(self) -> None:
         """Show the span on a screen of its own; like siblings one by one."""
+        await self.open_span(self.details.section)
+
+    async def open_span(self, section: str) -> None:
+        """Show a section of the span on a screen of its own; like siblings one by one."""
         from spanview.tui.span_screen import SpanScreen
 
         node, subject = self.rows.node, self.chosen_span
         if not self.is_stitched:
-            self.when_stitched(self.action_open)
+            self.when_stitched(partial(self.open_span, section))
         elif node is not None and self._model.run(node):
             self.action_expand()
         elif subject is not None:
-            await self.app.push_screen(SpanScreen(subject, self.details.section))
+            await self.app.push_screen(SpanScreen(subject, section))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
     async def action_flame(self) -> None:
         """Show where this trace's time goes."""
         await self.viewer.open_flame([self.trace], self.viewer.root_name(self.trace))
+
+    async def action_lanes(self) -> None:
+        """Show what each worker did in this trace."""
+        await self.viewer.open_lanes([self.trace], self.viewer.root_name(self.trace))
 
     async def action_statistics(self) -> None:
         """Show statistics of this trace's spans."""
@@ -210,17 +150,9 @@ class TraceScreen(GuessedTrace, ComparingScreen):
         """Show Ray's calls in this trace."""
         await self.viewer.open_calls([self.trace], self.viewer.root_name(self.trace))
 
-    def action_next_pane(self) -> None:
-        """Show the next section of the details."""
-        self.details.next_section()
-        self.viewer.say(f"{self.details.section.lower()} of the span")
-
-    async def action_raw(self) -> None:
-        """Show the record as the file has it."""
-        self.details.toggle_raw()
-        self.viewer.say(f"{self.details.section.lower()} of the span")
-        if not self.details.display:
-            await self.action_open()
+    async def action_serve(self) -> None:
+        """Show Serve's requests in this trace."""
+        await self.viewer.open_serve([self.trace], self.viewer.root_name(self.trace))
 
     def action_copy(self) -> None:
         """Copy the span id."""
@@ -301,39 +233,13 @@ class TraceScreen(GuessedTrace, ComparingScreen):
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def _look_at(self, window: Window) -> None:
-        whole = self._model.whole
-        self._model.window = None if window == whole else window
-        after = duration(window.start_ns - whole.start_ns)
-        self.viewer.say("the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}")
-        self.rows.refresh()
-        self.refresh_time()
-
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
-        whole = self._model.whole
-        self._look_at(whole if event.stretch is None else whole.within(*event.stretch))
+    @property
+    def zoomable(self) -> TraceModel:
+        """The trace."""
+        return self._model
 
     @property
-    def _interval(self) -> tuple[int, int] | None:
+    def interval(self) -> tuple[int, int] | None:
+        """When the selected span starts and ends, or what stands for one."""
         node = self.rows.node
         return None if node is None else self._model.interval(node)
-
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more, around the middle of the selected span."""
-        self._look_at(self._model.whole.zoomed(self._model.shown, self._interval, by))
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self._look_at(self._model.whole.panned(self._model.shown, by))
-
-    def action_fit(self) -> None:
-        """Show just the time of the selected span."""
-        if self._interval is not None:
-            self._look_at(self._model.whole.fitted(self._interval))
-        else:
-            self.viewer.say("this span has no time to show")
-
-    def action_whole(self) -> None:
-        """Show the time of the whole trace."""
-        self._look_at(self._model.whole)

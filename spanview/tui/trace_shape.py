@@ -17,18 +17,18 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, compress, groupby, repeat
-from operator import add, eq, gt, sub
+from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.selftime import self_times
-from spanview.analysis.waits import wait_of, waited
+from spanview.analysis.waits import wait_between, wait_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.runs import FEWEST_IN_RUN, Run, Timed, known_times
 from spanview.tui.window import Window
@@ -45,24 +45,6 @@ _BULK: Final = 20_000
 """From so many nodes on it pays to ask something of all of them with numpy."""
 _MANY: Final = 2_000
 """From so many children or like siblings on, what their painting needs is found out with the rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Covered:
-    """When something runs: intervals that don't touch, in order, in nanoseconds."""
-
-    starts: Sequence[int]
-    ends: Sequence[int]
-    sums: Sequence[int]
-    """The lengths of all intervals before each one, and of all."""
-
-    def between(self, start: int, end: int) -> int:
-        """Return how many nanoseconds of a stretch are covered."""
-        return self._until(end) - self._until(start)
-
-    def _until(self, ns: int) -> int:
-        number = bisect_left(self.starts, ns)
-        return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
 
 
 class Shape:
@@ -196,14 +178,7 @@ class Shape:
         known = self._covered.get(node)
         if known is None:
             rows = [*map(self.tree.rows.__getitem__, self.tree.children(node))]
-            starts, ends = known_times(self._spans, rows)
-            reached = [*accumulate(map(max, starts, ends), max)]
-            # An interval ends where the next child starts behind all that came before it.
-            gaps = [*map(gt, starts[1:], reached)]
-            begins, stops = starts[:1], [*compress(reached, gaps), *reached[-1:]]
-            begins += compress(starts[1:], gaps)
-            sums = accumulate(map(sub, stops, begins), initial=0)
-            known = self._covered[node] = Covered(array("q", begins), array("q", stops), array("q", sums))
+            known = self._covered[node] = Covered.by(*known_times(self._spans, rows))
         return known
 
     def wait(self, node: int) -> int:
@@ -213,7 +188,7 @@ class Shape:
         submitted = self.submitted.get(self.tree.rows[node])
         if submitted is None:
             return wait_of(self.tree, self._spans, node)
-        return waited(self._spans, self.tree.rows[node], submitted)
+        return wait_between(self._spans, submitted, self.tree.rows[node])
 
     def stitched_node(self, node: int) -> int:
         """Return the node that a node that is shown has in the trace as it is."""

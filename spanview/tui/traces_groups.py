@@ -79,6 +79,8 @@ class GroupedTraces(Copying):
         settings = self.viewer.settings
         self._model.sort = chosen(Column, settings.sort) or Column.START
         self._model.descending = settings.descending
+        self.groups.sort = chosen(GroupColumn, settings.group_sort) or GroupColumn.TRACES
+        self.groups.descending = settings.group_descending
         self._model.is_drilled = False
         self._show_groups(on=settings.grouped, anew=True)
 
@@ -197,6 +199,7 @@ class GroupedTraces(Copying):
 
     def _order_by(self, column: Column | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
         if isinstance(column, GroupColumn):
+            self.viewer.keep(group_sort=column.value, group_descending=descending)
             self.groups.sort_by(column, descending=descending)
             self._light()
         else:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _GROWING_S: Final = 2.0
 _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
-_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, -term …"
+_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
 class TracesScreen(ListedTraces):

@@ -19,8 +19,17 @@ _SCREENS: Final = (
     "spanview.tui.stats_screen",
     "spanview.tui.flame_screen",
     "spanview.tui.calls_screen",
+    "spanview.tui.lanes_screen",
+    "spanview.tui.serve_screen",
+    "spanview.tui.requests_screen",
+    "spanview.tui.check_screen",
 )
-_FOR_MANY: Final = ("spanview.tui.groups_bulk", "spanview.analysis.bulk_query", "spanview.analysis.bulk")
+_FOR_MANY: Final = (
+    "spanview.tui.groups_bulk",
+    "spanview.analysis.bulk_query",
+    "spanview.analysis.bulk",
+    "spanview.analysis.bulk_lanes",
+)
 
 AT_REST_S: Final = 3.0
 """So long after a key nobody is thought to wait for the next one."""
@@ -58,6 +67,7 @@ class Tidy:
     def put_off(self) -> None:
         """Let what is there by now never be looked at for garbage, and all else only by `collect`."""
         gc.freeze()
+        gc.enable()
         young, older, _ = gc.get_threshold()
         gc.set_threshold(young, older, _NEVER)
 

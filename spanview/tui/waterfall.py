@@ -24,8 +24,10 @@ from spanview.tui.trace_facets import AFTER, EXTRAS
 from spanview.tui.trace_marks import indent_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.index.store import Store
-    from spanview.tui.trace_facets import Facets
+    from spanview.tui.trace_facets import Extra, Facets
     from spanview.tui.trace_model import TraceModel
 
 _DURATION: Final = 10
@@ -49,6 +51,11 @@ class Split:
         return cls(name, max(8, width - extras - name - _DURATION - 2))
 
 
+def width_of(columns: Iterable[Extra]) -> int:
+    """Return the cells of further columns, with the blanks before them."""
+    return sum(column.width + 1 for column in columns)
+
+
 class RulerLine(Widget):
     """The line above the waterfall."""
 
@@ -59,10 +66,11 @@ class RulerLine(Widget):
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = Split.of(self.size.width - 1, self._facets.width)
+        width = self.size.width - 1
+        extras = [EXTRAS[number] for number in self._facets.shown_in(width)]
+        split = Split.of(width, width_of(extras))
         shown, origin = self._model.shown, self._model.whole.start_ns
         scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
-        extras = [EXTRAS[number] for number in self._facets.shown]
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
         return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
 
@@ -136,13 +144,13 @@ class Waterfall(LineList):
         split = self._split(width)
         return [
             *self._label(node, depth, split.name),
-            *self._extras(node),
+            *self._extras(node, self.facets.shown_in(width)),
             *self._lasted(node),
             *self._bars.of(node, split.time),
         ]
 
     def _split(self, width: int) -> Split:
-        return Split.of(width, self.facets.width)
+        return Split.of(width, width_of(EXTRAS[number] for number in self.facets.shown_in(width)))
 
     def color_of(self, node: int) -> Style:
         """Return the colour of a node."""
@@ -185,18 +193,15 @@ class Waterfall(LineList):
             marks.append(letter_of(self.facets.color_number(self.model.tree.rows[node])))
         return marks
 
-    def _extras(self, node: int) -> list[Segment]:
+    def _extras(self, node: int, columns: list[int]) -> list[Segment]:
         """Return the further columns."""
-        if not self.facets.shown:
+        if not columns:
             return []
         if self.model.tree.is_missing(node):
-            return [Segment(" " * self.facets.width)]
+            return [Segment(" " * width_of(EXTRAS[number] for number in columns))]
         # What is said of each of like siblings isn't said of all.
-        shown = {AFTER} if self.model.run(node) else {*self.facets.shown}
-        texts = [
-            (EXTRAS[number], self.facets.text_of(number, node) if number in shown else "")
-            for number in self.facets.shown
-        ]
+        shown = {AFTER} if self.model.run(node) else {*columns}
+        texts = [(EXTRAS[number], self.facets.text_of(number, node) if number in shown else "") for number in columns]
         parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
         return [Segment("".join(parts), self.paint_style("dim"))]
 

@@ -36,6 +36,8 @@ SHOP: Final = Vocabulary(
     ["GET /cart", "batch", "f(x)", 'say "hi" \\'], ["shop", "pay ments"], ["batch"], ["77.txt"], ATTRIBUTES
 )
 
+REQUEST: Final = "091db297-50b6-4e67-9b8c-de8794178aeb"
+
 PROPOSED = [
     ("|", ["name=|", "service=|", "kind=|", "status=|", "duration>|"]),
     ("sta|", ["status=|", "start>|", "http.status_code=|"]),
@@ -92,6 +94,12 @@ PROPOSED = [
     ("name|", ["name=|", '"name"=|']),
     ("name!|", []),
     ("duration>|=5ms", []),
+    (f"{REQUEST}|", [f"request_id={REQUEST}|"]),
+    (f"-{REQUEST.upper()}| status=OK", [f"-request_id={REQUEST.upper()}| status=OK"]),
+    (f"{REQUEST[:-1]}|", []),
+    (f"{REQUEST}0|", []),
+    (f"{REQUEST}|=1", []),
+    (f'"{REQUEST}|', []),
 ]
 """A query with the cursor in it, and what it becomes, one candidate after the other; of many, the first five."""
 
@@ -113,6 +121,13 @@ def test_what_is_proposed(typed: str, becomes: list[str]) -> None:
     taken = [_taken(text, found, each) for each in found.candidates]
     assert [f"{query[:at]}|{query[at:]}" for query, at in taken][:5] == becomes[:5]
     assert len(taken) == found.total
+
+
+def test_the_id_of_a_request() -> None:
+    """A UUID is looked for in the attributes of that kind that were seen."""
+    for keys in (["ray.request_id"], ["request_id", "ray.request_id"]):
+        found = complete(REQUEST, len(REQUEST), Vocabulary(attributes=dict.fromkeys(keys, ())))
+        assert [candidate.text for candidate in found.candidates] == [f"{key}={REQUEST}" for key in keys]
 
 
 @pytest.mark.parametrize(

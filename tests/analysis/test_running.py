@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from builders import EPOCH_NS, Builder
-from spanview.analysis.running import Running, pid_of_path
+from spanview.analysis.running import Running
 from viewers import Growing
 
 if TYPE_CHECKING:
@@ -84,12 +84,3 @@ def test_traces_of_the_living() -> None:
     assert tells.traces_of_the_living() == {0, 2}
     data.add(build.span("root", trace=1, span=99), path="spans/7.txt")
     assert tells.traces_of_the_living() == {2}
-
-
-@pytest.mark.parametrize(
-    ("path", "pid"),
-    [("/tmp/spans/7.txt", 7), ("12.json", 12), ("a\\5.txt", 5), ("spans/x7.txt", None), ("7.jsonl", None), ("", None)],  # noqa: S108
-)
-def test_files_that_are_named_after_a_process(path: str, pid: int | None) -> None:
-    """Ray's hooks name them so."""
-    assert pid_of_path(path) == pid

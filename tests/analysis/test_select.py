@@ -56,6 +56,13 @@ def test_no_id(store: Store, prefix: str) -> None:
         find_trace(store, prefix)
 
 
+def test_the_id_of_a_request(store: Store) -> None:
+    """A UUID is answered with the query that finds a request of Serve by it."""
+    request = "091db297-50b6-4e67-9b8c-de8794178aeb"
+    with pytest.raises(TraceNotFoundError, match=f"; a request of Serve is found by -q request_id={request}$"):
+        find_trace(store, request)
+
+
 @pytest.mark.parametrize("prefix", ["f", "0" * 32])
 def test_no_trace(store: Store, prefix: str) -> None:
     """A prefix that no id has says so; the group without an id is no trace."""

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 
 from builders import Builder, store_of, trace_row
 from span_graphs import forests
-from spanview.analysis.stats import Group, nearest_rank, statistics, to_json
+from spanview.analysis.stats import Group, column_of, nearest_rank, spans_of, statistics, to_json
 from spanview.model.problems import QueryError
 from spanview.model.times import parse_time
 
@@ -184,7 +184,20 @@ def test_by_an_attribute() -> None:
         '["x",2]': (1, 2_000),
         "true": (1, 1_000),
         "r": (1, 1_000),
-        "": (1, 9_000),
+        None: (1, 9_000),
     }
     with pytest.raises(QueryError, match="no span has such an attribute"):
         statistics(store, "nothing")
+
+
+def test_no_attribute_is_not_an_empty_one() -> None:
+    """Spans without the key are a group of their own, `null` in JSON; of equal totals it comes last."""
+    build = Builder()
+    store = store_of(
+        build.span(duration=5), build.span(attributes={"k": ""}, duration=5), build.span(attributes={"k": "x"})
+    )
+    groups = statistics(store, "k")
+    assert [group.key for group in groups] == ["x", "", None]
+    assert [group["key"] for group in to_json(groups, "k")["groups"]] == ["x", "", None]
+    column = column_of(store, "k")
+    assert [spans_of(store, column, key, None, 9) for key in (None, "", "x")] == [[0], [1], [2]]

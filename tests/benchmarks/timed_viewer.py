@@ -72,7 +72,7 @@ class TimedViewer(SpanviewApp):
         self._came = self._acted = self._own = self._process = 0.0
         self._is_painted = True
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Begin to look at the clock; what the viewer does then is called by Textual, too."""
         self._beat = asyncio.create_task(self._watch())
 

@@ -8,6 +8,7 @@ http.url    https://example.org/a/lo     a value that is longer goes on below,
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -245,9 +246,17 @@ def test_timing_of_damaged_spans() -> None:
 
 
 def test_raw() -> None:
-    """The record stands as the file has it, line by line; what is copied is all of it."""
+    """The record stands as the file has it, but for blanks; what its first line copies is all of it."""
     document = Builder().span("raw")
     data = file_of([document], indent=4)
+    lines = detail_lines(subject_in(store_of_files({"1.json": data}), 0), "Raw", 200)
+    assert json.loads("".join(line.text.replace("▾ ", "") for line in lines)) == document
+    assert lines[0].value == data.decode().strip()
+
+
+def test_raw_with_too_much_in_it() -> None:
+    """A record of very many members stands line by line as the file has it, and is copied as a whole."""
+    data = file_of([Builder().span("raw", attributes={"k": [1] * 7_000})], indent=4)
     lines = detail_lines(subject_in(store_of_files({"1.json": data}), 0), "Raw", 200)
     assert [line.text for line in lines] == data.decode().strip().split("\n")
     assert {line.value for line in lines} == {data.decode().strip()}

@@ -28,8 +28,9 @@ from spanview.formats import foreign, otlp, own
 from spanview.formats.jsontext import loads_exact
 from spanview.formats.otlp_value import snake_case
 from spanview.formats.tracestate import format_trace_state_header, parse_trace_state_header
+from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.problems import ProblemKind, Warnings
-from spanview.model.span import KIND_UNSPECIFIED, BytesText, Scope, Source
+from spanview.model.span import BytesText, Scope, Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -233,8 +234,9 @@ def _as_protobuf(value: Any) -> Any:
         return [*map(_as_protobuf, value)]
     if not isinstance(value, dict):
         return value
+    fields: dict[str, Any] = value
     changed: dict[str, Any] = {}
-    for key, part in value.items():
+    for key, part in fields.items():
         if key.endswith(("Id", "traceId")):
             changed[key] = b64encode(bytes.fromhex(part)).decode()
         elif key in _NAMED:
@@ -242,7 +244,7 @@ def _as_protobuf(value: Any) -> Any:
         elif key == "intValue" or key.endswith("UnixNano"):
             changed[key] = int(part)
         else:
-            changed[_OLD_NAMES[key] if key in _OLD_NAMES else key] = _as_protobuf(part)
+            changed[_OLD_NAMES.get(key, key)] = _as_protobuf(part)
     return changed
 
 

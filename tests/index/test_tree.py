@@ -23,6 +23,7 @@ import pytest
 
 from builders import EPOCH_NS, Builder, file_of, store_of, store_of_files, trace_row
 from spanview.formats.rows import Batch, Columns
+from spanview.index.documents import DetailReader
 from spanview.index.store import Store
 from spanview.index.tree import ROOT, TraceTree
 from spanview.model.problems import Warnings
@@ -241,7 +242,7 @@ def test_no_skew_where_a_time_is_missing() -> None:
 # Depth and width ------------------------------------------------------------------------------------------------------
 
 
-class NoReader:
+class NoReader(DetailReader):
     """Has no records."""
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:

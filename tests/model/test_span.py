@@ -5,19 +5,9 @@ from __future__ import annotations
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
+from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, KIND_UNSPECIFIED, PRODUCER, STATUS_NAMES
 from spanview.model.problems import Warnings
-from spanview.model.span import (
-    CONSUMER,
-    ERROR,
-    KIND_NAMES,
-    KIND_UNSPECIFIED,
-    PRODUCER,
-    STATUS_NAMES,
-    Event,
-    Resource,
-    Span,
-    Status,
-)
+from spanview.model.span import Event, Resource, Span, Status
 from spanview.model.times import NO_TIME
 
 

@@ -43,6 +43,8 @@ _TAGS: Final = (
 )
 _WIDEST_SIDE: Final = 47
 """Cells of what a side is, where it is one trace."""
+_WIDEST_FUNCTION: Final = 32
+"""Cells of what a colour stands for, with what stands before it."""
 _MOST_BACK: Final = 6
 """Steps back from any screen to the list of traces without a filter, groups and a mark."""
 _WIDEST_KEY: Final = 32
@@ -73,10 +75,13 @@ def _steps(text: str) -> Iterator[_Step]:
     head = (f"‹ {name}", f"{name}   ✖ ERROR {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
-    yield _Step(b"F", ESCAPE * 2 + b"F", "where the time goes", (f"✖ {name}", name))
+    yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"no_spans: dn{file}/fo{file}",))
+    yield _Step(b"F", ESCAPE + b"F", "where the time goes", (f"✖ {name}", name))
+    yield _Step(b"L", ESCAPE + b"L", "lanes of", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
+    yield _Step(b"\rH", ESCAPE + b"\rH", "Serve requests of", (name,))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"
-    yield _Step(b"drd", ESCAPE + b"drd", "‹ comparison", (*sides, name))
+    yield _Step(b"drd", ESCAPE * 2 + b"drd", "‹ comparison", (*sides, name))
     yield _Step(b"drd\r", b"\r", "slowest first", (" A B ", f"in {name}", name))
     yield _Step(b"\r", ESCAPE * 2 + b"r\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
     span, texts = b"\rg\r", [*head, f"{name} › {name}", f"ak{shown(text)}", *shown_lines(f"av{text}")]
@@ -276,7 +281,7 @@ def _prompts(trials: int, folder: Path) -> Figures:
 
 _SEEN: Final = 40
 """Characters of a long line that are to be seen at one of its ends."""
-_PROMPTS: Final = ((" name, or key=value", b"/"), ("‹ nm", b"\r/"), ("some letters of an action", b":"))
+_PROMPTS: Final = ((" name, or key=value", b"/"), ("‹ nm", b"\r/"), ("some words of an action", b":"))
 """What tells that a prompt is there, and the keys that lead to it from the list of traces."""
 
 
@@ -289,7 +294,7 @@ def _prompt_has(terminal: Terminal, text: str) -> bool:
 # -- anything ----------------------------------------------------------------------------------------------------------
 
 _KEYS: Final = (
-    *(each.encode() for each in "jkgGhlenNEfosSrycdDbt0+-<>[]/:? "),
+    *(each.encode() for each in "jkgGhlenNEfosSrycdDbtLlhHaA0+-<>[]/:? "),
     *(
         b"\r",
         b"\t",

@@ -19,13 +19,17 @@ import pytest
 from builders import Builder, Document, file_of
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, ProblemKind
+from spanview.sources import session, tail
 from spanview.sources.details import Details, read_at
+from spanview.sources.discover import discover
 from spanview.sources.session import Session
 from spanview.sources.terms import Changes, ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from spanview.sources.discover import Listing
 
 
 class Reading:
@@ -120,6 +124,153 @@ def test_hints_are_enough_for_known_files(tmp_path: Path) -> None:
         append(tmp_path / "low" / "5.json", spans("h"))
         assert made.session.look([str(tmp_path / "low")]).spans == 1
         assert sorted(made.names) == [*"abcdegh"]
+
+
+def at_rest(made: Reading, monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Look until nothing is left to do; return a list that grows with each search that makes something of it."""
+    searches: list[None] = []
+
+    def noted(paths: list[str]) -> Listing:
+        searches.append(None)
+        return discover(paths)
+
+    monkeypatch.setattr(session, "discover", noted)
+    monkeypatch.setattr(tail, "_TICK_S", 0.0)
+    monkeypatch.setattr(tail, "_LONG_TICK_S", 0.0)
+    made.look()
+    made.look()
+    made.look()
+    searches.clear()
+    return searches
+
+
+def grow(folder: Path) -> None:
+    """Let a file grow."""
+    append(folder / "1.json", spans("new"))
+
+
+def grow_below(folder: Path) -> None:
+    """Let a file of a folder in the folder grow."""
+    append(folder / "below" / "2.json", spans("new"))
+
+
+def make(folder: Path) -> None:
+    """Write one more file."""
+    append(folder / "3.json", spans("new"))
+
+
+def make_below(folder: Path) -> None:
+    """Make one more folder with a file."""
+    (folder / "further").mkdir()
+    append(folder / "further" / "3.json", spans("new"))
+
+
+def write_anew(folder: Path) -> None:
+    """Write other bytes over a file, as many, and give it its time back."""
+    before = (folder / "1.json").stat()
+    (folder / "1.json").write_bytes(spans("z"))
+    os.utime(folder / "1.json", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace(folder: Path) -> None:
+    """Put another file in the place of one, as long and as old."""
+    before = (folder / "1.json").stat()
+    (folder / "other").write_bytes(spans("z"))
+    os.utime(folder / "other", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (folder / "other").replace(folder / "1.json")
+
+
+def replace_folder(folder: Path) -> None:
+    """Put another folder in the place of the one that was given."""
+    folder.rename(folder.with_name("before"))
+    folder.mkdir()
+    append(folder / "1.json", spans("z"))
+
+
+def rename(folder: Path) -> None:
+    """Rename a file, and let it grow under its new name."""
+    (folder / "1.json").rename(folder / "renamed.json")
+    append(folder / "renamed.json", spans("new"))
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (grow, ["a", "b", "new"]),
+        (grow_below, ["a", "b", "new"]),
+        (make, ["a", "b", "new"]),
+        (make_below, ["a", "b", "new"]),
+        (write_anew, ["a", "b", "z"]),
+        (replace, ["a", "b", "z"]),
+        (replace_folder, ["a", "b", "z"]),
+        (rename, ["a", "b", "new"]),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+def test_what_ends_the_rest_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None], names: list[str]
+) -> None:
+    """While nothing has changed a search makes nothing of what it sees; no hint is needed to see each change."""
+    folder = tmp_path / "spans"
+    (folder / "below").mkdir(parents=True)
+    append(folder / "1.json", spans("a"))
+    append(folder / "below" / "2.json", spans("b"))
+    with reading(folder) as made:
+        searches = at_rest(made, monkeypatch)
+        resting = [made.look() for _ in range(3)]
+        assert searches == []
+        assert {(*each.directories,) for each in resting} == {(str(folder), str(folder / "below"))}
+        change(folder)
+        assert made.look().spans == 1
+        assert len(searches) == 1
+        assert sorted(made.names) == names
+
+
+def test_link_to_another_folder_ends_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a PATH stands for is asked each time, also where what it stood for is as it was."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        append(tmp_path / name / "1.json", spans(name))
+    link = tmp_path / "latest"
+    link.symlink_to(tmp_path / "a")
+    with reading(link) as made:
+        searches = at_rest(made, monkeypatch)
+        link.unlink()
+        link.symlink_to(tmp_path / "b")
+        assert made.look().spans == 1
+        assert len(searches) == 1
+
+
+def test_removed_file_ends_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing of a folder is a change too."""
+    append(tmp_path / "1.json", spans("a"))
+    append(tmp_path / "2.json", spans("b"))
+    with reading(tmp_path) as made:
+        searches = at_rest(made, monkeypatch)
+        (tmp_path / "2.json").unlink()
+        made.look()
+        assert len(searches) == 1
+
+
+def test_no_rest_while_something_is_left_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that just changed may change again within its clock's tick; one that is gone may be written to still."""
+    append(tmp_path / "1.json", spans("a"))
+    with reading(tmp_path) as made:
+        searches = at_rest(made, monkeypatch)
+        monkeypatch.setattr(tail, "_TICK_S", 60.0)
+        monkeypatch.setattr(tail, "_LONG_TICK_S", 60.0)
+        append(tmp_path / "1.json", spans("b"))
+        for _ in range(3):
+            made.look()
+        assert len(searches) == 3
+    with reading(tmp_path) as made:
+        searches = at_rest(made, monkeypatch)
+        with (tmp_path / "1.json").open("ab", buffering=0) as file:
+            (tmp_path / "1.json").unlink()
+            made.look()
+            file.write(spans("c"))
+            assert made.look().spans == 1
+        assert len(searches) == 2
 
 
 def test_files_are_read_on_after_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

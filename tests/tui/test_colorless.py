@@ -24,6 +24,7 @@ import pytest
 from builders import Builder
 from spanview.tui.app import Opening
 from spanview.tui.flame_screen import Blocks, FlameScreen
+from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.paint import Encodable
 from terminals import ESCAPE, Terminal
 from viewers import looking_at
@@ -136,6 +137,17 @@ async def test_the_selected_block() -> None:
         assert any("›late" in line or "›batch" in line for line in selected)
         await look.press("down")
         assert "›" in look.text
+
+
+async def test_the_selected_block_of_a_lane() -> None:
+    """Functions are letters and names, what is full stays full, and the selected block begins with its mark."""
+    async with looking_at(*documents(), opening=PLAIN, size=(110, 36)) as look:
+        await look.press("L")
+        await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
+        await look.press("f")
+        top = look.line_of("› ")
+        assert any(f"›{name}█" in look.lines[top] for name in ("late", "batch"))
+        assert look.line_of("function  a ") > top
 
 
 async def test_no_color_is_painted() -> None:

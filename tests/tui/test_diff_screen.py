@@ -196,15 +196,17 @@ async def test_groups() -> None:
 
 
 async def test_the_filter_against_the_rest() -> None:
-    """`D` compares what is listed with everything else, and says what it lacks."""
+    """`D` and Enter compare what is listed with everything else, and say what is lacking."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
-        await look.press("D")
-        assert "all traces are listed" in look.footer
-        await look.press("slash")
+        await look.press("D", "enter")
+        assert "there are no other traces: type a query" in look.text
+        await look.press("escape", "slash")
         await look.type("name=cart")
         await look.press("enter")
         await look.until_shown("2 of 3 traces")
         await look.press("D")
+        assert "‹ compare listed: name=cart with …" in look.header
+        await look.press("enter")
         await _is_compared(look)
         assert look.lines[2].split()[:4] == ["A", "2", "6", "0"]
         assert look.lines[2].rstrip().endswith("listed: name=cart")
@@ -216,6 +218,49 @@ async def test_the_filter_against_the_rest() -> None:
         await look.until_shown("0 of 3 traces")
         await look.press("D", "d")
         assert "nothing is selected" in look.footer
+
+
+async def test_one_query_against_another() -> None:
+    """`D` takes a query for the other side, with what can be proposed; Enter compares, and Esc leads back."""
+    async with looking_at(*_documents(), size=(80, 24)) as look:
+        await look.press("slash")
+        await look.type("name=cart")
+        await look.press("enter")
+        await look.until_shown("2 of 3 traces")
+        await look.press("D")
+        await look.type("na")
+        await look.until_shown("›name")
+        await look.type("me=zz")
+        await look.until_shown("0 of 3 traces")
+        await look.press("enter")
+        assert "no trace matches" in look.text
+        await look.press(*["backspace"] * 2)
+        await look.type("other )")
+        await look.until_shown("query, character")
+        await look.press("enter", *["backspace"] * 2)
+        await look.press("enter")
+        await _is_compared(look)
+        assert look.lines[2].rstrip().endswith("listed: name=cart")
+        assert look.lines[3].rstrip().endswith("name=other")
+        assert [line.split()[1] for line in look.lines[2:4]] == ["2", "1"]
+        await look.press("escape")
+        assert "2 of 3 traces" in look.text
+        await look.press("D", "escape")
+        assert "2 of 3 traces" in look.text
+
+
+async def test_what_is_marked_against_a_query() -> None:
+    """What is marked is A, whatever is listed."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("d", "D")
+        await look.type("trace.errors>0")
+        await look.press("enter")
+        await _is_compared(look)
+        assert " trace 0000" in look.lines[2]
+        assert look.lines[3].rstrip().endswith("trace.errors>0")
+        await look.press("escape", "D", "enter")
+        await _is_compared(look)
+        assert look.lines[3].split()[:2] == ["B", "2"]
 
 
 async def test_what_holds_still_while_spans_come() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -47,9 +48,9 @@ def _fed(folder: Path, *, follow: bool = False) -> Iterator[tuple[Store, list[Fe
     store = Store(details, notes_changes=True)
     states: list[FeedState] = []
     options = ReadOptions((os.fspath(folder),), quick_from=1, use_cache=True, newest_first=True, follow=follow)
-    fed = Feed(store, lambda: Session(options, store, details), follow=follow, tell=states.append)
+    fed = Feed(store, lambda: Session(options, store, details), follow=follow)
     fed.go_on()
-    fed.start()
+    fed.listen(states.append)
     try:
         yield store, states, fed
     finally:
@@ -84,8 +85,47 @@ def test_everything_is_decoded_in_the_end(folder: Path) -> None:
     ):
         fed.wait(30)
     assert not any(state.failure or state.to_check for state in states)
+    # All of it came at once: it is painted once.
+    assert {state.loading for state in states} == {False}
     assert (_lost(again), again.tallies.torn) == ([row], 1)
     assert again.problems() == store.problems()
+
+
+def test_it_begins_before_anybody_listens(folder: Path) -> None:
+    """What is read first is in the store when somebody comes to show it; it is told then, and the rest is read."""
+    details = Details()
+    store = Store(details, notes_changes=True)
+    options = ReadOptions((os.fspath(folder),), newest_first=True)
+    fed = Feed(store, lambda: Session(options, store, details), follow=False)
+    states: list[FeedState] = []
+    deadline = time.monotonic() + 30
+    try:
+        fed.start()
+        while not fed.state.bytes_read and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert 0 < len(store.spans) < 100
+        first = fed.state
+        fed.go_on()
+        fed.listen(states.append)
+        fed.wait(30)
+    finally:
+        fed.stop()
+        fed.wait(10)
+    assert states[0] == first
+    # One of the hundred is damaged.
+    assert (len(store.spans), fed.state.loading, states[-1]) == (99, False, fed.state)
+
+
+def test_it_ends_though_nobody_ever_listened(folder: Path) -> None:
+    """A start that fails leaves no thread behind."""
+    details = Details()
+    store = Store(details, notes_changes=True)
+    options = ReadOptions((os.fspath(folder),), newest_first=True)
+    fed = Feed(store, lambda: Session(options, store, details), follow=False)
+    fed.start()
+    fed.stop()
+    fed.wait(30)
+    assert not any(thread.name == "spanview-feed" and thread.is_alive() for thread in threading.enumerate())
 
 
 def test_it_ends_when_it_is_told_to(folder: Path) -> None:

@@ -8,14 +8,17 @@ import pytest
 
 from builders import Builder
 from spanview.tui.calls_screen import CallsScreen
+from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import Blocks, FlameScreen
 from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
+from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.linelist import LineList
 from spanview.tui.palette import PaletteScreen
+from spanview.tui.serve_screen import ServeScreen
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.stats_screen import StatsScreen
@@ -40,14 +43,18 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (DiffScreen, ("d", "down", "d")),
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
+    (LanesScreen, ("L",)),
+    (ServeScreen, ("H",)),
+    (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("compare_rest", "by_key"),
-        *("flame", "statistics", "calls", "palette", "sibling", "parent", "error", "collapse", "expand"),
+        *("compare_rest", "by_key", "check"),
+        *("flame", "lanes", "statistics", "calls", "serve", "palette"),
+        *("sibling", "parent", "error", "collapse", "expand"),
     )
 )
 """Actions that change no more than where one is."""
@@ -82,6 +89,8 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(Blocks).model)
+    if isinstance(below := look.screen, LanesScreen):
+        await look.until(lambda: below.is_known)
     await look.pilot.pause()
 
 
@@ -195,6 +204,32 @@ async def test_a_hint_that_gave_way_is_no_hint() -> None:
         await look.pilot.click(offset=(79 - len(said) // 2, 23))
         assert look.is_on(TraceScreen)
         assert look.app.said == said
+
+
+async def test_hints_are_whole() -> None:
+    """A hint that hasn't room for all of it is left out, also beside what a key did."""
+    hints = footer_text(On.TRACES).split("  ")
+    async with looking_at(*documents(), size=(60, 24)) as look:
+        await look.press("s")
+        shown, said = look.footer.strip().split("   ", 1)
+        assert said.strip() == "sorted by duration"
+        assert shown.split("  ") == hints[: len(shown.split("  "))]
+        assert len(shown.split("  ")) > 3
+
+
+async def test_what_is_long_is_said_in_lines() -> None:
+    """Why a critical path isn't sure is told whole: the footer takes more lines, and gives them back."""
+    build = Builder()
+    spans = [build.span(f"s{number}", parent=90 + number, start=10 - number, duration=None) for number in range(4)]
+    async with looking_at(*spans, build.span("last", start=5), size=(60, 24)) as look:
+        await look.press("enter", "c")
+        await look.until(lambda: "not sure" in look.app.said)
+        at = look.line_of(" critical path")
+        assert at < 23
+        assert " ".join("".join(look.lines[at:]).split()) == look.app.said
+        assert look.app.said.endswith("4 spans have no end")
+        await look.press("1")
+        assert look.line_of("? help") == 23
 
 
 async def test_the_palette_by_the_mouse() -> None:

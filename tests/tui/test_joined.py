@@ -24,7 +24,7 @@ from span_graphs import forests, graphs
 from spanview.analysis.critical import critical_path
 from spanview.analysis.selftime import self_times
 from spanview.index.tree import ROOT
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui import trace_screen, trace_stitch
 from spanview.tui.trace_facets import LitPath
 from spanview.tui.trace_model import TraceModel

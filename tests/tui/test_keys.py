@@ -11,11 +11,14 @@ from benchmarks.key_scripts import LISTED, OPENED, left_out
 from builders import Builder
 from readme_parts import README, block_of, keys_table
 from spanview.tui.calls_screen import CallsScreen
+from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.flame_screen import FlameScreen
 from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.help_screen import HelpScreen, KeyLines
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
+from spanview.tui.lanes_screen import LanesScreen
+from spanview.tui.serve_screen import ServeScreen
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.stats_screen import StatsScreen
@@ -32,11 +35,14 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.SPAN, SpanScreen),
     (On.HELP, HelpScreen),
     (On.STATS, StatsScreen),
+    (On.CHECK, CheckScreen),
     (On.SPANS, SpansScreen),
     (On.FLAME, FlameScreen),
     (On.DIFF, DiffScreen),
     (On.CALLS, CallsScreen),
     (On.CALLS, FunctionCallsScreen),
+    (On.LANES, LanesScreen),
+    (On.SERVE, ServeScreen),
 ]
 
 
@@ -108,6 +114,17 @@ async def test_the_help_scrolls() -> None:
         assert look.screen.query_one(KeyLines).cursor == 0
         await look.press("tab", "o", "y")
         assert look.is_on(HelpScreen)
+
+
+async def test_the_help_is_whole_where_it_is_narrow() -> None:
+    """What has no room on a line goes on below; each of its lines is the key's."""
+    async with looking_at(Builder().span(), size=(60, 90)) as look:
+        await look.press("question_mark")
+        told = " ".join(" ".join(look.lines).split())
+        assert all(" ".join(key.text.split()) in told for key in KEYS)
+        lines = look.screen.query_one(KeyLines)
+        at = look.line_of("compare what is marked, or else") - lines.region.y
+        assert lines._lines[at][0] is lines._lines[at + 1][0]
 
 
 def test_the_readme_has_every_key() -> None:

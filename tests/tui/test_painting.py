@@ -15,6 +15,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
+from spanview.tui.lane_lines import LaneLines
+from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.paint import Encodable
 from spanview.tui.palette import CommandLines
 from spanview.tui.trace_list import TraceList
@@ -56,6 +58,7 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     note(TraceList)
     note(Waterfall)
     note(CommandLines)
+    note(LaneLines)
     return rows
 
 
@@ -70,6 +73,29 @@ async def test_a_long_list_of_traces_paints_what_is_in_sight(painted: list[int])
         painted.clear()
         await look.press("end")
         assert {row for row in painted if row > 1} <= set(range(MANY - HEIGHT, MANY))
+
+
+async def test_many_lanes_paint_what_is_in_sight(painted: list[int]) -> None:
+    """The same holds for lanes; within one, moving from block to block paints it alone."""
+    number = 5_000
+    services = [f"service {number % 2_500}" for number in range(number)]
+    data = many_spans(range(1, number + 1), [0] * number, ["name"] * number, services)
+    async with looking_at(data=data, size=(120, HEIGHT)) as look:
+        painted.clear()
+        await look.press("L")
+        await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
+        await look.pilot.pause()
+        assert look.app.screen.query_one(LaneLines).row_count == 2_500
+        assert max(painted) < HEIGHT
+        painted.clear()
+        await look.press("down")
+        assert {*painted} == {0, 1}
+        painted.clear()
+        await look.press("right")
+        assert {*painted} == {1}
+        painted.clear()
+        await look.press("end")
+        assert {row for row in painted if row > 1} <= set(range(2_500 - HEIGHT, 2_500))
 
 
 async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:

@@ -21,7 +21,7 @@ from span_graphs import graphs
 from spanview.analysis.selftime import self_time, self_times
 from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
-from spanview.model.span import ERROR
+from spanview.model.codes import ERROR
 from spanview.tui.runs import FEWEST_IN_RUN, Timed, marked
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_marks import in_short, indent_of
@@ -107,7 +107,7 @@ async def test_a_click_on_the_arrow_opens_a_run() -> None:
 
 async def test_details_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """All figures stand in the details of the row that is selected."""
-    monkeypatch.setattr("spanview.tui.trace_screen._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace_details._LOOK_S", 0.001)
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
         await look.press("enter", "down")
         await look.until_shown("leaf ×12   ✖ 1 error   INTERNAL", "p95    ", "total       78 µs", "errors      ✖ 1")

@@ -3,7 +3,8 @@
 the file                            what is taken       what is said       what is written
 --------                            -------------       ------------       ---------------
 none, no folder                     the defaults        nothing            the file, and its folder
-broken, foreign, odd values         what is a value     one notice         the file anew
+broken, foreign                     the defaults        one notice         the file anew, the old one beside it
+odd values                          what is a value     one notice         the file anew
 unreadable, a FIFO, a folder        the defaults        one notice         nothing: "unsaved"
 of a later version                  the defaults        one notice         nothing: "unsaved"
 """
@@ -120,6 +121,12 @@ def test_what_is_wrong_is_the_default(path: Path, text: bytes, notice: str) -> N
     settings.change({"theme": "light"})
     assert settings.write()
     assert kept(path)["theme"] == "light"
+    # What wasn't understood stands beside it, as it was; one that is understood but for a value keeps its place.
+    aside = path.with_name("settings.json.damaged")
+    is_understood = "is no value" in notice
+    assert settings.aside == ("" if is_understood else aside.name)
+    assert aside.exists() != is_understood
+    assert is_understood or aside.read_bytes() == text
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
@@ -234,18 +241,31 @@ def test_words_that_no_screen_knows() -> None:
 
 
 async def test_what_is_set_is_there_again(path: Path) -> None:
-    """Theme, order, groups, columns, colours, folds and the order of statistics come back in the next viewer."""
+    """Theme, order, groups, columns, colours, folds, and other orders come back in the next viewer."""
     async with looking_at(*documents(), opening=opening(path)) as look:
-        await look.press("T", "s", "S", "r", "r", "t", "s", "s", "escape", "end", "enter", "2", "4", "C", "R")
-        await look.until(lambda: path.exists() and len(kept(path)) == 9)
+        await look.press(
+            "T", "s", "S", "r", "r", "t", "s", "s", "escape", "L", "s", "escape", "end", "enter", "2", "4", "C", "R"
+        )
+        await look.until(lambda: path.exists() and len(kept(path)) == 10)
         first = look.app.settings
-    assert first == Settings("light", (1, 3), "process", False, False, "DURATION", False, False, "count")
+    assert first == Settings(
+        theme="light",
+        columns=(1, 3),
+        color_by="process",
+        folds=False,
+        sort="DURATION",
+        descending=False,
+        statistics_sort="count",
+        lanes_sort="busy share",
+    )
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first
         assert look.app.theme == "light"
         assert "DURATION ▴" in look.text
         await look.press("t")
         await look.until_shown("COUNT ▾")
+        await look.press("escape", "L")
+        await look.until_shown("by busy share")
         await look.press("escape", "end", "enter")
         assert look.is_on(TraceScreen)
         assert "SHARE" in look.text
@@ -264,6 +284,27 @@ async def test_groups_come_back(path: Path) -> None:
         assert "P95" in look.text
         await look.press("down", "enter", "escape")
         assert "P95" in look.text
+
+
+async def test_the_orders_of_groups_blocks_and_comparisons_come_back(path: Path) -> None:
+    """What was chosen on these screens is there in the next viewer, and forgotten with all else."""
+    async with looking_at(*documents(), opening=opening(path)) as look:
+        await look.press("r", "s", "S", "r", "F")
+        await look.until_shown("by total time")
+        await look.press("s", "escape", "d", "down", "d")
+        await look.until_shown("by the change of self time")
+        await look.press("s")
+        look.app.leave()
+    async with looking_at(*documents(), opening=opening(path)) as look:
+        await look.press("F")
+        await look.until_shown("by self time")
+        await look.press("escape", "d", "down", "d")
+        await look.until_shown("SELF B ▾")
+        await look.press("escape", "r")
+        assert "ERR ▴" in look.text
+        look.app.forget_settings()
+        await look.press("r")
+        assert "TRACES ▾" in look.text
 
 
 async def test_settings_are_forgotten(path: Path) -> None:
@@ -297,6 +338,19 @@ async def test_a_broken_file_is_told_once(broken: Path) -> None:
     """The footer says what is wrong with the file."""
     async with looking_at(*documents(), opening=opening(broken)) as look:
         assert look.footer.rstrip().endswith("settings not taken: it is no JSON")
+
+
+async def test_a_broken_file_is_put_aside(broken: Path) -> None:
+    """When something is set, the footer says where the broken file is now, once."""
+    async with looking_at(*documents(), opening=opening(broken)) as look:
+        await look.press("s")
+        await look.until_shown("the damaged settings are kept as settings.json.damaged")
+        assert broken.with_name("settings.json.damaged").read_text() == "{"
+        assert kept(broken)["sort"] == "DURATION"
+        await look.press("s")
+        await look.until(lambda: kept(broken)["sort"] == "SPANS")
+        await look.app.workers.wait_for_complete()
+        assert look.footer.rstrip().endswith("sorted by spans")
 
 
 async def test_a_folder_that_cannot_be_written(path: Path) -> None:

@@ -89,6 +89,23 @@ async def test_values_are_unfolded_and_folded(size: tuple[int, int]) -> None:
         assert look.app.clipboard == json.dumps(value)
 
 
+async def test_the_raw_record_is_folded() -> None:
+    """With the keys that fold a value; the cursor stays where it is, and what is folded stays so."""
+    async with looking_at(Builder().span("a", attributes={"k": 1, "deep": {"x": {"y": 2}}}), size=(80, 24)) as look:
+        await look.press("enter", "enter", "o")
+        assert line_under_cursor(look) == "▾ {"
+        await look.press(*["j"] * (look.line_of('▾ "attributes"') - look.line_of("▾ {")), "left")
+        assert line_under_cursor(look).strip() == '▸ "attributes": {… 2 keys},'
+        await look.press("y")
+        assert json.loads(look.app.clipboard) == {"k": 1, "deep": {"x": {"y": 2}}}
+        await look.press("o", "o")
+        assert '▸ "attributes": {… 2 keys},' in look.text
+        await look.press("g", "enter")
+        assert line_under_cursor(look).startswith("▸ {… ")
+        await look.press("y")
+        assert json.loads(look.app.clipboard)["name"] == "a"
+
+
 async def test_another_span_is_folded_as_at_first() -> None:
     """What was unfolded is forgotten with the span that it was of, and kept while sections change."""
     value = {f"k{number}": number for number in range(12)}

@@ -176,7 +176,7 @@ async def test_by_any_attribute() -> None:
         await look.press("enter")
         await look.until_shown("by color   3 rows")
         assert look.lines[1].split()[-1] == "color"
-        assert [line.split()[-1] for line in look.lines[2:5]] == ["–", "red", "blue"]
+        assert [line.split()[-1] for line in look.lines[2:5]] == ["(none)", "red", "blue"]
         await look.press("j", "y")
         assert look.app.clipboard == "red"
         await look.press("enter")
@@ -193,13 +193,70 @@ async def test_by_any_attribute() -> None:
         assert not look.is_on(StatsScreen)
 
 
+async def test_the_key_is_completed() -> None:
+    """While a key is typed, those that spans have are proposed; Tab takes one as it is written, Enter counts by it."""
+    async with looking_at(*_with_keys(), size=(80, 24)) as look:
+        await look.press("t")
+        await look.until_shown("by name   3 rows")
+        await look.press("b")
+        await look.until_shown("›color", "kind of", "size")
+        assert "duration" not in look.lines[2]
+        await look.type("ki")
+        await look.until_shown("1 of 1")
+        await look.press("tab", "enter")
+        await look.until_shown("by kind of   2 rows")
+
+
+async def test_no_value_and_an_empty_one() -> None:
+    """Spans without the attribute are a row, those with an empty value another one; only the latter has a value."""
+    build = Builder()
+    spans = [build.span(duration=5), build.span(attributes={"k": ""}, duration=5), build.span(attributes={"k": "x"})]
+    async with looking_at(*spans, size=(80, 24)) as look:
+        await look.press("t", "b")
+        await look.type("k")
+        await look.press("enter")
+        await look.until_shown("by k   3 rows")
+        assert [line.split()[-1] for line in look.lines[2:5]] == ["x", '""', "(none)"]
+        await look.press("G", "y")
+        assert "these spans have no k: there is nothing to copy" in look.footer
+        await look.press("enter")
+        assert "‹ k (none)   1 span" in look.header
+        await look.press("escape", "r", "r")
+        await look.until_shown("by service   1 row")
+        assert look.lines[2].split()[-1] == "(none)"
+
+
+NARROW = [
+    (100, "COUNT ERRORS TOTAL P95 MAX"),
+    (80, "COUNT ERRORS TOTAL P95 MAX"),
+    (60, "COUNT ERRORS TOTAL P95"),
+    (50, "COUNT TOTAL P95"),
+    (40, "COUNT TOTAL"),
+    (20, ""),
+]
+
+
+@pytest.mark.parametrize(("width", "heads"), NARROW)
+async def test_the_name_is_the_last_to_go(width: int, heads: str) -> None:
+    """Where there is little room, columns give way to the name."""
+    name = "Counter.increment ray.remote_worker"
+    async with looking_at(Builder().span(name), size=(width, 24)) as look:
+        await look.press("t")
+        await look.until_shown("NAME")
+        assert look.lines[1].replace("▾", "").split() == [*heads.split(), "NAME"]
+        assert name[: min(17, width - 4)] in look.lines[2]
+
+
 async def test_an_attribute_of_another_trace() -> None:
     """Of one trace only its own records count, and are read."""
     async with looking_at(*_with_keys(), size=(80, 24)) as look:
         await look.press("enter", "t")
         await look.until_shown("statistics of c   by name   1 row")
-        look.data.reader.reads = 0
         await look.press("b")
+        # Records of all traces are looked at for what may be typed.
+        await look.until_shown("›color")
+        await look.app.workers.wait_for_complete()
+        look.data.reader.reads = 0
         await look.type("color")
         await look.press("enter")
         await look.until_shown("no span here has color")

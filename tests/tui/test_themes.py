@@ -19,6 +19,7 @@ from textual.css.stylesheet import Stylesheet
 from builders import Builder
 from spanview.tui.app import Opening
 from spanview.tui.flame_screen import Blocks, FlameScreen
+from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.paint import PALETTE
 from spanview.tui.themes import ANSI, NAMES, service_color, terminal_theme
 from viewers import looking_at
@@ -88,6 +89,11 @@ async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
     await look.press("escape", "escape", "escape", "F")
     await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
     yield ("F",)
+    await look.press("escape", "L")
+    await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
+    yield ("L",)
+    await look.press("right", "right", "down", "e")
+    yield ("L", "e")
 
 
 def contrast(style: Style) -> float:

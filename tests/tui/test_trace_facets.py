@@ -58,7 +58,7 @@ def test_columns(data: Growing) -> None:
     assert texts[PROCESS] == ["1", "1", "2"]
     assert [facets.toggle(number) for number in (3, 0, 3)] == [True, True, False]
     assert facets.shown == [0]
-    assert facets.width == EXTRAS[0].width + 1
+    assert (facets.shown_in(54), facets.shown_in(53)) == ([0], [])
 
 
 def test_what_has_no_times() -> None:
@@ -178,3 +178,16 @@ async def test_only_what_matches_is_shown() -> None:
         assert "failed" in "\n".join(look.lines[4:12])
         await look.press("m", "escape")
         assert "right" in look.text
+
+
+async def test_columns_leave_room_for_durations_and_bars() -> None:
+    """On a narrow screen a column that has no room is left out, and the footer says so; on a wide one it is there."""
+    for width, has_room in ((80, False), (160, True)):
+        async with looking_at(Builder().span("a"), size=(width, 24)) as look:
+            await look.press("enter", "1", "2", "3", "4")
+            assert ("service shown" in look.footer) == has_room
+            assert ("service has no room here" in look.footer) == (not has_room)
+            heads = look.lines[look.line_of("SPAN  ")].split()
+            assert ("SERVICE" in heads) == has_room
+            assert "DURATION" in heads
+            assert "µs" in heads

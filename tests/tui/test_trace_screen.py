@@ -353,7 +353,7 @@ async def test_sections() -> None:
 
 
 async def test_details_on_a_screen_of_their_own() -> None:
-    """On a small screen Enter shows the details alone, o the record; both ways lead back to the span."""
+    """On a small screen Enter shows the details alone, and leads back to the span."""
     async with looking_at(*documents(), size=SMALL) as look:
         await look.press("enter", "down", "down")
         assert not look.screen.query_one(Details).display
@@ -362,11 +362,42 @@ async def test_details_on_a_screen_of_their_own() -> None:
         await look.until_shown(" ‹ run › read", "read   ✖ ERROR OSError: gone", "no attributes")
         await look.press("tab")
         await look.until_shown('File "a.py", line 3')
-        await look.press("escape", "o")
-        assert look.is_on(SpanScreen)
-        await look.until_shown('"name": "read"')
         await look.press("q")
         assert here(look) == "read"
+
+
+async def test_details_where_there_is_little_room() -> None:
+    """On a small screen Tab shows the details over the lower half, o the record; Esc hides them again."""
+    async with looking_at(*documents(), size=SMALL) as look:
+        await look.press("enter", "down", "down", "tab")
+        await look.until_shown("Attributes  Events 1", "no attributes", "attributes of the span; Esc hides the details")
+        assert here(look) == "read"
+        await look.press("tab")
+        await look.until_shown("OSError: gone   +70 µs", "events of the span")
+        await look.press("escape")
+        assert not look.screen.query_one(Details).display
+        assert look.is_on(TraceScreen)
+        await look.press("o")
+        await look.until_shown('"name": "read"', "raw of the span")
+        await look.press("o")
+        await look.until_shown("OSError: gone   +70 µs")
+        await look.press("o", "escape", "o")
+        await look.until_shown('"name": "read"')
+        await look.press("escape", "escape")
+        assert not look.is_on(TraceScreen)
+
+
+async def test_details_without_any_room() -> None:
+    """Where the details would leave nothing of the tree, Tab says what shows them, and o opens the span's screen."""
+    async with looking_at(*documents(), size=(100, 14)) as look:
+        await look.press("enter", "tab")
+        assert "no room for details here: Enter shows them" in look.footer
+        assert not look.screen.query_one(Details).display
+        await look.press("o")
+        assert look.is_on(SpanScreen)
+        await look.until_shown('"name": "run"')
+        await look.press("escape", "enter")
+        await look.until_shown("no attributes")
 
 
 async def test_resizing() -> None:
@@ -383,7 +414,7 @@ async def test_resizing() -> None:
 
 async def test_what_is_clicked_in_the_details_stays_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     """A click on a line of the details selects it and scrolls nothing away."""
-    monkeypatch.setattr("spanview.tui.trace_screen._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace_details._LOOK_S", 0.001)
     document = Builder().span(attributes={f"key {number}": number for number in range(60)})
     async with looking_at(document) as look:
         await look.press("enter")

@@ -14,6 +14,7 @@ from spanview.display.sanitise import sanitise
 from spanview.tui.app import Opening
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
+from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
@@ -412,3 +413,16 @@ async def test_a_list_that_is_hidden_for_a_moment_keeps_the_keys() -> None:
         await look.press("s")
         assert look.app.focused is rows
         assert "sorted by" in look.footer
+
+
+async def test_a_mistake_is_told_whole() -> None:
+    """What is wrong, where, and what was expected takes as many lines as it needs; the list begins below."""
+    async with looking_at(*documents(), size=(60, 24)) as look:
+        await look.press("slash")
+        await look.type("trace.size>1 ")
+        await look.until_shown("query, character 1: expected one of", "is asked for")
+        at, heads = look.line_of("query, character 1"), look.line_of("DURATION")
+        assert heads - at > 1
+        told = " ".join(" ".join(look.lines[at:heads]).split())
+        assert told == look.screen.query_one(Prompt)._result
+        assert told.endswith('is asked for with "trace.size" in quotes')

@@ -109,7 +109,7 @@ async def test_the_palette_does_what_the_keys_do() -> None:
     """Some letters find an action, Enter does it on the screen below."""
     async with looking_at(*documents()) as look:
         await look.press("ctrl+p")
-        await look.until_shown("some letters of an action", "group by root name, and back", "theme: light")
+        await look.until_shown("some words of an action", "group by root name, and back", "theme: light")
         await look.type("group by")
         await look.until_shown("1 action")
         await look.press(ENTER)
@@ -146,7 +146,7 @@ async def test_the_palette_on_every_screen() -> None:
             await look.send(*opening, "ctrl+p")
             await look.until_shown(offered)
             assert missing not in look.text
-            await look.send(*"thme light", ENTER)
+            await look.send(*"theme light", ENTER)
             assert look.app.theme == "light"
             look.app.theme = "dark"
 

@@ -1,0 +1,188 @@
+"""What files tell: ends that are torn, names that came again, the same spans twice, logs, and nothing at all."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
+from spanview.analysis.diagnosis.serve import SERVE_FILE
+from spanview.model.problems import ProblemKind
+
+if TYPE_CHECKING:
+    from spanview.analysis.diagnosis.facts import Facts
+    from spanview.model.problems import Problem
+
+_PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
+"""As Ray's hooks name them."""
+_MOST_FILES: Final = 2_000
+"""Files of which two records are read again."""
+_PROCESS_KEYS: Final = ("service.instance.id", "ray.worker_id")
+"""Attributes, of the resource or of the span, that differ between processes."""
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _torn(facts: Facts, *, at_end: bool) -> list[Problem]:
+    sizes = {path: file.bytes for path, file in facts.files}
+    return [
+        problem
+        for problem in facts.problems
+        if problem.kind is ProblemKind.TORN
+        and (problem.offset + problem.length >= sizes.get(problem.file, 0)) is at_end
+    ]
+
+
+def _in_files(problems: list[Problem]) -> list[Place]:
+    return [Place(problem.file, problem.offset) for problem in problems]
+
+
+def torn_tail(facts: Facts) -> Finding | None:
+    """Find files that end in the middle of a record."""
+    torn = _torn(facts, at_end=True)
+    if not torn:
+        return None
+    lost = sum(problem.length for problem in torn)
+    detail = f"{number(len(torn), 'file ends', 'files end')} in the middle of a record, after {lost:,} bytes of it."
+    return found(Kind.TORN_TAIL, len(torn), detail, _in_files(torn))
+
+
+def torn_inside(facts: Facts) -> Finding | None:
+    """Find records that break off though their files go on."""
+    torn = _torn(facts, at_end=False)
+    if not torn:
+        return None
+    detail = f"{number(len(torn), 'record breaks', 'records break')} off, and others follow in the same file."
+    return found(Kind.TORN_INSIDE, len(torn), detail, _in_files(torn))
+
+
+def truncated(facts: Facts) -> Finding | None:
+    """Find files that were cut while they were read."""
+    cut = [problem for problem in facts.problems if problem.kind is ProblemKind.TRUNCATED]
+    if not cut:
+        return None
+    files = len({problem.file for problem in cut})
+    detail = f"{number(files, 'file was', 'files were')} cut or written anew while followed; what was read is kept."
+    return found(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
+
+
+def shared_file(facts: Facts) -> Finding | None:
+    """Find files with the name of one process that several have written, by their first and last spans."""
+    names = [bool(_PROCESS_FILE.fullmatch(_name(source.path))) for source in facts.store.sources]
+    first, last = np.full(len(names), -1), np.full(len(names), -1)
+    rows = np.arange(facts.size)
+    known = facts.sources < len(names)
+    # Of several values for one place the last one stays.
+    last[facts.sources[known]] = rows[known]
+    first[facts.sources[known][::-1]] = rows[known][::-1]
+    shared = []
+    of_files = [at for at, is_process in enumerate(names) if is_process and first[at] != last[at]]
+    for at in of_files[:_MOST_FILES]:
+        one, other = _process(facts, int(first[at])), _process(facts, int(last[at]))
+        if any(a and b and a != b for a, b in zip(one, other, strict=True)):
+            shared.append(int(last[at]))
+    if not shared:
+        return None
+    detail = f"{number(len(shared), 'file has', 'files have')} spans of several processes with the same PID."
+    places = [facts.place(row) for row in shared]
+    return found(Kind.SHARED_FILE, len(shared), detail, [Place(place.file, place.offset) for place in places])
+
+
+def _process(facts: Facts, row: int) -> list[str]:
+    span = facts.store.span(row)
+    return [
+        next((str(each[key]) for each in (span.resource.attributes, span.attributes) if each.get(key)), "")
+        for key in _PROCESS_KEYS
+    ]
+
+
+def doubled(facts: Facts) -> Finding | None:
+    """Find records that say again what others say."""
+    tallies = facts.store.tallies
+    if not tallies.duplicates:
+        return None
+    folders = Counter[tuple[str, str]]()
+    for (kept, dropped), doubles in tallies.doubled.copy().items():
+        folders[_folder(kept), _folder(dropped)] += doubles
+    detail = f"{number(tallies.duplicates, 'record is', 'records are')} there twice or more, and count once"
+    if folders:
+        (kept, dropped), most = max(folders.items(), key=lambda item: (item[1], item[0]))
+        where = f"in {kept or '.'} alone" if kept == dropped else f"in {kept or '.'} and {dropped or '.'}"
+        detail += f"; {most:,} of them {where}"
+    places = [Place(dropped) for _, dropped in sorted(tallies.doubled.copy())]
+    return found(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
+
+
+def both_hooks(facts: Facts) -> Finding | None:
+    """Find what the hooks of Ray and of Ray Serve both wrote, and folders into which both of Ray's own wrote."""
+    pairs = facts.store.tallies.doubled.copy().items()
+    both = [(pair, doubles) for pair, doubles in pairs if {*map(_hook, pair)} == {"serve", "process"}]
+    if both:
+        spans = sum(doubles for _, doubles in both)
+        detail = f"{number(spans, 'span was', 'spans were')} written by Ray's hook and by Ray Serve's exporter."
+        return found(Kind.BOTH_HOOKS, spans, detail, [Place(path) for path in both[0][0]])
+    written = [path for path, file in facts.files if file.records and _PROCESS_FILE.fullmatch(_name(path))]
+    layouts = {(_folder(path), path.rpartition(".")[2]) for path in written}
+    mixed = [path for path in written if {(_folder(path), "txt"), (_folder(path), "json")} <= layouts]
+    if not mixed:
+        return None
+    detail = f"{len(mixed):,} files in one folder were written by both of Ray's hooks, PID.txt and PID.json."
+    return found(Kind.BOTH_HOOKS, len(mixed), detail, [Place(path) for path in mixed])
+
+
+def _hook(path: str) -> str:
+    name = _name(path)
+    return "serve" if SERVE_FILE.fullmatch(name) else "process" if _PROCESS_FILE.fullmatch(name) else ""
+
+
+def deduplicated(facts: Facts) -> Finding | None:
+    """Find logs with beginnings of spans, of which Ray has left out repeated lines."""
+    logs = [(path, file) for path, file in facts.files if file.fragments and file.repeated]
+    if not logs:
+        return None
+    marks, parts = sum(file.repeated for _, file in logs), sum(file.fragments for _, file in logs)
+    detail = (
+        f"Ray left out repeated lines in {marks:,} places of {number(len(logs), 'log', 'logs')}, in which "
+        f"{number(parts, 'span begins', 'spans begin')} that can't be read."
+    )
+    return found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs])
+
+
+def prefixed(facts: Facts) -> Finding | None:
+    """Find logs with beginnings of spans among other text, of which nothing was left out."""
+    logs = [(path, file) for path, file in facts.files if file.fragments and not file.repeated]
+    if not logs:
+        return None
+    parts = sum(file.fragments for _, file in logs)
+    spans, where = number(parts, "span begins", "spans begin"), number(len(logs), "log", "logs")
+    detail = f"{spans} in {where}, and can't be read there."
+    return found(Kind.PREFIXED, parts, detail, [Place(path) for path, _ in logs])
+
+
+def all_empty(facts: Facts) -> Finding | None:
+    """Find out that there are files and nothing in them."""
+    if not facts.files or any(file.bytes for _, file in facts.files):
+        return None
+    detail = f"{number(len(facts.files), 'file is', 'files are')} there, without a byte."
+    return found(Kind.ALL_EMPTY, len(facts.files), detail, [Place(path) for path, _ in facts.files])
+
+
+def foreign(facts: Facts) -> Finding | None:
+    """Find files with contents in which there is no span, nor the beginning of one."""
+    others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
+    files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
+    if not files:
+        return None
+    verb = "has" if len(files) == 1 else "have"
+    every = number(len(facts.files), "file", "files")
+    detail = f"{len(files):,} of {every} {verb} contents without a span."
+    return found(Kind.FOREIGN, len(files), detail, [Place(path, 0) for path in files])

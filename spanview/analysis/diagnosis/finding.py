@@ -1,0 +1,316 @@
+"""What can be found, in one table, and what a finding says; the README's table is made of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.problems import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_PLACES: Final = 20
+"""So many places a finding has as its evidence."""
+HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez|readyz)\b|grpc\.health\."
+"""What stands in the names of health checks: of Ray Serve, of Kubernetes, of gRPC."""
+_SETTING: Final = re.compile("`([^`]+)`")
+_FRESH: Final = "Give each run a folder of its own: `mv /tmp/spans /tmp/spans.$(date +%s)` before it begins."
+_WHOLE: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and start it anew"
+
+
+class Certainty(StrEnum):
+    """How sure a finding is of what it says of the cause."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+
+
+class Kind(StrEnum):
+    """What can be found."""
+
+    TRACE_CTX = "trace_ctx"
+    NO_ATTEMPT = "no_attempt"
+    UNSET_ATTEMPTS = "unset_attempts"
+    UNSET_REQUESTS = "unset_requests"
+    SAMPLING = "sampling"
+    LONE_REPLICAS = "lone_replicas"
+    NO_PROXY_FILE = "no_proxy_file"
+    HEALTH_CHECKS = "health_checks"
+    TORN_TAIL = "torn_tail"
+    TORN_INSIDE = "torn_inside"
+    TRUNCATED = "truncated"
+    SHARED_FILE = "shared_file"
+    SEVERAL_RUNS = "several_runs"
+    DOUBLED = "doubled"
+    BOTH_HOOKS = "both_hooks"
+    DEDUPLICATED = "deduplicated"
+    PREFIXED = "prefixed"
+    ALL_EMPTY = "all_empty"
+    FOREIGN = "foreign"
+    MISSING_ROOTS = "missing_roots"
+    MISSING_PARENTS = "missing_parents"
+    NO_END = "no_end"
+    CLOCK_SKEW = "clock_skew"
+    CAPPED_EVENTS = "capped_events"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What holds for all findings of a kind."""
+
+    severity: Severity
+    """Of the usual finding."""
+    certainty: Certainty
+    meaning: str
+    """When there is such a finding, for the README."""
+    advice: str
+    """What to do, with at most one command or setting, in backquotes."""
+
+
+_INFO, _WARNING, _ERROR = Severity.INFO, Severity.WARNING, Severity.ERROR
+_CERTAIN, _LIKELY = Certainty.CERTAIN, Certainty.LIKELY
+
+RULES: Final = {
+    Kind.TRACE_CTX: Rule(
+        _ERROR,
+        _CERTAIN,
+        "a call failed only because tracing is on: a `TypeError` about `_ray_trace_ctx`",
+        "Ray 2.60 can't trace actor methods that are generators, static or class methods. Make them usual methods of "
+        "the actor, or tasks (a task may be a generator), or start Ray without a tracing hook.",
+    ),
+    Kind.NO_ATTEMPT: Rule(
+        _INFO,
+        _LIKELY,
+        "a call was submitted, and no worker has written that it ran: it waits, runs, died, or never could start",
+        "While the program runs, `spanview --follow` shows them come. Afterwards look for workers that died: "
+        'grep -r "worker died" /tmp/ray/session_latest/logs',
+    ),
+    Kind.UNSET_ATTEMPTS: Rule(
+        _INFO,
+        _LIKELY,
+        "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM, or its result "
+        "was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
+        "Don't take UNSET for success: `spanview tree -q 'kind=CONSUMER status=UNSET'`",
+    ),
+    Kind.UNSET_REQUESTS: Rule(
+        _INFO,
+        _CERTAIN,
+        "a request failed, its proxy says, and its route and replica spans have the status UNSET",
+        "Look for failed requests by their status code, not by the status: `spanview -q 'http.status_code>=400'`",
+    ),
+    Kind.SAMPLING: Rule(
+        _WARNING,
+        _LIKELY,
+        "Ray Serve's files hold fewer requests than replicas without one, or hardly any at all (then it is an info): "
+        "one request in a hundred is traced unless that is set",
+        f"{_WHOLE}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
+    ),
+    Kind.LONE_REPLICAS: Rule(
+        _INFO,
+        _LIKELY,
+        "a replica's span has no proxy above it: its request was not sampled, or came by a handle",
+        f"{_WHOLE}; calls by a handle have no proxy.",
+    ),
+    Kind.NO_PROXY_FILE: Rule(
+        _WARNING,
+        _LIKELY,
+        "a folder has files of replicas and none of a proxy",
+        "A TracingConfig given to serve.start doesn't reach the proxy. Where Ray is started, set "
+        "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
+    ),
+    Kind.HEALTH_CHECKS: Rule(
+        _INFO,
+        _CERTAIN,
+        "a fifth of all spans, or more, are health checks",
+        f"Leave them out: `spanview -q '-name~\"{HEALTH_CHECKS}\"'`",
+    ),
+    Kind.TORN_TAIL: Rule(
+        _WARNING,
+        _LIKELY,
+        "a file ends in the middle of a record: its writer was killed, or is at it",
+        "`spanview --follow` shows the record once it is whole. If nobody writes any more, it is lost.",
+    ),
+    Kind.TORN_INSIDE: Rule(
+        _WARNING,
+        _LIKELY,
+        "a file goes on behind a record that breaks off: a killed writer's file was written on by another process",
+        _FRESH,
+    ),
+    Kind.TRUNCATED: Rule(
+        _WARNING,
+        _LIKELY,
+        "a file was cut while it was followed: the bundled hook empties the file of a PID that comes again",
+        _FRESH,
+    ),
+    Kind.SHARED_FILE: Rule(
+        _INFO,
+        _CERTAIN,
+        "several processes wrote into one file: their PID came again, and the hook appends",
+        _FRESH,
+    ),
+    Kind.SEVERAL_RUNS: Rule(
+        _INFO,
+        _LIKELY,
+        "there are pauses of a minute in which no span was running",
+        "Look at the newest run only: `spanview --since last`",
+    ),
+    Kind.DOUBLED: Rule(
+        _INFO,
+        _CERTAIN,
+        "records say again what others say, of the same span; each counts once",
+        "Nothing is lost by it. Give one of the folders as PATH to read no other.",
+    ),
+    Kind.BOTH_HOOKS: Rule(
+        _INFO,
+        _CERTAIN,
+        "two hooks write the same spans: Ray's and Ray Serve's, or both of Ray's own",
+        "Keep one. For Serve alone start Ray without a tracing hook, for Ray's alone "
+        "`unset RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH`",
+    ),
+    Kind.DEDUPLICATED: Rule(
+        _WARNING,
+        _CERTAIN,
+        "spans were printed to a console whose repeated lines Ray left out, which destroys them",
+        "`export RAY_DEDUP_LOGS=0` where Ray is started prints all lines. The workers' own files have them already: "
+        "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
+    ),
+    Kind.PREFIXED: Rule(
+        _INFO,
+        _CERTAIN,
+        "spans stand in a log behind the names of processes, and aren't read",
+        "The workers' own files have them without: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
+    ),
+    Kind.ALL_EMPTY: Rule(
+        _INFO,
+        _LIKELY,
+        "there are files, and all of them are empty",
+        "Ray's processes make their files when they start; spans come with the first call of a remote function or "
+        "method. `spanview --follow` waits for them.",
+    ),
+    Kind.FOREIGN: Rule(
+        _INFO,
+        _CERTAIN,
+        "a file has contents, and no span that spanview knows",
+        "`spanview check --json` says under problems where. Give the folder of the spans alone as PATH.",
+    ),
+    Kind.MISSING_ROOTS: Rule(
+        _INFO,
+        _LIKELY,
+        "a trace has no root: it hasn't ended, its process was killed, or the caller is traced elsewhere",
+        "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
+    ),
+    Kind.MISSING_PARENTS: Rule(
+        _INFO,
+        _LIKELY,
+        "a span names a parent that no file holds, for the same reasons",
+        "See which: `spanview tree -q trace.complete=false`",
+    ),
+    Kind.NO_END: Rule(
+        _INFO,
+        _CERTAIN,
+        "a record has no end; durations leave it out",
+        "The SDK writes spans when they end: look at what made these records.",
+    ),
+    Kind.CLOCK_SKEW: Rule(
+        _WARNING,
+        _LIKELY,
+        "a span starts before its parent: clocks differ, by less than a millisecond it is an info",
+        "Let the hosts take their time from one server: `timedatectl set-ntp true`",
+    ),
+    Kind.CAPPED_EVENTS: Rule(
+        _INFO,
+        _LIKELY,
+        "a span has 128 events: the SDK keeps no more, and doesn't say how many there were",
+        "Set `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
+    ),
+}
+"""All kinds, in the order in which findings of one severity are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something to jump to: a span, a trace, or a place in a file."""
+
+    file: str = ""
+    offset: int | None = None
+    """Bytes from the start of the file."""
+    trace_id: int = 0
+    """128 bits; 0 for a place in a file."""
+    span_id: int = 0
+    """64 bits; 0 for the trace as a whole."""
+    trace: int = -1
+    """The row of the trace in the trace table; -1 for none."""
+    row: int = -1
+    """The row of the span in the span table; -1 for none."""
+    name: str = ""
+    """The span's."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the place as `check --json` has it."""
+        if self.trace_id:
+            ids: dict[str, object] = {"trace_id": format_trace_id(self.trace_id)}
+            return ids | {"span_id": format_span_id(self.span_id)} if self.span_id else ids
+        file: dict[str, object] = {"file": self.file}
+        return file if self.offset is None else file | {"offset": self.offset}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found, how often, and what to do about it."""
+
+    kind: Kind
+    severity: Severity
+    certainty: Certainty
+    count: int
+    detail: str
+    """One or two sentences: what, with the numbers; it may hold names from files."""
+    evidence: Sequence[Place] = ()
+    """Some of the places, `MOST_PLACES` at the most."""
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        return RULES[self.kind].advice
+
+    @property
+    def setting(self) -> str:
+        """The command or setting of the advice; all of it where there is none."""
+        match = _SETTING.search(self.advice)
+        return match[1] if match else self.advice
+
+    def to_json(self) -> dict[str, object]:
+        """Return the finding as `check --json` has it."""
+        return {
+            "kind": self.kind.value,
+            "severity": self.severity.value,
+            "certainty": self.certainty.value,
+            "count": self.count,
+            "detail": self.detail,
+            "advice": self.advice.replace("`", ""),
+            "evidence": [place.to_json() for place in self.evidence],
+        }
+
+
+def number(count: int, one: str, many: str) -> str:
+    """Return a number with the words that go with it."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def found(
+    kind: Kind, count: int, detail: str, evidence: Sequence[Place] = (), *, severity: Severity | None = None
+) -> Finding:
+    """Return a finding with what its rule says.
+
+    Args:
+        kind: What was found.
+        count: How often.
+        detail: One or two sentences.
+        evidence: The places; those over `MOST_PLACES` are left out.
+        severity: Another one than the usual.
+    """
+    rule = RULES[kind]
+    return Finding(kind, severity or rule.severity, rule.certainty, count, detail, tuple(evidence[:MOST_PLACES]))

@@ -1,0 +1,84 @@
+"""What `check` tells: what was read, what was found, the most severe first, and the problems of files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.diagnosis import calls, files, serve, traces
+from spanview.analysis.diagnosis.facts import Facts
+from spanview.analysis.diagnosis.finding import RULES, Finding, Kind
+from spanview.analysis.telling import unheard
+from spanview.model.problems import Severity, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.model.problems import Problem
+
+_MODULES: Final = (calls, serve, files, traces)
+_BY_SEVERITY: Final = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+
+def _detector(kind: Kind) -> Callable[[Facts], Finding | None]:
+    """Return what finds a kind: the function of its name."""
+    detect: Callable[[Facts], Finding | None] = next(
+        getattr(module, kind.value) for module in _MODULES if hasattr(module, kind.value)
+    )
+    return detect
+
+
+DETECTORS: Final = {kind: _detector(kind) for kind in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `check` tells."""
+
+    summary: Summary
+    findings: Sequence[Finding]
+    """The most severe first."""
+    problems: Sequence[Problem]
+    """By path and offset."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything in it is a warning or an error."""
+        severities = {finding.severity for finding in self.findings} | {problem.severity for problem in self.problems}
+        return bool(severities - {Severity.INFO})
+
+
+def diagnose(store: Store, tell: Tell = unheard) -> Report:
+    """Return what a store holds and what is odd about it; it may grow meanwhile.
+
+    Args:
+        store: The store.
+        tell: Told how far it is.
+    """
+    facts = Facts(store)
+    findings = []
+    for number, detect in enumerate(DETECTORS.values()):
+        tell(number / len(DETECTORS))
+        finding = detect(facts)
+        if finding is not None:
+            findings.append(finding)
+    findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
+    return Report(_summary(facts), findings, facts.problems)
+
+
+def _summary(facts: Facts) -> Summary:
+    """Return what `Store.summary` counts, as it was when the facts were."""
+    tallies = facts.store.tallies
+    return Summary(
+        files=len(facts.files),
+        bytes=sum(file.bytes for _, file in facts.files),
+        spans=facts.size,
+        traces=facts.trace_count,
+        roots=facts.root_count,
+        missing_parents=len(facts.orphans),
+        duplicates=tallies.duplicates,
+        torn=tallies.torn,
+        skipped=tallies.skipped,
+    )

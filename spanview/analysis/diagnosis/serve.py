@@ -1,0 +1,107 @@
+"""Ray Serve: what was sampled away, what the proxy doesn't write, what looks better than it is, and what floods."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.analysis.diagnosis.facts import Name
+from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
+from spanview.index.bulk import ROOT
+from spanview.model.codes import ERROR
+from spanview.model.problems import Severity
+
+if TYPE_CHECKING:
+    from spanview.analysis.diagnosis.facts import Facts
+
+SERVE_FILE: Final = re.compile(r"(proxy|replica)_.*_tracing\.json")
+_FEW: Final = 10
+"""So many requests in all files are few."""
+_SHARE: Final = 0.2
+"""Health checks are worth a word from this share of all spans on."""
+_LEAST: Final = 20
+"""And from so many on."""
+_UNSET: Final = 0
+
+
+def _files_of(facts: Facts) -> dict[str, list[str]]:
+    """Return the paths of Serve's files, by what wrote them."""
+    files: dict[str, list[str]] = {"proxy": [], "replica": []}
+    for path, _ in facts.files:
+        if match := SERVE_FILE.fullmatch(path.rpartition("/")[2]):
+            files[match[1]].append(path)
+    return files
+
+
+def _lone(facts: Facts) -> list[int]:
+    rows: list[int] = np.flatnonzero(facts.says(Name.REPLICA) & (facts.parents == ROOT)).tolist()
+    return rows
+
+
+def sampling(facts: Facts) -> Finding | None:
+    """Find Serve's files with few requests, or with fewer than replicas without one."""
+    files = _files_of(facts)
+    count = len(files["proxy"]) + len(files["replica"])
+    if not files["proxy"]:
+        return None
+    requests, lone = np.flatnonzero(facts.says(Name.PROXY)), _lone(facts)
+    words = number(len(requests), "traced request", "traced requests")
+    of_files = f"{number(count, 'file', 'files')} of Ray Serve with {words}"
+    if len(lone) > len(requests):
+        detail = f"{of_files}, and {len(lone):,} spans of replicas whose requests were left out."
+        return found(Kind.SAMPLING, count, detail, facts.places(lone))
+    if len(requests) >= _FEW:
+        return None
+    detail = f"{of_files}: there were few, or they were sampled; one in a hundred is kept unless that is set."
+    places = [Place(path) for path in files["proxy"]]
+    return found(Kind.SAMPLING, count, detail, places, severity=Severity.INFO)
+
+
+def lone_replicas(facts: Facts) -> Finding | None:
+    """Find spans of replicas without anything above them, where there are spans or files of a proxy."""
+    rows = _lone(facts)
+    if not rows or not (facts.says(Name.PROXY).any() or _files_of(facts)["proxy"]):
+        return None
+    spans = number(len(rows), "span of a replica has", "spans of replicas have")
+    detail = f"{spans} no proxy: the requests were not sampled, or came by a handle."
+    return found(Kind.LONE_REPLICAS, len(rows), detail, facts.places(rows))
+
+
+def no_proxy_file(facts: Facts) -> Finding | None:
+    """Find files of replicas in folders without a file of a proxy."""
+    files = _files_of(facts)
+    folders = {path.rpartition("/")[0] for path in files["proxy"]}
+    alone = [path for path in files["replica"] if path.rpartition("/")[0] not in folders]
+    if not alone:
+        return None
+    stand = number(len(alone), "file of a replica stands", "files of replicas stand")
+    detail = f"{stand} in a folder without a file of a proxy: requests begin at the replicas, and have no root."
+    return found(Kind.NO_PROXY_FILE, len(alone), detail, [Place(path) for path in alone])
+
+
+def unset_requests(facts: Facts) -> Finding | None:
+    """Find spans with the status UNSET of requests that their proxy says have failed."""
+    above = np.maximum(facts.parents, 0)
+    failed = facts.says(Name.PROXY) & (facts.statuses == ERROR)
+    unset = (facts.statuses == _UNSET) & (facts.parents >= 0)
+    routes = unset & facts.says(Name.ROUTE)
+    routes[routes] = failed[above[routes]]
+    replicas = unset & facts.says(Name.REPLICA)
+    replicas[replicas] = (routes | failed)[above[replicas]]
+    rows = np.flatnonzero(routes | replicas)
+    if not len(rows):
+        return None
+    requests = number(int(failed.sum()), "request that", "requests that")
+    detail = f"{len(rows):,} spans of routes and replicas are UNSET below {requests} failed."
+    return found(Kind.UNSET_REQUESTS, len(rows), detail, facts.places(rows.tolist()))
+
+
+def health_checks(facts: Facts) -> Finding | None:
+    """Find health checks that are a large share of all spans."""
+    rows = np.flatnonzero(facts.says(Name.HEALTH))
+    if len(rows) < max(_LEAST, _SHARE * facts.size):
+        return None
+    detail = f"{len(rows):,} of {facts.size:,} spans, {len(rows) / facts.size:.0%}, are health checks."
+    return found(Kind.HEALTH_CHECKS, len(rows), detail, facts.places(rows.tolist()))

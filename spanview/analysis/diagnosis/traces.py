@@ -1,0 +1,123 @@
+"""What traces tell: what is missing in them, whose clocks differ, how many runs there are, what was cut short."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.analysis.diagnosis.finding import Finding, Kind, found, number
+from spanview.analysis.since import PAUSE_NS
+from spanview.analysis.workers import node_of
+from spanview.model.problems import Severity, Warnings
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from spanview.analysis.diagnosis.facts import Facts
+
+_CAP: Final = 128
+"""Events that the SDK keeps of a span."""
+_LEAST_EVENT: Final = 64
+"""Bytes of the shortest event."""
+_MOST_READ: Final = 256 * 1024 * 1024
+"""Bytes of records that are read again to count their events."""
+_MUCH_NS: Final = 1_000_000
+"""Clocks that differ by more are worth a warning."""
+_MICROSECOND: Final = 1_000
+
+
+def missing_roots(facts: Facts) -> Finding | None:
+    """Find traces without a span that has no parent."""
+    traces = facts.rootless
+    if not len(traces):
+        return None
+    every, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
+    detail = f"{len(traces):,} of {every} {verb} no root."
+    return found(Kind.MISSING_ROOTS, len(traces), detail, facts.trace_places(traces.tolist()))
+
+
+def missing_parents(facts: Facts) -> Finding | None:
+    """Find parents that no file holds."""
+    rows = facts.orphans
+    if not len(rows):
+        return None
+    parents = number(len(rows), "parent that spans name stands", "parents that spans name stand")
+    detail = f"{parents} in no file."
+    return found(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
+
+
+def no_end(facts: Facts) -> Finding | None:
+    """Find records without an end."""
+    rows = np.flatnonzero(facts.column("warnings") & int(Warnings.NO_END))
+    if not len(rows):
+        return None
+    detail = f"{number(len(rows), 'record has', 'records have')} no end."
+    return found(Kind.NO_END, len(rows), detail, facts.places(rows.tolist()))
+
+
+def clock_skew(facts: Facts) -> Finding | None:
+    """Find spans that start before their parents, and the two processes whose clocks differ most."""
+    rows, parents = facts.early
+    if not len(rows):
+        return None
+    by = facts.starts[parents].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
+    order = np.argsort(by)[::-1]
+    rows, parents, most = rows[order], parents[order], int(by[order[0]])
+    row, parent = int(rows[0]), int(parents[0])
+    pairs = np.unique(np.stack([facts.sources[parents], facts.sources[rows]]), axis=1)
+    apart = pairs[:, pairs[0] != pairs[1]]
+    if facts.sources[row] == facts.sources[parent]:
+        where = f"within {facts.place(row).file}: its clock was set, or times were given by hand"
+    else:
+        nodes = [node_of(facts.store.span(each)) for each in (row, parent)]
+        on = f" ({nodes[0]} and {nodes[1]})" if all(nodes) and nodes[0] != nodes[1] else ""
+        where = f"between {facts.place(row).file} and {facts.place(parent).file}{on}"
+        if apart.shape[1] > 1:
+            where += f", the most of {apart.shape[1]:,} pairs of processes"
+    spans = number(len(rows), "span starts before its parent", "spans start before their parents")
+    detail = f"{spans}, by {_time(most)} {where}."
+    severity = Severity.INFO if most < _MUCH_NS else Severity.WARNING
+    return found(Kind.CLOCK_SKEW, len(rows), detail, facts.places(rows.tolist()), severity=severity)
+
+
+def _time(ns: int) -> str:
+    """Return a difference of clocks, which is never known better than to a microsecond."""
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000)):
+        if ns >= size:
+            return f"{ns / size:,.3f} {unit}"
+    return f"{ns // _MICROSECOND} µs"
+
+
+def several_runs(facts: Facts) -> Finding | None:
+    """Find pauses in which nothing was running."""
+    starts, ends = facts.starts, facts.column("end_ns")
+    order = np.argsort(starts, kind="stable")
+    order = order[starts[order] != NO_TIME]
+    begun, until = starts[order], np.maximum.accumulate(np.maximum(starts, ends)[order])
+    pause = begun[1:].astype(np.uint64) - until[:-1].astype(np.uint64)
+    after = np.flatnonzero((begun[1:] > until[:-1]) & (pause >= np.uint64(PAUSE_NS))) + 1
+    if not len(after):
+        return None
+    firsts = order[np.append(0, after)]
+    detail = f"There are {len(firsts):,} runs, with pauses of a minute or more between them."
+    return found(Kind.SEVERAL_RUNS, len(firsts), detail, facts.places(firsts.tolist()))
+
+
+def capped_events(facts: Facts) -> Finding | None:
+    """Find spans with just as many events as the SDK keeps."""
+    lengths = facts.column("length").astype(np.int64)
+    large = np.flatnonzero(lengths >= _CAP * _LEAST_EVENT)
+    readable = large[np.cumsum(lengths[large]) <= _MOST_READ]
+    rows = [row for row in readable.tolist() if _is_capped(facts, row)]
+    if not rows:
+        return None
+    least = "At least " if len(readable) < len(large) else ""
+    spans = number(len(rows), "span has", "spans have")
+    detail = f"{least}{spans} just {_CAP} events, the most that the SDK keeps."
+    return found(Kind.CAPPED_EVENTS, len(rows), detail, facts.places(rows))
+
+
+def _is_capped(facts: Facts, row: int) -> bool:
+    record = facts.store.record(row)
+    # Most of what is large has few events.
+    return record is not None and record.count(b'"timestamp"') >= _CAP and len(facts.store.span(row).events) == _CAP

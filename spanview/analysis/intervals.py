@@ -1,0 +1,56 @@
+"""When something runs: the union of intervals.
+
+spans    |===|    |==|
+           |===|          |
+covered  |=====|  |==|    (an interval without length covers nothing, but has its place)
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import accumulate, compress
+from operator import gt, sub
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Intervals that don't touch, in order, in nanoseconds."""
+
+    starts: Sequence[int]
+    ends: Sequence[int]
+    sums: Sequence[int]
+    """The lengths of all intervals before each one, and of all."""
+
+    @classmethod
+    def by(cls, starts: Sequence[int], ends: Sequence[int]) -> Self:
+        """Return what intervals cover, which come by start; one that ends before it starts ends there."""
+        reached = [*accumulate(map(max, starts, ends), max)]
+        # An interval ends where the next one starts behind all that came before it.
+        gaps = [*map(gt, starts[1:], reached)]
+        begins, stops = [*starts[:1]], [*compress(reached, gaps), *reached[-1:]]
+        begins += compress(starts[1:], gaps)
+        sums = [*accumulate(map(sub, stops, begins), initial=0)]
+        return cls(compact(begins), compact(stops), compact(sums))
+
+    def between(self, start: int, end: int) -> int:
+        """Return how many nanoseconds of a stretch are covered."""
+        return self._until(end) - self._until(start)
+
+    def _until(self, ns: int) -> int:
+        number = bisect_left(self.starts, ns)
+        return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
+
+
+def compact(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers in an array, at which the garbage collector doesn't look, where they fit one."""
+    try:
+        return array("q", numbers)
+    except OverflowError:
+        # Centuries that no clock has seen, but a file may have.
+        return numbers

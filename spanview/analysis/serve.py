@@ -1,0 +1,302 @@
+"""Ray Serve's requests: proxy, routing and replica as one, with what each of them took, and how it ended.
+
+proxy_http_request            ==========================================    total
+  route_to_replica              =================                           route
+    replica_handle_request      ~~~~~~~~~~~~=========================       ~ queue, = handling
+
+- The routing begins when the caller, the proxy or a handle, submits a request to the router. That waits for the
+  request's arguments, chooses a replica, as long as all of them are full too, sends the request, begins anew where the
+  replica refuses it, and ends when one has accepted it. So the replica has started by then: the `route` time contains
+  the `queue` time. Spans don't tell when a replica was chosen.
+- Queue: from the routing's start to the replica's. A replica's clock that runs behind makes it 0, never less. Where
+  Serve doesn't ask replicas whether they accept, the replica's own queue is a part of its handling.
+- Handling: the replica's span, to the last item of what it streams.
+- Total: the proxy's span. Without one, from the routing's start to the latest end of routing and replica. A replica
+  alone doesn't tell it.
+
+A routing that no proxy is above is a request of its own: through a handle, from another deployment's replica or from a
+driver, or traced where the proxy isn't. So is a replica without a routing; where it names no parent at all, the
+request was most likely sampled out before it came here. Of several replicas below one routing, the last to start has
+answered; the others aren't looked at.
+
+Serve leaves routing and replica UNSET when a handler raises, so status codes and exception events count as well.
+
+Source: `ray/serve/_private/tracing_utils.py`, `proxy.py`, `router.py` and `replica.py` of Ray 2.60.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
+from spanview.analysis.telling import unheard
+from spanview.index.table import PAYS_FROM
+from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.model.span import Span
+
+_NAME: Final = re.compile(
+    r"(?:(proxy_(?:http|grpc|websocket)_request)|(route_to_replica)|(replica_handle_request))(?: |$)"
+)
+_TOLD_EVERY: Final = 256
+"""Records."""
+_CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
+_WEBSOCKET_FROM: Final = 1000
+_WELL_CLOSED: Final = (1000, 1001)
+_GRPC_OK: Final = ("", "OK", "0")
+_HTTP_STATUS: Final = "http.status_code"
+_GRPC_STATUS: Final = "rpc.grpc.status_code"
+
+
+class Part(StrEnum):
+    """What a span of Serve is of a request."""
+
+    PROXY = "proxy"
+    ROUTE = "route"
+    REPLICA = "replica"
+
+
+class Failure(Enum):
+    """Why a request counts as failed; the first that holds."""
+
+    CLIENT = "4xx"
+    SERVER = "5xx"
+    CLOSED = "closed"
+    """A websocket was closed with a code that isn't 1000 or 1001."""
+    GRPC = "grpc"
+    """A gRPC status that isn't OK."""
+    RAISED = "raised"
+    """An exception, and no code that tells of it."""
+    ERROR = "error"
+    """The status ERROR, and nothing else that tells of it."""
+
+
+class RequestKey(NamedTuple):
+    """What requests are counted by."""
+
+    app: str
+    deployment: str
+    route: str
+    """As the application declares it, where the router knew it; else the path that was asked for."""
+    method: str
+    """Of HTTP or gRPC; else the method of the deployment that was called."""
+    status: str
+    """The code that the outermost span has; without one `exception` or `error`, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to a deployment."""
+
+    rows: tuple[int, ...]
+    """The rows of its spans in the span table, the outermost first; at least one."""
+    parts: tuple[Part, ...]
+    """What these are."""
+    is_alone: bool
+    """Whether it is a replica's span that names no parent."""
+    key: RequestKey
+    request_id: str
+    failure: Failure | None
+    """None where it is not known to have failed."""
+    total_ns: int | None
+    """None, as all below, where a span or one of its times is missing."""
+    route_ns: int | None
+    queue_ns: int | None
+    handling_ns: int | None
+
+    @property
+    def longest_ns(self) -> int | None:
+        """The most that is known of how long it took: the total, else the handling."""
+        return self.handling_ns if self.total_ns is None else self.total_ns
+
+
+def part_of_name(name: str) -> Part | None:
+    """Return what a span with this name is of a request; None where it is no span of Serve's."""
+    match = _NAME.match(name)
+    return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
+
+
+def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[Request]:
+    """Return the requests in the order in which their outermost spans were read; only Serve's spans are decoded.
+
+    Args:
+        store: Where the spans are; what comes meanwhile doesn't count.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
+    """
+    chains = _chains(store, _parts(store, traces))
+    requests, keys = [], dict[RequestKey, RequestKey]()
+    for at, (_, chain) in enumerate(sorted(chains.items())):
+        if not at % _TOLD_EVERY:
+            tell(at / len(chains))
+        requests.append(_request(store, chain, keys))
+    return requests
+
+
+# -- which spans belong together ---------------------------------------------------------------------------------------
+
+
+def _parts(store: Store, traces: Iterable[int] | None) -> dict[int, Part]:
+    """Return Serve's spans, by their rows; from the columns alone."""
+    count = len(store.spans.next_row)
+    numbers = {
+        number: part for number, name in enumerate([*store.names.texts]) if (part := part_of_name(name)) is not None
+    }
+    if not numbers:
+        return {}
+    names = store.spans.name
+    if traces is not None:
+        rows: Iterable[int] = (row for trace in traces for row in store.rows_of_trace(trace))
+    elif count >= PAYS_FROM:
+        from spanview.analysis.bulk import rows_with
+
+        rows = rows_with(names, numbers, count)
+    else:
+        rows = range(count)
+    return {row: numbers[names[row]] for row in rows if names[row] in numbers}
+
+
+def _chains(store: Store, parts: Mapping[int, Part]) -> dict[int, dict[Part, int]]:
+    """Return the spans of each request by what they are, the outermost first, by its row."""
+    spans, order = store.spans, store.intake.order
+    by_id: dict[tuple[int, int], int] = {}
+    for row in parts:
+        key = spans.trace[row], spans.span_id[row]
+        if key not in by_id or order(row) < order(by_id[key]):
+            by_id[key] = row
+    latest: dict[tuple[int, Part], int] = {}
+    above: dict[int, int] = {}
+    for row, part in parts.items():
+        parent = by_id.get((spans.trace[row], spans.parent_id[row])) if spans.parent_id[row] else None
+        if parent is None or (parts[parent], part) not in _BELOW:
+            continue
+        above[row] = parent
+        known = latest.setdefault((parent, part), row)
+        if (spans.start_ns[known], known) < (spans.start_ns[row], row):
+            latest[parent, part] = row
+    chains = {}
+    for row, part in parts.items():
+        # A proxy routes once. Were it twice, the earlier routing would be a request of its own.
+        if row not in above or (part is Part.ROUTE and latest[above[row], part] != row):
+            chain = chains[row] = {part: row}
+            route = latest.get((row, Part.ROUTE), row)
+            if route != row:
+                chain[Part.ROUTE] = route
+            if (route, Part.REPLICA) in latest:
+                chain[Part.REPLICA] = latest[route, Part.REPLICA]
+    return chains
+
+
+_BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}
+
+
+# -- one request -------------------------------------------------------------------------------------------------------
+
+
+def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, RequestKey]) -> Request:
+    """Return one request; requests with the same key share it."""
+    parts = tuple(part for part in Part if part in chain)
+    decoded = {part: store.span(chain[part]) for part in parts}
+    proxy, route, replica = (
+        decoded[part].attributes if part in decoded else _NOTHING for part in (Part.PROXY, Part.ROUTE, Part.REPLICA)
+    )
+    outward = [each.attributes for each in decoded.values()]
+    failure = _failure(decoded.values())
+    times = {part: _duration(store, chain[part]) for part in parts}
+    key = RequestKey(
+        app=_first(outward, "app"),
+        deployment=_first(outward, "deployment") or _deployment_in(decoded[parts[0]].name),
+        route=_first([route, replica], "route", "http.route") or _first([proxy], "http.route", "request_route_path"),
+        method=_first([proxy], "request_method", "http.method", "rpc.method")
+        or _first([replica], "http.method")
+        or _first([replica, route], "call_method", "rpc.method"),
+        status=_first(outward, _HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
+    )
+    return Request(
+        rows=tuple(chain[part] for part in parts),
+        parts=parts,
+        is_alone=parts == (Part.REPLICA,) and not store.spans.parent_id[chain[Part.REPLICA]],
+        key=keys.setdefault(key, key),
+        request_id=_first(outward, *REQUEST_ID_KEYS),
+        failure=failure,
+        total_ns=_total(store, chain, times),
+        route_ns=times.get(Part.ROUTE),
+        queue_ns=_queue(store, chain),
+        handling_ns=times.get(Part.REPLICA),
+    )
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+_WORDS: Final[Mapping[Failure | None, str]] = {Failure.RAISED: "exception", Failure.ERROR: "error"}
+
+
+def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
+    """Return the first of some attributes that is no empty text, looked for in one span after the other."""
+    return next((text for attributes in several if (text := _text(attributes, *keys))), "")
+
+
+def _text(attributes: Mapping[str, Any], *keys: str) -> str:
+    return next((text for key in keys if key in attributes and (text := text_of(attributes[key]))), "")
+
+
+def _deployment_in(name: str) -> str:
+    """Return the second word of a span's name; older releases have one word only."""
+    return name.partition(" ")[2].partition(" ")[0]
+
+
+def _failure(spans: Collection[Span]) -> Failure | None:
+    """Return why a request failed, by its spans, the outermost first."""
+    for span in spans:
+        failure = failure_of_http(_text(span.attributes, _HTTP_STATUS)) or failure_of_grpc(
+            _text(span.attributes, _GRPC_STATUS)
+        )
+        if failure is not None:
+            return failure
+    if any(event.is_exception for span in spans for event in span.events):
+        return Failure.RAISED
+    return Failure.ERROR if any(span.status.code_value == ERROR for span in spans) else None
+
+
+def failure_of_http(code: str) -> Failure | None:
+    """Return what a status code of HTTP, or the closing code of a websocket, says; None where that is all well."""
+    number = number_of(code)
+    if number is None or number < _CLIENT_ERROR:
+        return None
+    if number < _SERVER_ERROR:
+        return Failure.CLIENT
+    if number < _NO_HTTP_STATUS:
+        return Failure.SERVER
+    return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _WELL_CLOSED else None
+
+
+def failure_of_grpc(code: str) -> Failure | None:
+    """Return what the name or the number of a gRPC status says; None where that is all well, or there is none."""
+    return None if code.upper() in _GRPC_OK else Failure.GRPC
+
+
+def _duration(store: Store, row: int) -> int | None:
+    start, end = store.spans.start_ns[row], store.spans.end_ns[row]
+    return None if NO_TIME in (start, end) else end - start
+
+
+def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | None]) -> int | None:
+    if Part.PROXY in times or Part.ROUTE not in times or None in times.values():
+        return times.get(Part.PROXY)
+    rows = [*chain.values()]
+    return max(store.spans.end_ns[row] for row in rows) - store.spans.start_ns[rows[0]]
+
+
+def _queue(store: Store, chain: Mapping[Part, int]) -> int | None:
+    if not {Part.ROUTE, Part.REPLICA} <= chain.keys():
+        return None
+    submitted, started = (store.spans.start_ns[chain[part]] for part in (Part.ROUTE, Part.REPLICA))
+    return None if NO_TIME in (submitted, started) else max(0, started - submitted)

@@ -1,0 +1,117 @@
+"""Serve's requests counted: by application, deployment, route, method and status, with percentiles of their times."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spanview.analysis.serve import serve_requests
+from spanview.analysis.stats import histogram, nearest_rank
+from spanview.analysis.telling import unheard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanview.analysis.serve import Failure, Request, RequestKey
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Percentiles of some durations in nanoseconds; None where there is none."""
+
+    p50: int | None
+    p95: int | None
+    p99: int | None
+    max: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestGroup:
+    """The requests to one route of a deployment that ended alike."""
+
+    key: RequestKey
+    requests: tuple[Request, ...]
+    """By how long they took, as far as that is known, the slowest first; those that don't tell it come last."""
+    errors: int
+    """How many failed."""
+    failure: Failure | None
+    """What most of those that failed have in common."""
+    total: Spread
+    route_time: Spread
+    queue: Spread
+    handling: Spread
+    histogram: list[int]
+    """Of the total times, as `stats.Group` has it."""
+
+    @property
+    def count(self) -> int:
+        """How many requests."""
+        return len(self.requests)
+
+
+def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[RequestGroup]:
+    """Return the requests by application, deployment, route, method and status, in the order of these.
+
+    Args:
+        store: Where the spans are; what comes meanwhile doesn't count.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
+    """
+    groups: defaultdict[RequestKey, list[Request]] = defaultdict(list)
+    for request in serve_requests(store, traces, tell):
+        groups[request.key].append(request)
+    return [_group(requests) for _, requests in sorted(groups.items())]
+
+
+def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
+    """Return the groups as `spanview stats --by serve --json` prints them."""
+    return {
+        "by": "serve",
+        "requests": [
+            {
+                **group.key._asdict(),
+                "count": group.count,
+                "errors": group.errors,
+                "total_ns": _spread_json(group.total),
+                "route_ns": _spread_json(group.route_time),
+                "queue_ns": _spread_json(group.queue),
+                "handling_ns": _spread_json(group.handling),
+            }
+            for group in groups
+        ],
+    }
+
+
+def _spread_json(spread: Spread) -> dict[str, int | None]:
+    return {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99, "max": spread.max}
+
+
+def _group(requests: Sequence[Request]) -> RequestGroup:
+    totals = _sorted(request.total_ns for request in requests)
+    failures = Counter(request.failure for request in requests if request.failure is not None)
+    return RequestGroup(
+        key=requests[0].key,
+        requests=tuple(sorted(requests, key=_slowest_first)),
+        errors=failures.total(),
+        failure=next((failure for failure, _ in failures.most_common(1)), None),
+        total=_spread(totals),
+        route_time=_spread(_sorted(request.route_ns for request in requests)),
+        queue=_spread(_sorted(request.queue_ns for request in requests)),
+        handling=_spread(_sorted(request.handling_ns for request in requests)),
+        histogram=histogram(totals),
+    )
+
+
+def _slowest_first(request: Request) -> tuple[bool, int, int]:
+    return request.longest_ns is None, -(request.longest_ns or 0), request.rows[0]
+
+
+def _sorted(times: Iterable[int | None]) -> list[int]:
+    return sorted(time for time in times if time is not None)
+
+
+def _spread(durations: Sequence[int]) -> Spread:
+    return Spread(*(nearest_rank(durations, percent) for percent in (50, 95, 99, 100)))

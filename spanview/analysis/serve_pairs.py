@@ -1,0 +1,165 @@
+"""The two halves of a FastAPI request on Serve, where FastAPI's own spans are a trace by themselves.
+
+replica_handle_request   ==========================      http.method GET   route /predict/{x}   http.status_code "200"
+GET /predict/{x}            ====================         http.request.method GET   http.route …   http.response…  200
+
+FastAPI takes its context from HTTP headers only, which Serve doesn't write. So no id of a span ties the two together,
+and that they belong together is a guess. It rests on this, and all of it must hold:
+
+1. both stand in the same file, so the same process wrote them;
+2. FastAPI's is the root of another trace, of kind SERVER, and lies within the replica's time;
+3. method, route and status, as far as both have them, are the same; both have at least the method;
+4. so is the request's id, where FastAPI's trace goes on to another deployment, whose spans have it;
+5. neither has another span with which all this holds, though others run at the same time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.query_values import REQUEST_ID_KEYS, text_of
+from spanview.analysis.serve import Part, part_of_name
+from spanview.index.table import PAYS_FROM
+from spanview.model.codes import KIND_NAMES
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from spanview.index.store import Store
+
+_SERVER: Final = KIND_NAMES.index("SERVER")
+_METHOD: Final = ("http.request.method", "http.method")
+_ROUTE: Final = ("http.route", "route")
+_STATUS: Final = ("http.response.status_code", "http.status_code")
+_MOST: Final = 500
+"""Where more spans than these are within the time of one, or around it, nothing is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherHalf:
+    """The span that probably belongs together with another one."""
+
+    row: int
+    """Its row in the span table."""
+    method: str
+    route: str
+    """Empty, as all below, where not both have it."""
+    status: str
+    request_id: str
+
+
+def may_have_other_half(store: Store, row: int) -> bool:
+    """Tell whether a span is one that may have another half; from the columns alone."""
+    return _is_replica(store, row) or _is_root_of_server(store, row)
+
+
+def other_half(store: Store, row: int) -> OtherHalf | None:
+    """Return what probably belongs together with a span; None where nothing does, or more than one may.
+
+    Args:
+        store: Where the spans are; only those of the same file that are there at the same time are decoded.
+        row: A replica's span, or the root of a trace of FastAPI's.
+    """
+    if not may_have_other_half(store, row):
+        return None
+    found = _only_one(store, row)
+    # What fits fits the other way round, too: if the other one has only one, it is this one.
+    return None if found is None or _only_one(store, found.row) is None else found
+
+
+def _only_one(store: Store, row: int) -> OtherHalf | None:
+    is_replica = _is_replica(store, row)
+    rows = _within(store, row) if is_replica else _around(store, row)
+    if len(rows) > _MOST:
+        return None
+    own = _facts(store, row)
+    fitting = [each for other in rows if (each := _fits(own, _facts(store, other), other)) is not None]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_replica(store: Store, row: int) -> bool:
+    return part_of_name(store.names.texts[store.spans.name[row]]) is Part.REPLICA
+
+
+def _is_root_of_server(store: Store, row: int) -> bool:
+    spans = store.spans
+    is_root = not spans.parent_id[row] and spans.kind[row] == _SERVER
+    return is_root and part_of_name(store.names.texts[spans.name[row]]) is None
+
+
+# -- what is there at the same time ------------------------------------------------------------------------------------
+
+
+def _within(store: Store, row: int) -> list[int]:
+    """Return the roots of a replica's file that lie within its time."""
+    spans = store.spans
+    first, last = spans.start_ns[row], spans.end_ns[row]
+    if NO_TIME in (first, last):
+        return []
+    return [
+        other
+        for other in _same_file(store, row, latest_start=last, earliest_end=first)
+        if spans.start_ns[other] >= first and spans.end_ns[other] <= last and _is_root_of_server(store, other)
+    ]
+
+
+def _around(store: Store, row: int) -> list[int]:
+    """Return the replicas' spans of a file in whose time a root lies."""
+    spans = store.spans
+    first, last = spans.start_ns[row], spans.end_ns[row]
+    if NO_TIME in (first, last):
+        return []
+    candidates = _same_file(store, row, latest_start=first, earliest_end=last)
+    return [other for other in candidates if _is_replica(store, other)]
+
+
+def _same_file(store: Store, row: int, *, latest_start: int, earliest_end: int) -> Iterable[int]:
+    """Return the spans of a span's file, itself left out, that start no later and end no earlier."""
+    spans = store.spans
+    count, source = len(spans.next_row), spans.source[row]
+    if count >= PAYS_FROM:
+        from spanview.analysis.bulk import rows_at_time
+
+        rows: Iterable[int] = rows_at_time(store, source, latest_start, earliest_end)
+    else:
+        rows = (
+            other
+            for other in range(count)
+            if spans.source[other] == source
+            and NO_TIME != spans.start_ns[other] <= latest_start
+            and spans.end_ns[other] >= earliest_end
+        )
+    return (other for other in rows if other != row and spans.trace[other] != spans.trace[row])
+
+
+# -- what they say -----------------------------------------------------------------------------------------------------
+
+
+def _facts(store: Store, row: int) -> tuple[str, ...]:
+    """Return method, route, status and request id, each empty where a span doesn't tell it."""
+    attributes = store.span(row).attributes
+    *facts, request_id = (_first(attributes, keys) for keys in (_METHOD, _ROUTE, _STATUS, REQUEST_ID_KEYS))
+    return *facts, request_id or _request_id_below(store, row)
+
+
+def _request_id_below(store: Store, row: int) -> str:
+    """Return the id that the first of Serve's spans in a span's trace has."""
+    names, texts = store.spans.name, store.names.texts
+    rows = store.rows_of_trace(store.spans.trace[row])
+    first = next((other for other in rows if part_of_name(texts[names[other]]) is not None), None)
+    return "" if first is None else _first(store.span(first).attributes, REQUEST_ID_KEYS)
+
+
+def _fits(own: Sequence[str], other: Sequence[str], row: int) -> OtherHalf | None:
+    """Return another span as the other half if nothing that both say differs."""
+    both = [*zip(own, other, strict=True)]
+    if any(mine and theirs and mine != theirs for mine, theirs in both):
+        return None
+    method, route, status, request_id = (mine if theirs else "" for mine, theirs in both)
+    return OtherHalf(row, method, route, status, request_id) if method else None
+
+
+def _first(attributes: Mapping[str, Any], keys: Iterable[str]) -> str:
+    return next((text_of(attributes[key]) for key in keys if key in attributes), "")

@@ -1,0 +1,104 @@
+"""Who a process is: its pid, the node that it runs on, and the actor or replica that it is.
+
+name of the file                            what it tells
+----------------                            -------------
+8714.txt                                    pid 8714
+replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
+proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
+
+What the name doesn't tell, one of the records that the process has written may.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.model.codes import CONSUMER
+
+if TYPE_CHECKING:
+    from spanview.analysis.lanes import Lane
+    from spanview.index.store import Store
+    from spanview.model.span import Span
+
+_PID: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json)$")
+_REPLICA: Final = re.compile(r"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json$")
+_PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
+_NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
+"""Attributes, of the span or of its resource, that say where a process runs."""
+_PIDS: Final = ("ray.pid", "process.pid")
+_LOOKED_AT: Final = 256
+"""So many blocks are looked at to find what another process has called."""
+_LONGEST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who a process is; what isn't known is empty. Texts from files, to be made harmless."""
+
+    pid: str = ""
+    node: str = ""
+    actor: str = ""
+    """The class of an actor, or `proxy`, or application and deployment of a replica."""
+    actor_id: str = ""
+    """Of an actor or a replica."""
+
+
+def pid_of_file(path: str) -> int | None:
+    """Return the process by which a file is named; None where it is named otherwise."""
+    match = _PID.search(path)
+    return None if match is None else int(match[1])
+
+
+def node_of(span: Span) -> str:
+    """Return where the process of a span runs, as the span says it; empty where it doesn't."""
+    return _first(span, _NODES)
+
+
+def named(path: str) -> Worker:
+    """Return what the name of its file tells of a process."""
+    pid = pid_of_file(path)
+    if pid is not None:
+        return Worker(pid=str(pid))
+    if match := _PROXY.search(path):
+        return Worker(node=match[1], actor="proxy")
+    if match := _REPLICA.search(path):
+        # With further underscores it is open where the application's name ends.
+        actor = match[1].replace("_", "/") if match[1].count("_") == 1 else match[1]
+        return Worker(actor=actor, actor_id=match[2])
+    return Worker()
+
+
+def worker_of(store: Store, lane: Lane) -> Worker:
+    """Return who a process is; a few of its records are read."""
+    worker = named(store.sources[lane.source].path)
+    for row in _telling_rows(store, lane):
+        span = store.span(row)
+        attributes = span.attributes
+        worker = replace(worker, pid=worker.pid or _first(span, _PIDS), node=worker.node or node_of(span))
+        if not worker.actor and span.kind_value == CONSUMER and attributes.get("ray.actor_class"):
+            actor, actor_id = (_text(attributes.get(key)) for key in ("ray.actor_class", "ray.actor_id"))
+            worker = replace(worker, actor=actor, actor_id=actor_id)
+        parts = _text(attributes.get("app")), _text(attributes.get("deployment"))
+        if worker.actor == "_".join(parts):
+            worker = replace(worker, actor="/".join(parts))
+    return worker
+
+
+def _telling_rows(store: Store, lane: Lane) -> list[int]:
+    """Return the first block, the first that another process has called, and the last; without blocks, any span."""
+    rows, kinds = lane.blocks.rows, store.spans.kind
+    called = next((row for row in islice(rows, _LOOKED_AT) if kinds[row] == CONSUMER), None)
+    found = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
+    return [*dict.fromkeys(found)] or [lane.first_row]
+
+
+def _first(span: Span, keys: tuple[str, ...]) -> str:
+    values = (each.get(key) for key in keys for each in (span.attributes, span.resource.attributes))
+    return next((_text(value) for value in values if value), "")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)[:_LONGEST]

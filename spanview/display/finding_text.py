@@ -1,0 +1,61 @@
+"""Findings as lines of text: what was found, where, and what to do about it.
+
+error: trace_ctx: 3 calls were refused with a TypeError about _ray_trace_ctx, an
+    argument that only tracing adds.
+    at trace dbf0079028ca620540f0e1d82f0f6b72 span 766c9968598da0f6 A.gen ray.remote, and 2 more
+    do: Ray 2.60 can't trace …
+"""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len, chop_cells
+
+from spanview.display.sanitise import sanitise
+from spanview.model.ids import format_span_id, format_trace_id
+
+if TYPE_CHECKING:
+    from spanview.analysis.diagnosis.finding import Finding, Place
+
+_INDENT: Final = "    "
+_LONGEST_NAME: Final = 80
+"""Characters of a span's name."""
+_LEAST: Final = 12
+"""Cells of a line, however narrow it is."""
+
+
+def place_text(place: Place) -> str:
+    """Return a place in words, safe to print."""
+    if place.trace_id:
+        span = f" span {format_span_id(place.span_id)}" if place.span_id else ""
+        name = f" {sanitise(place.name, _LONGEST_NAME)}" if place.name else ""
+        return f"trace {format_trace_id(place.trace_id)}{span}{name}"
+    return sanitise(place.file) + ("" if place.offset is None else f" @ {place.offset:,}")
+
+
+def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
+    """Return a text in lines of so many cells, broken at blanks; a word that is longer is broken too.
+
+    Args:
+        text: The text, which is made safe to print.
+        width: Cells of a line.
+        first: What the first line begins with.
+        rest: What the others begin with.
+    """
+    width = max(_LEAST, width)
+    lines = wrap(sanitise(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    # Some characters take two cells.
+    return [part for each in lines for part in ([each] if cell_len(each) <= width else chop_cells(each, width))]
+
+
+def finding_lines(finding: Finding, width: int) -> list[str]:
+    """Return a finding as lines of so many cells, but for the one that says where."""
+    likely = " (likely)" if finding.certainty == "likely" else ""
+    lines = wrapped(f"{finding.severity}: {finding.kind}{likely}: {finding.detail}", width, rest=_INDENT)
+    if finding.evidence:
+        more = finding.count - 1
+        # In one line, however long: a path is there to be copied.
+        lines.append(f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more > 0 else ""))
+    return lines + wrapped(finding.advice.replace("`", ""), width, first=f"{_INDENT}do: ", rest=_INDENT)

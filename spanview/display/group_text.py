@@ -1,0 +1,23 @@
+"""What a group of spans is called."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spanview.display.sanitise import LONGEST, sanitise
+
+_NONE: Final = "(none)"
+_EMPTY: Final = {"service": _NONE, "kind": _NONE}
+
+
+def group_text(key: str | None, by: str, longest: int = LONGEST) -> str:
+    """Return the key of a group, safe to print; in words where its spans have none.
+
+    Args:
+        key: As a `Group` has it.
+        by: What is grouped by.
+        longest: Characters of it that are kept.
+    """
+    if key:
+        return sanitise(key, longest)
+    return _NONE if key is None else _EMPTY.get(by, '""')

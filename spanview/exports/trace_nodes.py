@@ -1,0 +1,88 @@
+"""The spans of traces in the order of the trace-tree format, and what stands between them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import compress, islice
+from operator import sub
+from typing import TYPE_CHECKING
+
+from spanview.analysis.selftime import self_times
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.times import NO_TIME, format_time
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+
+class Nodes:
+    """Spans in the order of the text, and what stands between them.
+
+    Args:
+        behind: What is still to be written of the trace before.
+    """
+
+    def __init__(self, behind: bytes = b"") -> None:
+        self.rows: list[int] = []
+        self.behind = behind
+        """What closes the last trace."""
+        self.before: list[bytes] = []
+        """What stands before each span's object."""
+        self.own: list[int | None] = []
+        self.warnings: list[int] = []
+        """What only the trees tell of them, as bits of `Warnings`."""
+
+    def add(self, store: Store, trace: int, between: bytes) -> None:
+        """Add a trace, behind what stands between two of them."""
+        tree = store.tree(trace)
+        own, warned, rows = self_times(tree, store.spans), tree.warned(), tree.rows
+        walked = [*tree.walk()]
+        nodes, depths = [node for node, _ in walked], [depth for _, depth in walked]
+        before = [b"".join((self.behind, between, trace_head(store, trace, tree)[:-1], b',"roots":[{'))]
+        before += map(text_between, map(sub, depths, islice(depths, 1, None)))
+        self.behind = text_behind(depths[-1])
+        if tree.missing:
+            for at in [at for at, node in enumerate(nodes) if node >= len(rows)]:
+                # A placeholder is no span, but its children are: they come behind it.
+                missing = b'"span_id":%b,"missing":true' % dumps_strict(format_span_id(tree.span_id(nodes[at])))
+                before[at + 1] = before[at] + missing + before[at + 1]
+            are_spans = [*map(len(rows).__gt__, nodes)]
+            nodes, before = [*compress(nodes, are_spans)], [*compress(before, are_spans)]
+        self.rows += map(rows.__getitem__, nodes)
+        self.before += before
+        self.own += map(own.__getitem__, nodes)
+        self.warnings += [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
+
+
+@lru_cache(1024)
+def text_between(levels: int) -> bytes:
+    """Return what stands between a span's object and the next one's, which is so many levels further up."""
+    return b',"children":[{' if levels < 0 else b',"children":[]}' + b"]}" * levels + b",{"
+
+
+def text_behind(depth: int) -> bytes:
+    """Return what closes a trace behind its last span's object, which is so many levels below a root."""
+    return text_between(depth)[:-2] + b"]}"
+
+
+def trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
+    """Return the object of a trace with all but its roots."""
+    table, spans = store.trace_table, store.spans
+    trace_id = table.trace_id(trace)
+    start, end = table.start_ns[trace], table.end_ns[trace]
+    services = {store.services.texts[number] for number in {*map(spans.service.__getitem__, tree.rows)}}
+    return dumps_strict(
+        {
+            "trace_id": format_trace_id(trace_id) if trace_id else None,
+            "start_time": format_time(start),
+            "end_time": format_time(end),
+            "duration_ns": None if NO_TIME in (start, end) else end - start,
+            "span_count": table.span_count[trace],
+            "error_count": table.error_count[trace],
+            "services": sorted(services - {""}),
+            "complete": tree.complete,
+        },
+        has_odd_numbers=False,
+    )

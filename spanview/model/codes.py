@@ -1,0 +1,14 @@
+"""The kinds and the status codes of spans, by their names and the values that opentelemetry-api gives them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KIND_NAMES: Final = ("INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+"""Names of `opentelemetry.trace.SpanKind`, at the places of their values."""
+STATUS_NAMES: Final = ("UNSET", "OK", "ERROR")
+"""Names of `opentelemetry.trace.StatusCode`, at the places of their values."""
+KIND_UNSPECIFIED: Final = len(KIND_NAMES)
+PRODUCER: Final = KIND_NAMES.index("PRODUCER")
+CONSUMER: Final = KIND_NAMES.index("CONSUMER")
+ERROR: Final = STATUS_NAMES.index("ERROR")

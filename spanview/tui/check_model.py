@@ -1,0 +1,95 @@
+"""The lines of the check: findings with what they rest on and what to do, then the problems of files.
+
+✖ error    trace_ctx   3 calls were refused with …      the finding, as wide as there is room
+           what to do: …
+           ▾ 3 places
+             trace dbf0079028ca620540f0e1d82f0f6b72 …   something to jump to
+! warning  torn        spans/1.json @ 423: …            a problem
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.diagnosis.finding import MOST_PLACES
+from spanview.display.finding_text import place_text, wrapped
+from spanview.display.units import count
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from spanview.analysis.diagnosis.finding import Finding, Kind, Place
+    from spanview.analysis.diagnosis.report import Report
+    from spanview.model.problems import Problem, Severity
+
+MARKS: Final = {"error": "✖", "warning": "!", "info": "·"}
+_SEVERITY: Final = 11
+"""Cells of a severity with its mark."""
+MOST_PROBLEMS: Final = 500
+"""Problems that have lines of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """One line."""
+
+    text: str
+    severity: Severity | None = None
+    """Stands before the text; None for a line that goes on."""
+    finding: Finding | None = None
+    """The finding that it belongs to."""
+    place: Place | None = None
+    """What the line stands for, of what a finding rests on."""
+    problem: Problem | None = None
+
+
+def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[CheckLine]:
+    """Return all lines.
+
+    Args:
+        report: What was found.
+        width: Cells of a line.
+        unfolded: The findings of which it is shown what they rest on.
+    """
+    room = width - _SEVERITY
+    lines = [line for finding in report.findings for line in _finding(finding, room, is_open=finding.kind in unfolded)]
+    if not lines:
+        lines = [CheckLine("nothing odd was found")]
+    problems = report.problems[:MOST_PROBLEMS]
+    if problems:
+        lines += [CheckLine(""), CheckLine(f"{count(len(report.problems), 'problem')} of files")]
+        lines += [line for problem in problems for line in _problem(problem, room)]
+    if len(problems) < len(report.problems):
+        more = len(report.problems) - len(problems)
+        lines.append(CheckLine(f"and {more:,} more; spanview check --json prints them all"))
+    return lines
+
+
+def _finding(finding: Finding, room: int, *, is_open: bool) -> Iterator[CheckLine]:
+    likely = " (likely)" if finding.certainty == "likely" else ""
+    head, *rest = wrapped(f"{finding.kind} ×{finding.count:,}{likely}: {finding.detail}", room)
+    yield CheckLine(head, finding.severity, finding)
+    for text in (*rest, *wrapped(finding.advice.replace("`", ""), room, first="do: ", rest="    ")):
+        yield CheckLine(text, None, finding)
+    if finding.evidence:
+        some = "the first " if len(finding.evidence) == MOST_PLACES < finding.count else ""
+        places = f"{some}{count(len(finding.evidence), 'place')}"
+        yield CheckLine(f"{'▾' if is_open else '▸'} {places}", None, finding)
+        for place in finding.evidence if is_open else ():
+            yield CheckLine(f"  {place_text(place)}", None, finding, place)
+
+
+def _problem(problem: Problem, room: int) -> Iterator[CheckLine]:
+    where = f"{problem.file} @ {problem.offset:,}: " if problem.file else ""
+    head, *rest = wrapped(f"{problem.kind}: {where}{problem.detail}", room)
+    yield CheckLine(head, problem.severity, problem=problem)
+    for text in rest:
+        yield CheckLine(text, problem=problem)
+
+
+def severity_text(line: CheckLine) -> str:
+    """Return what stands before the text of a line: severity in a word and a mark, or blanks."""
+    if line.severity is None:
+        return " " * _SEVERITY if line.finding or line.problem else " "
+    return f"{MARKS[line.severity]} {line.severity}".ljust(_SEVERITY)

@@ -1,0 +1,198 @@
+"""One lane's time as a line of cells.
+
+blocks     |leaf        |  |pipeline         ✖|  ▅▃▂  |▌
+           what is wide has its name              how much of a cell is covered, where blocks are narrower
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from operator import sub
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.bars import EIGHTHS, OPENINGS
+from spanview.tui.runs import marked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spanview.analysis.lanes import Blocks, Lane
+    from spanview.tui.window import Window
+
+FAILED: Final = "✖"
+_FULL: Final = EIGHTHS[-1]
+_DENSITY: Final = " ▁▂▃▄▅▆▇"
+_BEFORE, _BEHIND = "‹", "›"
+_LOOKED_AT: Final = 8
+"""Of the blocks of one cell so many are held against each other, for its colour."""
+NOBODY: Final = -1
+"""The place of no block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A line of cells."""
+
+    glyphs: list[str]
+    places: list[int]
+    """The block that each cell shows, `NOBODY` where it shows none."""
+    mixed: list[bool]
+    """Whether it shows blocks of several functions, none of which takes half of it."""
+
+    def full_runs(self, fewest: int) -> Iterator[tuple[int, int]]:
+        """Yield where so many cells or more are full of one block: the first, and the one behind the last."""
+        first = 0
+        for at in range(1, len(self.glyphs) + 1):
+            same = slice(first, at + 1, at - first)
+            if self.glyphs[same] == [_FULL] * 2 and self.places[first] == self.places[same][-1]:
+                continue
+            if self.glyphs[first] == _FULL and at - first >= fewest:
+                yield first, at
+            first = at
+
+
+def cells_of(
+    lane: Lane, window: Window, width: int, function_of: Callable[[int], int], selected: int = NOBODY
+) -> Cells:
+    """Return a lane's time in some cells.
+
+    Args:
+        lane: The lane.
+        window: What is shown of its time.
+        width: Cells.
+        function_of: Returns the number of the function that a row of the span table is of.
+        selected: The place of a block that is shown wherever it runs, whatever else does.
+    """
+    begin, length = window.start_ns, window.length_ns
+    edges = [begin + at * length // width for at in range(width + 1)]
+    cells = Cells(_shares(lane, edges), [NOBODY] * width, [False] * width)
+    _place(lane.blocks, edges, function_of, cells)
+    if selected != NOBODY:
+        _show(lane.blocks, selected, window, cells)
+    for at, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
+        if is_marked:
+            cells.glyphs[at] = FAILED
+    if width and lane.end_ns < begin:
+        cells.glyphs[0] = _BEFORE
+    elif width and lane.start_ns > window.end_ns:
+        cells.glyphs[-1] = _BEHIND
+    return cells
+
+
+def _shares(lane: Lane, edges: list[int]) -> list[str]:
+    """Return how much of each cell is covered: at the edges of what runs to an eighth from the side, else by height."""
+    starts, ends, sums = lane.busy.starts, lane.busy.ends, lane.busy.sums
+    glyphs: list[str] = []
+    earlier, before, until, is_on = edges[0] - 1, 0, 0, False
+    # This runs for every cell in sight: comparisons cost less than builtins for the lesser and the greater.
+    for edge in edges:
+        number = bisect_left(starts, edge, before)
+        was_on, came, done = is_on, number - before, until
+        over = ends[number - 1] - edge if number else 0
+        is_on, before, until = over > 0, number, sums[number]
+        if is_on:
+            until -= over
+        size, covered, earlier = edge - earlier, until - done, edge
+        if not covered:
+            glyphs.append(" ")
+        elif covered == size:
+            glyphs.append(_FULL)
+        else:
+            # Neither nothing nor all: what there is, and the gap in it, can be seen.
+            eighths = (16 * covered + size) // (2 * size) or 1
+            eighths = 7 if eighths > 7 else eighths  # noqa: PLR2004, FURB136 - of eight
+            if was_on and not is_on and not came:
+                glyphs.append(EIGHTHS[eighths])
+            elif is_on and not was_on and came == 1:
+                glyphs.append(OPENINGS[8 - eighths])
+            else:
+                glyphs.append(_DENSITY[eighths])
+    # What came before the first edge is no cell.
+    return glyphs[1:]
+
+
+def _failures(ends: Sequence[int], edges: list[int]) -> list[int]:
+    """Return how many blocks that failed end in each cell; the last has the end of the time, too."""
+    first, behind = bisect_left(ends, edges[0]), bisect_right(ends, edges[-1])
+    if first == behind:
+        return []
+    if behind - first >= len(edges):
+        numbers = [bisect_left(ends, edge, first, behind) for edge in edges[:-1]]
+        return [*map(sub, [*numbers[1:], behind], numbers)]
+    counts = [0] * (len(edges) - 1)
+    for end in ends[first:behind]:
+        counts[min(bisect_right(edges, end), len(counts)) - 1] += 1
+    return counts
+
+
+def _place(blocks: Blocks, edges: list[int], function_of: Callable[[int], int], cells: Cells) -> None:
+    """Find the block that each cell shows, and mark those that have no length."""
+    glyphs, places = cells.glyphs, cells.places
+    begun = [bisect_left(blocks.starts, edge) for edge in edges]
+    # The last cell has the end of the time, too.
+    begun[-1] = bisect_right(blocks.starts, edges[-1])
+    place = NOBODY
+    for at, glyph in enumerate(glyphs):
+        first, behind = begun[at], begun[at + 1]
+        if behind > first:
+            running = _running(blocks, edges[at], first)
+            place = running if running != NOBODY else first
+            if glyph == " ":
+                glyphs[at] = EIGHTHS[1]
+            if behind - first > 1 or running != NOBODY:
+                place = _longest(blocks, (edges[at], edges[at + 1]), (running, first, behind), function_of)
+                cells.mixed[at] = place == NOBODY
+                place = place if place != NOBODY else behind - 1
+        elif glyph == " ":
+            place = NOBODY
+        elif place == NOBODY or blocks.ends[place] <= edges[at]:
+            place = _running(blocks, edges[at], first)
+            if place == NOBODY and blocks.rows:
+                # None runs, but something that it began does so still.
+                place = max(0, first - 1)
+        places[at] = place
+
+
+def _running(blocks: Blocks, ns: int, begun: int) -> int:
+    """Return the block that runs on at a time, of those that had begun before the one that started last."""
+    if not begun:
+        return NOBODY
+    place = begun - 1 if blocks.ends[begun - 1] > ns else blocks.reach[begun - 1]
+    return place if blocks.ends[place] > ns else NOBODY
+
+
+def _longest(
+    blocks: Blocks, cell: tuple[int, int], among: tuple[int, int, int], function_of: Callable[[int], int]
+) -> int:
+    """Return the block that takes most of a cell; `NOBODY` where no function takes half of what is taken.
+
+    Args:
+        blocks: Those of the lane.
+        cell: When the cell begins and ends.
+        among: One that runs on from before, or `NOBODY`, and those from a place on to another; of many some are asked.
+        function_of: Returns the number of the function of a row.
+    """
+    starts, ends, (running, first, behind) = blocks.starts, blocks.ends, among
+    best, most, lengths = first, -1, dict[int, int]()
+    step = max(1, (behind - first) // _LOOKED_AT)
+    for place in (*((running,) if running != NOBODY else ()), *range(first, behind, step)):
+        start, end = starts[place], ends[place]
+        length = (min(cell[1], end)) - (max(cell[0], start))
+        if length > most:
+            best, most = place, length
+        function = function_of(blocks.rows[place])
+        lengths[function] = lengths.get(function, 0) + length
+    return NOBODY if len(lengths) > 1 and 2 * max(lengths.values()) < sum(lengths.values()) else best
+
+
+def _show(blocks: Blocks, selected: int, window: Window, cells: Cells) -> None:
+    """Let the selected block be seen wherever it runs."""
+    width = len(cells.glyphs)
+    start, end = (window.place(each[selected], width) for each in (blocks.starts, blocks.ends))
+    if end < 0 or start > width:
+        return
+    first = max(0, min(width - 1, int(start)))
+    last = max(first, min(width - 1, int(end) - (end == int(end))))
+    for at in range(first, last + 1):
+        cells.places[at], cells.mixed[at] = selected, False

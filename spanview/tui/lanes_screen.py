@@ -1,0 +1,270 @@
+"""What each worker did over time: a line each."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual.worker import get_current_worker
+
+from spanview.analysis.waits import wait_between
+from spanview.analysis.workers import Worker, worker_of
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
+from spanview.index.table import NO_ROW
+from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
+from spanview.tui.background import WorkingScreen
+from spanview.tui.base_screen import bindings_of
+from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
+from spanview.tui.lane_lines import LaneHeads, LaneLines
+from spanview.tui.lanes_model import LanesModel, LanesShape, Sort
+from spanview.tui.legend import Legend
+from spanview.tui.minimap import Minimap
+from spanview.tui.paint import data_text
+from spanview.tui.settings import chosen
+from spanview.tui.zooming import ZoomingScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from spanview.analysis.lanes import Lane
+    from spanview.index.store import Store
+
+_SHORTEST_NAME: Final = 12
+_LONGEST_ID: Final = 20
+_BEFORE_REST, _REST_S = 8, 0.002
+"""After the records of so many lanes the thread that reads them lets others run for so long."""
+
+
+class LanesScreen(WorkingScreen, ZoomingScreen):
+    """The lanes.
+
+    Args:
+        store: The store.
+        traces: Those that count; None for all.
+        what: What these are, in words.
+    """
+
+    ON: ClassVar[On] = On.LANES
+    BINDINGS = bindings_of(On.LANES)
+
+    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+        super().__init__()
+        self._store = store
+        self._traces = traces
+        self._what = what
+        self._model = LanesModel(store)
+        self.is_known = False
+        """Whether it has been found out who the lanes are."""
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Minimap(self._model)
+        yield LaneHeads(self._model, classes="heads")
+        yield LaneLines(self._model)
+        yield Legend(self._model)
+        yield TwoSided(classes="chosen", id="lane")
+        yield TwoSided(classes="chosen", id="block")
+        yield self.footer()
+
+    @property
+    def rows(self) -> LaneLines:
+        """The lanes."""
+        return self.query_one(LaneLines)
+
+    @property
+    def zoomable(self) -> LanesModel:
+        """The lanes."""
+        return self._model
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """When the selected block runs."""
+        return self.rows.interval
+
+    def on_mount(self) -> None:
+        """Find the lanes out, in a thread."""
+        self.set_focus(self.rows)
+        self.take_settings()
+        self.work(lambda tell: LanesShape.of(self._store, self._traces, tell), self._take_lanes)
+
+    def _take_lanes(self, shape: LanesShape) -> None:
+        self._model.take(shape)
+        self.rows.show_all()
+        self.refresh_time()
+        self.query_one(Legend).refresh()
+        self.call_after_refresh(self._look_at_records)
+
+    def _look_at_records(self) -> None:
+        if not self.is_left:
+            self.run_worker(self._find_workers, thread=True, group="workers", exclusive=True)
+
+    def _find_workers(self) -> None:
+        """Called in a thread: some records of each process are read again."""
+        worker, workers = get_current_worker(), list[Worker]()
+        for number, lane in enumerate(self._model.shape.lanes):
+            if worker.is_cancelled:
+                return
+            if number % _BEFORE_REST == _BEFORE_REST - 1:
+                time.sleep(_REST_S)
+            workers.append(worker_of(self._store, lane))
+        self.app.call_from_thread(self._take_workers, workers)
+
+    def _take_workers(self, workers: list[Worker]) -> None:
+        if not self.is_left:
+            at = self._selected
+            self._model.know(workers)
+            self.is_known = True
+            self.rows.keep_on(at)
+            self.rows.refresh()
+
+    @property
+    def _selected(self) -> int | None:
+        """The selected lane's place among all."""
+        order, cursor = self._model.order, self.rows.cursor
+        return order[cursor] if cursor < len(order) else None
+
+    # -- texts -------------------------------------------------------------------------------------------------------
+
+    def title_text(self) -> str:
+        """Return what is shown."""
+        if self.share is not None:
+            return f"‹ lanes of {self._what}   looking at spans … {self.share_text}"
+        number = count(len(self._model.shape.lanes), "lane")
+        return f"‹ lanes of {self._what}{self.as_of}   {number}   by {self._model.by.value}"
+
+    def refresh_time(self) -> None:
+        """Paint anew what says which time is shown."""
+        self.query_one(Minimap).refresh()
+        self.query_one(LaneHeads).refresh()
+        self.refresh_frame()
+
+    def on_line_list_moved(self, event: LaneLines.Moved) -> None:
+        """Say what is selected now."""
+        if not self.is_left and event.sender is self.rows:
+            self.refresh_frame()
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Say what is selected, too."""
+        super().refresh_frame()
+        lane, at = self.rows.lane, self._selected
+        texts = [("", ""), ("", "")]
+        if lane is not None and at is not None:
+            texts = [(self._lane_text(lane, self._model.worker(at)), ""), self._block_texts(lane)]
+        for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
+            self.query_one(name, TwoSided).say(left, right)
+
+    def _lane_text(self, lane: Lane, worker: Worker) -> str:
+        parts = []
+        if lane.share is not None:
+            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
+            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown")
+        if lane.gap is not None:
+            parts.append(f"longest gap {duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
+        parts.append(f"{lane.most:,} at once")
+        named = {"pid": worker.pid, "node": worker.node, "actor": worker.actor, "id": worker.actor_id}
+        parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
+        return "   ".join(parts)
+
+    def _block_texts(self, lane: Lane) -> tuple[str, str]:
+        """Return what is said of the selected block, and which one of all it is."""
+        block, row, spans = self.rows.block, self.rows.row, self._store.spans
+        if block is None or row is None:
+            return "no span of this lane has a start", ""
+        start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
+        parts = [self._after(start), "no end" if end == NO_TIME else duration(end - start)]
+        if parent != NO_ROW and (wait := wait_between(spans, parent, row)):
+            parts.append(f"waited {duration(wait)}")
+        gap = lane.gap_before(start)
+        if gap is None:
+            parts.append("the first here")
+        else:
+            parts.append(f"idle {duration(gap)} before" if gap else "others ran before")
+        is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
+        rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
+        mark = "✖ " if is_failed else "(✖ inside) " if failed else ""
+        # What it is called gives way to what is said of it.
+        room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
+        name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
+        return mark + name + rest, place
+
+    def _after(self, ns: int) -> str:
+        return f"+{duration(ns - self._model.whole.start_ns)}"
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def take_settings(self) -> None:
+        """Sort as was sorted last."""
+        self._sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
+
+    def _sort(self, by: Sort) -> None:
+        at = self._selected
+        self._model.sort(by)
+        self.rows.keep_on(at)
+        self.refresh_frame()
+
+    def action_sort(self) -> None:
+        """Sort by the next thing."""
+        sorts = list[Sort](Sort)
+        by = sorts[(sorts.index(self._model.by) + 1) % len(sorts)]
+        self.viewer.keep(lanes_sort=by.value)
+        self._sort(by)
+        self.viewer.say(f"sorted by {by.value}")
+
+    def action_sibling(self, by: int) -> None:
+        """Go to the next block of the lane, or to the one before."""
+        rows = self.rows
+        if rows.lane is None or rows.block is None:
+            self.viewer.say("there is no block in this lane")
+        elif 0 <= rows.block + by < len(rows.lane.blocks.rows):
+            self._go_to(rows.block + by)
+        else:
+            self.viewer.say("this is the last block of the lane" if by > 0 else "this is the first block of the lane")
+
+    def _go_to(self, block: int) -> None:
+        """Select a block, and show another time where it isn't in sight."""
+        self.rows.select(block)
+        interval, shown, whole = self.interval, self._model.shown, self._model.whole
+        if interval is not None and (interval[1] < shown.start_ns or interval[0] > shown.end_ns):
+            begin = (sum(interval) - shown.length_ns) // 2
+            begin = max(whole.start_ns, min(begin, whole.end_ns - shown.length_ns))
+            self.look_at(whole.within(begin, begin + shown.length_ns))
+
+    def action_error(self, by: int) -> None:
+        """Go to the next block with an error, lane after lane; round the end if need be."""
+        order, rows = self._model.order, self.rows
+        failed = [self._model.lane(at).blocks.failed for at in order]
+        before = [*accumulate(map(len, failed), initial=0)]
+        if not before[-1]:
+            self.viewer.say("no error in these lanes")
+            return
+        here = -1 if rows.block is None else rows.block
+        place = bisect_right(failed[rows.cursor], here) if by > 0 else bisect_left(failed[rows.cursor], here) - 1
+        at = (before[rows.cursor] + place) % before[-1]
+        row = bisect_right(before, at) - 1
+        rows.move_to(row)
+        self._go_to(failed[row][at - before[row]])
+        self.viewer.say(f"error {at + 1:,} of {before[-1]:,}")
+
+    async def action_open(self) -> None:
+        """Show the selected block in its trace."""
+        row = self.rows.row
+        if row is not None:
+            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+        else:
+            self.viewer.say("there is nothing to open")
+
+    def action_copy(self) -> None:
+        """Copy the span id of the selected block."""
+        row = self.rows.row
+        if row is not None:
+            self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")
+        else:
+            self.viewer.say("there is nothing to copy")

@@ -1,0 +1,78 @@
+"""Time that is looked at: the keys and the minimap that show less of it, or another part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from spanview.display.units import duration
+from spanview.tui.base_screen import BaseScreen
+
+if TYPE_CHECKING:
+    from spanview.tui.minimap import Minimap
+    from spanview.tui.window import Window
+
+
+class Zoomable(Protocol):
+    """Something over time."""
+
+    window: Window | None
+    """What was zoomed to; None for all."""
+
+    @property
+    def whole(self) -> Window:
+        """All of its time."""
+
+    @property
+    def shown(self) -> Window:
+        """What is shown of it."""
+
+
+class ZoomingScreen(BaseScreen):
+    """A screen of something over time."""
+
+    @property
+    def zoomable(self) -> Zoomable:
+        """What is looked at."""
+        raise NotImplementedError
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """Start and end of the selected span; None where that isn't known."""
+        raise NotImplementedError
+
+    def refresh_time(self) -> None:
+        """Paint anew what says which time is shown."""
+        raise NotImplementedError
+
+    def look_at(self, window: Window) -> None:
+        """Show a stretch of time, and say which."""
+        whole = self.zoomable.whole
+        self.zoomable.window = None if window == whole else window
+        after = duration(window.start_ns - whole.start_ns)
+        self.viewer.say("the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}")
+        self.rows.refresh()
+        self.refresh_time()
+
+    def on_minimap_picked(self, event: Minimap.Picked) -> None:
+        """Show the stretch that was picked with the mouse."""
+        whole = self.zoomable.whole
+        self.look_at(whole if event.stretch is None else whole.within(*event.stretch))
+
+    def action_zoom(self, by: int) -> None:
+        """Show less time, or more, around the middle of the selected span."""
+        self.look_at(self.zoomable.whole.zoomed(self.zoomable.shown, self.interval, by))
+
+    def action_pan(self, by: int) -> None:
+        """Show earlier or later time."""
+        self.look_at(self.zoomable.whole.panned(self.zoomable.shown, by))
+
+    def action_fit(self) -> None:
+        """Show just the time of the selected span."""
+        if self.interval is not None:
+            self.look_at(self.zoomable.whole.fitted(self.interval))
+        else:
+            self.viewer.say("this span has no time to show")
+
+    def action_whole(self) -> None:
+        """Show all of the time."""
+        self.look_at(self.zoomable.whole)

@@ -1,0 +1,300 @@
+"""What each process did.
+
+file 1                     file 2
+------                     ------
+main    0 -  40            work   20 - 50   (child of call)
+  call  5 -   6              step 30 - 60
+last   90 - 100            work   80 - 85   an error (child of call)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spanview
+from builders import EPOCH_NS, Builder, MemoryReader, file_of, store_of_files
+from independent_reader import read_folder, without_doubles
+from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_lanes
+from span_graphs import forests, graphs
+from spanview.analysis import bulk_lanes
+from spanview.analysis import lanes as module
+from spanview.analysis.bulk_lanes import is_for
+from spanview.analysis.intervals import Covered
+from spanview.analysis.lanes import Lanes, lanes
+from spanview.analysis.workers import Worker, named, worker_of
+from spanview.formats.decoder import Decoder
+from spanview.index.bulk import parent_rows_by_order
+from spanview.index.table import NO_ROW
+from spanview.model.times import NO_TIME, format_time
+
+if TYPE_CHECKING:
+    from builders import Document
+    from spanview.index.bulk import Places
+    from spanview.index.store import Store
+    from spanview.index.table import SpanTable
+
+FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
+
+
+def documents() -> dict[str, list[Document]]:
+    """Return the spans of each file of the drawing."""
+    build = Builder()
+    return {
+        "1.txt": [
+            build.span("call", span=2, parent=1, start=5, duration=1, kind="PRODUCER"),
+            build.span("main", span=1, start=0, duration=40),
+            build.span("last", span=3, start=90, duration=10),
+        ],
+        "2.txt": [
+            build.span("work", span=4, parent=2, start=20, duration=30),
+            build.span("step", span=5, parent=4, start=30, duration=30),
+            build.span("work", span=6, parent=2, start=80, duration=5, status="ERROR"),
+        ],
+    }
+
+
+def store_of_drawing(reader: MemoryReader | None = None) -> Store:
+    """Return a store of the drawing."""
+    return store_of_files({path: file_of(spans) for path, spans in documents().items()}, reader=reader)
+
+
+def us(ns: int) -> int:
+    """Return microseconds of the tests' clock."""
+    return (ns - EPOCH_NS) // 1000
+
+
+def test_the_drawing() -> None:
+    """Blocks, busy times, gaps and errors of both files."""
+    first, second = lanes(store_of_drawing()).lanes
+    assert (first.spans, first.errors, first.most, first.busy_ns, first.share) == (3, 0, 1, 50_000, 0.5)
+    assert [*map(us, first.blocks.starts)] == [0, 90]
+    assert first.gap is not None
+    assert [*map(us, first.gap)] == [40, 90]
+    assert (second.spans, second.errors, second.most, second.busy_ns) == (3, 1, 1, 45_000)
+    assert [*map(us, second.blocks.starts)] == [20, 80]
+    assert (us(second.start_ns), us(second.end_ns)) == (20, 85)
+    assert [*second.blocks.failed] == [1]
+    # What was waited for before each block: `step` ran until 60.
+    assert [second.gap_before(start) for start in second.blocks.starts] == [None, 20_000]
+
+
+def test_at_and_nearest() -> None:
+    """What runs at a time, the one that started last; else what is nearest, before or behind."""
+    build = Builder()
+    spans = [
+        build.span("long", span=1, start=10, duration=40),
+        build.span("short", span=2, start=20, duration=5),
+        build.span("late", span=3, start=100, duration=0),
+    ]
+    (lane,) = lanes(store_of_files({"1.txt": file_of(spans)})).lanes
+    blocks = lane.blocks
+    at = {time: blocks.at(EPOCH_NS + time * 1000) for time in (0, 10, 22, 30, 60, 100, 101)}
+    assert at == {0: None, 10: 0, 22: 1, 30: 0, 60: None, 100: 2, 101: None}
+    nearest = {time: blocks.nearest(EPOCH_NS + time * 1000) for time in (0, 22, 30, 60, 90, 200)}
+    assert nearest == {0: 0, 22: 1, 30: 0, 60: 0, 90: 2, 200: 2}
+    assert lane.most == 2
+
+
+def slow_form(store: Store, found: Lanes) -> list[SlowLane]:
+    """Return lanes in the form of the slow ones."""
+    return [
+        SlowLane(
+            path=store.sources[lane.source].path,
+            service=store.services.texts[lane.service],
+            spans=lane.spans,
+            errors=lane.errors,
+            blocks=[
+                (row, -1 if parent == NO_ROW else parent)
+                for row, parent in zip(lane.blocks.rows, lane.blocks.parents, strict=True)
+            ],
+            failed=[*lane.blocks.failed],
+            busy_ns=lane.busy_ns,
+            gap=lane.gap,
+            most=lane.most,
+        )
+        for lane in found.lanes
+    ]
+
+
+def plain(found: Lanes) -> list[Any]:
+    """Return lanes in a form in which sequences of all kinds are equal."""
+    lists = [
+        (
+            (lane.source, lane.service, lane.first_row, lane.spans, lane.errors, lane.gap, lane.most),
+            [[*getattr(lane.blocks, name)] for name in lane.blocks.__slots__],
+            [[*getattr(lane.busy, name)] for name in lane.busy.__slots__],
+        )
+        for lane in found.lanes
+    ]
+    return [lists, dict(found.names), [*found.starts], [*found.ends], [*found.failures]]
+
+
+def check(store: Store) -> None:
+    """Compare all three ways, for all traces and for some."""
+    for traces in (None, range(0, len(store.trace_table), 2), range(0)):
+        found, slow = lanes(store, traces), slow_lanes(store, traces)
+        assert slow_form(store, found) == slow
+        assert found.names == names_of(store, slow)
+        assert [*found.starts] == sorted(store.spans.start_ns[row] for lane in slow for row, _ in lane.blocks)
+        assert is_for(store)
+        with patch.object(module, "PAYS_FROM", 0):
+            assert plain(lanes(store, traces)) == plain(found)
+
+
+def spread(spans: list[Document], files: list[int]) -> Store:
+    """Return a store of spans in several files."""
+    parts: dict[str, list[Document]] = {}
+    for span, file in zip(spans, files, strict=False):
+        parts.setdefault(f"{file}.txt", []).append(span)
+    return store_of_files({path: file_of(part) for path, part in parts.items()})
+
+
+FILES: Final = st.lists(st.integers(1, 3), min_size=30, max_size=30)
+
+
+@settings(max_examples=200, deadline=None)
+@given(forests(traces=4, most=30), FILES)
+def test_forests(spans: list[Document], files: list[int]) -> None:
+    """Spans with parents that are there or missing, in one file and another."""
+    check(spread(spans, files))
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs(most=20), FILES)
+def test_graphs(spans: list[Document], files: list[int]) -> None:
+    """Doubled ids, ids of zero, circles, times that are missing or the wrong way round."""
+    check(spread(spans, files))
+
+
+def test_chains_of_any_length() -> None:
+    """A chain of a thousand spans in one process is one block; in two by turns, a block each."""
+    build = Builder()
+    chain = [build.span(span=at, parent=at - 1 or None, start=at, duration=1000) for at in range(1, 1001)]
+    for store, blocks in ((spread(chain, [1] * 1000), [1]), (spread(chain, [1, 2] * 500), [500, 500])):
+        found = lanes(store)
+        assert [len(lane.blocks.rows) for lane in found.lanes] == blocks
+        with patch.object(module, "PAYS_FROM", 0):
+            assert plain(lanes(store)) == plain(found)
+
+
+def test_times_that_no_clock_has_seen() -> None:
+    """Where lengths don't fit 64 bits, nothing is counted at once, and nothing is wrong."""
+    build = Builder()
+    times = [(-(2**63) + 1, 2**63 - 1), (2**63 - 1, 2**63 - 1)]
+    spans = [build.span() | {"start_time": format_time(start), "end_time": format_time(end)} for start, end in times]
+    store = store_of_files({"1.txt": file_of(spans)})
+    if NO_TIME in (*store.spans.start_ns, *store.spans.end_ns):
+        pytest.skip("such times can't be written")
+    assert not is_for(store)
+    with patch.object(module, "PAYS_FROM", 0):
+        (lane,) = lanes(store).lanes
+    assert lane.busy_ns == 2**64 - 2
+
+
+def test_a_store_that_grows() -> None:
+    """What comes while all spans are looked at is left out, whatever traces and processes it brings along."""
+    reader, build = MemoryReader(), Builder()
+    store = store_of_drawing(reader)
+    before = plain(lanes(store))
+    late = [build.span("late", trace=trace, service="new", span=number) for number, trace in ((70, 1), (71, 2), (1, 1))]
+
+    def parents(spans: SpanTable, size: int) -> Places:
+        found = parent_rows_by_order(spans, size)
+        reader.files.append(file_of(late))
+        store.add(store.add_source("3.txt"), Decoder().feed(file_of(late)))
+        return found
+
+    with patch.object(module, "PAYS_FROM", 0), patch.object(bulk_lanes, "parent_rows_by_order", parents):
+        assert plain(lanes(store)) == before
+    assert len(lanes(store).lanes) == 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8))), st.integers(-5, 40), st.integers(0, 20))
+def test_covered(drawn: list[tuple[int, int]], start: int, length: int) -> None:
+    """How much of any stretch some intervals cover."""
+    intervals = sorted((first, first + lasts) for first, lasts in drawn)
+    covered = Covered.by([first for first, _ in intervals], [last for _, last in intervals])
+    assert covered.between(start, start + length) == shown_at(intervals, start, start + length)
+
+
+@pytest.mark.parametrize("folder", ["ray-tasks-bundled-hook", "serve", "killed-workers"])
+def test_recordings(folder: str) -> None:
+    """Spans, errors, busy times and longest gaps of each file are those that its records come to."""
+    files = read_folder(FIXTURES / folder / "spans")
+    store = spanview.load(str(FIXTURES / folder / "spans"))
+    found = lanes(store).lanes
+    expected = []
+    for path, records in sorted(files.items()):
+        spans = without_doubles(records)
+        times = [(span["start_ns"], max(span["start_ns"], span["end_ns"])) for span in spans]
+        errors = sum(1 for span in spans if span["status"] == "ERROR")
+        if spans:
+            expected.append((path, len(spans), errors, busy_ns(times), longest_gap(times)))
+    assert expected
+    assert expected == [
+        (Path(store.sources[lane.source].path).name, lane.spans, lane.errors, lane.busy_ns, lane.gap) for lane in found
+    ]
+    outer = {(span["trace_id"], span["span_id"]): path for path, spans in files.items() for span in spans}
+    assert [len(lane.blocks.rows) for lane in found] == [
+        sum(1 for span in without_doubles(spans) if outer.get((span["trace_id"], span["parent_id"])) != path)
+        for path, spans in sorted(files.items())
+        if spans
+    ]
+
+
+# -- who they are ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "worker"),
+    [
+        ("/tmp/spans/8714.txt", Worker(pid="8714")),  # noqa: S108 - a name
+        ("8714.json", Worker(pid="8714")),
+        ("proxy_192.0.2.2_tracing.json", Worker(node="192.0.2.2", actor="proxy")),
+        ("s/replica_app_Model_x6aahas8_tracing.json", Worker(actor="app/Model", actor_id="x6aahas8")),
+        ("s/replica_my_app_Model_x6aahas8_tracing.json", Worker(actor="my_app_Model", actor_id="x6aahas8")),
+        ("spans.json", Worker()),
+    ],
+)
+def test_named(path: str, worker: Worker) -> None:
+    """What the name of a file tells."""
+    assert named(path) == worker
+
+
+def test_told_by_records() -> None:
+    """A pid, a node and an actor; the actor that a driver calls isn't the driver's."""
+    build = Builder()
+    common = {"ray.pid": "77", "ray.node_id": "n1", "ray.actor_class": "A", "ray.actor_id": "a1"}
+    called = build.span("A.f ray.remote_worker", kind="CONSUMER", attributes=common)
+    calling = build.span("A.f ray.remote", kind="PRODUCER", attributes=common)
+    store = store_of_files({"x.json": file_of([calling]), "y.json": file_of([called])})
+    assert [worker_of(store, lane) for lane in lanes(store).lanes] == [
+        Worker(pid="77", node="n1"),
+        Worker(pid="77", node="n1", actor="A", actor_id="a1"),
+    ]
+
+
+def test_a_replica_told_by_its_records() -> None:
+    """Where the name leaves open what the application is, a record tells."""
+    build = Builder()
+    attributes = {"app": "my_app", "deployment": "Model", "replica_id": "x6aahas8"}
+    span = build.span("replica_handle_request", attributes=attributes, start_time=None)
+    store = store_of_files({"replica_my_app_Model_x6aahas8_tracing.json": file_of([span])})
+    (lane,) = lanes(store).lanes
+    assert not lane.blocks.rows
+    assert worker_of(store, lane) == Worker(actor="my_app/Model", actor_id="x6aahas8")
+
+
+def test_workers_of_recordings() -> None:
+    """Driver, workers and actors of a recording."""
+    store = spanview.load(str(FIXTURES / "ray-tasks-bundled-hook" / "spans"))
+    workers = [worker_of(store, lane) for lane in lanes(store).lanes]
+    assert {worker.node[:4] for worker in workers} == {"5d44"}
+    found = {worker.pid: worker.actor for worker in workers}
+    assert found | {"8367": "", "8714": "Counter", "8715": "Counter", "8771": "Async"} == found

@@ -1,0 +1,204 @@
+"""Exports of many spans at once are to the byte those that are made one by one, whatever the files hold.
+
+folders         as `quick/folders.py` makes them: both layouts, odd records, damage, doubles, missing parents
+afterwards      files are cut, overwritten or gone
+batches         small ones, so that they end anywhere
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+import pytest
+
+import spanview
+from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
+from quick.folders import make
+from spanview.analysis import bulk_walk
+from spanview.exports import bulk_texts, span_texts
+from spanview.exports.jsonl import jsonl_chunks
+from spanview.exports.span_texts import SpanTexts
+from spanview.exports.trace_tree import trace_tree_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from builders import Document
+    from spanview.index.store import Store
+
+SEEDS: Final = range(20)
+
+
+def exported(store: Store, traces: Sequence[int], rows: Sequence[int]) -> tuple[bytes, bytes]:
+    """Return both exports, of some traces and of some rows."""
+    tree = trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())
+    return b"".join(tree), b"".join(jsonl_chunks(store, rows))
+
+
+def both_ways(
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    traces: Sequence[int] | None = None,
+    rows: Sequence[int] | None = None,
+) -> list[tuple[bytes, bytes]]:
+    """Return both exports as they are made of few spans and of many."""
+    traces = store.traces_in_order() if traces is None else traces
+    rows = store.rows_in_order() if rows is None else rows
+    ways = []
+    for most in (1 << 60, 0):
+        with monkeypatch.context() as patch:
+            patch.setattr(span_texts, "PAYS_FROM", most)
+            ways.append(exported(store, traces, rows))
+    return ways
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make batches and blocks so small that they end anywhere, and find patterns among few."""
+    monkeypatch.setattr(bulk_texts, "_MOST", 37)
+    monkeypatch.setattr(bulk_texts, "_LOOK", 9_000)
+    monkeypatch.setattr(bulk_texts, "_FEWEST", 2)
+    monkeypatch.setattr(bulk_walk, "_DEEPEST", 6)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_the_files_hold(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random folders, whole or changed since they were read, and some of their traces and rows in any order."""
+    dice = random.Random(seed)
+    make(tmp_path, dice, files=5, records=150, anywhere=True)
+    store = spanview.load(tmp_path)
+    if dice.random() < 0.4:
+        _change(tmp_path, dice)
+    traces, rows = store.traces_in_order(), store.rows_in_order()
+    if dice.random() < 0.3:
+        traces = dice.sample(traces, dice.randint(0, len(traces)))
+        rows = dice.sample(rows, dice.randint(0, len(rows)))
+    one_by_one, at_once = both_ways(store, monkeypatch, traces, rows)
+    assert at_once[0] == one_by_one[0]
+    assert at_once[1] == one_by_one[1]
+
+
+def _change(folder: Path, dice: random.Random) -> None:
+    for path in sorted(folder.iterdir()):
+        data = bytearray(path.read_bytes())
+        for _ in range(dice.choice((0, 1, 20, 200)) if data else 0):
+            data[dice.randrange(len(data))] = dice.choice(b'0a}" \n\\\xff')
+        path.write_bytes(data[: dice.choice((len(data), len(data), len(data) // 2))])
+        if dice.random() < 0.2:
+            path.unlink()
+
+
+VALUES: Final[dict[str, tuple[Any, ...]]] = {
+    "text": ("abcd", "null", "12 4", 'q"a', "a\\b", "tab\t", "\x7f..."),
+    "escaped": ("abcdef", "é", "ghijkl", "\ud800"),
+    "long": ("x 12345678901234567890", "a+b 678901234567890123"),
+    "id": ("00ff", "ff00", "1234"),
+    "number": (10_000, 99_999, 1e16, 12_345, -1234),
+    "large": (10**19, 10**20 - 1, 12_345_678_901_234_567_890),
+    "ratio": (0.5, 1e16, 1e-7),
+    "odd": (float("nan"), None, True),
+    "timestamp": ("2023-11-14T22:13:20.000001Z", "2023-13-14T22:13:20.000001Z", "2023-11-14T22:13:60.000001Z"),
+    "trace_id": ("a", "b"),
+    "inner": ({"text": "one"}, {"text": "two"}),
+}
+"""Of each key values that are mostly written in one width."""
+
+
+def alike(count: int, dice: random.Random) -> list[Document]:
+    """Return spans of a program that has few keys, of which each has one value or several."""
+    build, spans = Builder(), []
+    keys = dice.sample([*VALUES], dice.randint(1, 4))
+    values = {key: dice.sample(VALUES[key], dice.choice((1, len(VALUES[key])))) for key in keys}
+    has_event, has_description, has_link = (dice.random() < 0.3 for _ in range(3))
+    for number in range(1, count + 1):
+        some = {key: dice.choice(choice) for key, choice in values.items()}
+        span = build.span(
+            dice.choice(("f", "g")),
+            span=number,
+            trace=dice.choice((1, 2, 3)),
+            parent=dice.choice((None, dice.randint(1, count), max(1, number - 1))),
+            start=dice.choice((number, dice.randrange(50))),
+            attributes=some,
+            resource={"host": dice.choice("abc"), "service.name": dice.choice(("shop", "cart"))},
+        )
+        if has_event:
+            time = dice.choice(VALUES["timestamp"])
+            span["events"] = [{"name": dice.choice("ef"), "timestamp": time, "attributes": some}]
+        if has_description:
+            span["status"] = {"status_code": "ERROR", "description": dice.choice(("no", "on"))}
+        if has_link:
+            context = {"trace_id": trace_id(dice.randint(1, 9)), "span_id": span_id(4), "trace_state": "[]"}
+            span["links"] = [{"context": context, "attributes": {"l": dice.choice("mn")}}]
+        spans.append(span)
+    return spans
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize("seed", range(20))
+def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that differ in single values only, of which some are written in another way than they are read."""
+    dice = random.Random(seed)
+    files = {name: file_of(alike(120, dice), indent=indent) for name in ("a", 'b"', "c" * 300)}
+    reader = MemoryReader()
+    store = store_of_files(files, reader=reader)
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+    # Now bytes are other ones than when they were read.
+    for source, data in enumerate(reader.files):
+        changed = bytearray(data or b"")
+        for _ in range(20):
+            changed[dice.randrange(len(changed))] = dice.choice(b'0123456789abcdef}" \\')
+        reader.files[source] = bytes(changed)
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+
+
+def test_most_spans_have_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of spans that a program writes again and again few are written one by one."""
+    dice, build = random.Random(3), Builder()
+    spans = [
+        build.span(
+            dice.choice(("f", "g")),
+            span=number,
+            parent=dice.choice((None, 1)),
+            attributes={"task": f"{dice.getrandbits(60):015x}", "pid": dice.randint(10_000, 99_999)},
+            status=dice.choice(("UNSET", "ERROR")),
+            events=[{"name": "e", "timestamp": f"2023-11-14T22:13:20.{number:06d}Z", "attributes": {}}] * (number % 2),
+        )
+        for number in range(1, 1_001)
+    ]
+    store = store_of_files({"a": file_of(spans[:500]), "b": file_of(spans[500:], indent=4)})
+    written: list[int] = []
+    of = SpanTexts.of
+
+    def counted(self: SpanTexts, rows: Sequence[int], *rest: Sequence[int]) -> list[bytes]:
+        written.extend(rows)
+        return of(self, rows, *rest)
+
+    (expected, _), _ = both_ways(store, monkeypatch)
+    monkeypatch.setattr(SpanTexts, "of", counted)
+    monkeypatch.setattr(span_texts, "PAYS_FROM", 0)
+    assert exported(store, store.traces_in_order(), [])[0] == expected
+    assert len(written) < 100
+
+
+def test_lines_are_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a group without a trace id among others begin as they should."""
+    store = store_of_files({"a": file_of([Builder().span(trace=0), Builder().span(trace=5)])})
+    (_, one_by_one), (_, at_once) = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+    assert {orjson.loads(line)["trace_id"] for line in at_once.splitlines()} == {None, f"{5:032x}"}
+
+
+def test_a_growing_store_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another thread adds to can't be looked at as a whole."""
+    store = store_of_files({"a": file_of([Builder().span()])})
+    monkeypatch.setattr(span_texts, "PAYS_FROM", 0)
+    assert span_texts.are_many(store, 1)
+    store.is_growing = True
+    assert not span_texts.are_many(store, 1)

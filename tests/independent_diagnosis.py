@@ -1,0 +1,142 @@
+"""What is odd about a folder of span files, counted from the raw files: obvious, slow, without a line of spanview."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from independent_reader import Record, key_of, read_folder, without_doubles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SKEW_NS = 2_000
+PAUSE_NS = 60_000_000_000
+HEALTH = ("check_health", "healthcheck", "health_check", "/-/healthz", "/healthz", "/livez", "/readyz", "grpc.health.")
+
+
+def expected(folder: Path) -> dict[str, int]:
+    """Return how often each kind of finding is there; kinds that aren't are left out.
+
+    Torn and cut files are no business of this reader.
+    """
+    files = read_folder(folder)
+    texts = {name: (folder / name).read_bytes().decode("utf-8", "replace") for name in files}
+    spans = without_doubles([span for _, records in sorted(files.items()) for span in records])
+    counts = Counter[str]()
+    _of_calls(spans, counts)
+    _of_serve(files, spans, counts)
+    _of_files(files, texts, counts)
+    _of_traces(spans, counts)
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _by_id(spans: list[Record]) -> dict[tuple[Any, Any], Record]:
+    by_id: dict[tuple[Any, Any], Record] = {}
+    for span in spans:
+        by_id.setdefault((span["trace_id"], span["span_id"]), span)
+    return by_id
+
+
+def _of_calls(spans: list[Record], counts: Counter[str]) -> None:
+    attempts = defaultdict(list)
+    for span in spans:
+        if span["kind"] == "SpanKind.CONSUMER" and span["name"].endswith(" ray.remote_worker"):
+            attempts[span["trace_id"], span["parent_id"]].append(span)
+    by_id = _by_id(spans)
+    for span in spans:
+        if span["kind"] == "SpanKind.PRODUCER" and span["name"].endswith(" ray.remote"):
+            if attempts[span["trace_id"], span["span_id"]]:
+                continue
+            if span["status"] != "ERROR":
+                counts["no_attempt"] += 1
+            elif "_ray_trace_ctx" in f"{span['description']}{span['events']}":
+                counts["trace_ctx"] += 1
+    for call, ran in attempts.items():
+        if call in by_id:
+            earlier = sorted(ran, key=lambda span: span["start_ns"])[:-1]
+            counts["unset_attempts"] += sum(
+                span["status"] == "UNSET" and "__init__" not in span["name"] for span in earlier
+            )
+
+
+def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Counter[str]) -> None:
+    proxies = [name for name in files if re.search(r"(^|/)proxy_[^/]*_tracing\.json$", name)]
+    replicas = [name for name in files if re.search(r"(^|/)replica_[^/]*_tracing\.json$", name)]
+    requests = [span for span in spans if re.match("proxy_(http|grpc|websocket)_request", span["name"])]
+    lone = [span for span in spans if span["name"].startswith("replica_handle_request") and not span["parent_id"]]
+    if proxies and (len(requests) < 10 or len(lone) > len(requests)):
+        counts["sampling"] = len(proxies) + len(replicas)
+    if requests or proxies:
+        counts["lone_replicas"] = len(lone)
+    of_proxies = {name.rpartition("/")[0] for name in proxies}
+    counts["no_proxy_file"] = sum(name.rpartition("/")[0] not in of_proxies for name in replicas)
+    failed = {(span["trace_id"], span["span_id"]) for span in requests if span["status"] == "ERROR"}
+    routes: set[tuple[Any, Any]] = set()
+    for start in ("route_to_replica", "proxy_route_to_replica", "replica_handle_request"):
+        for span in spans:
+            above = failed | (routes if start == "replica_handle_request" else set())
+            is_unset = span["name"].startswith(start) and span["status"] == "UNSET"
+            if is_unset and (span["trace_id"], span["parent_id"]) in above:
+                counts["unset_requests"] += 1
+                routes.add((span["trace_id"], span["span_id"]))
+    health = sum(any(each in span["name"] for each in HEALTH) for span in spans)
+    if health >= 20 and health * 5 >= len(spans):
+        counts["health_checks"] = health
+
+
+def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Counter[str]) -> None:
+    first: dict[str, str] = {}
+    both = 0
+    for name, records in sorted(files.items()):
+        for span in records:
+            other = first.setdefault(key_of(span), name)
+            hooks = [each.rpartition("/")[2].endswith("_tracing.json") for each in (name, other)]
+            both += hooks[0] != hooks[1]
+    everything = [span for records in files.values() for span in records]
+    counts["doubled"] = len(everything) - len(first)
+    of_process = {name: records for name, records in files.items() if re.search(r"(^|/)\d+\.(txt|json)$", name)}
+    counts["shared_file"] = sum(
+        len({span["resource"].get("service.instance.id") for span in records} - {None}) > 1
+        for records in of_process.values()
+    )
+    written = {name for name, records in of_process.items() if records}
+    folders = {name.rpartition("/")[0] for name in written if name.endswith(".txt")}
+    folders &= {name.rpartition("/")[0] for name in written if name.endswith(".json")}
+    counts["both_hooks"] = both or sum(name.rpartition("/")[0] in folders for name in written)
+    for name, text in texts.items():
+        marks, begun = len(re.findall(r"\[repeated \d+x across cluster\]", text)), text.count('"trace_id": "0x')
+        if not files[name] and begun:
+            counts["deduplicated" if marks else "prefixed"] += marks or begun
+        counts["foreign"] += bool(text and not files[name] and not begun)
+    counts["all_empty"] = len(files) if files and not any(texts.values()) else 0
+
+
+def _of_traces(spans: list[Record], counts: Counter[str]) -> None:
+    by_id, traces = _by_id(spans), {span["trace_id"] for span in spans} - {None}
+    counts["missing_roots"] = len(traces - {span["trace_id"] for span in spans if not span["parent_id"]})
+    wanted = {(span["trace_id"], span["parent_id"]) for span in spans if span["parent_id"]}
+    counts["missing_parents"] = len(wanted - by_id.keys())
+    counts["no_end"] = sum(span["end_ns"] is None for span in spans)
+    counts["capped_events"] = sum(len(span["events"]) == 128 for span in spans)
+    for span in spans:
+        parent = by_id.get((span["trace_id"], span["parent_id"])) if span["parent_id"] else None
+        if parent is not None and None not in (span["start_ns"], parent["start_ns"]) and not _is_in_circle(span, by_id):
+            counts["clock_skew"] += span["start_ns"] < parent["start_ns"] - SKEW_NS
+    timed = sorted((span for span in spans if span["start_ns"] is not None), key=lambda span: span["start_ns"])
+    runs, until = 1, None
+    for span in timed:
+        runs += until is not None and span["start_ns"] - until >= PAUSE_NS
+        until = max(each for each in (until, span["start_ns"], span["end_ns"]) if each is not None)
+    counts["several_runs"] = runs if runs > 1 else 0
+
+
+def _is_in_circle(span: Record, by_id: dict[tuple[Any, Any], Record]) -> bool:
+    seen, at = set(), span
+    while at["parent_id"] and (at["trace_id"], at["parent_id"]) in by_id:
+        at = by_id[at["trace_id"], at["parent_id"]]
+        if at is span or id(at) in seen:
+            return at is span
+        seen.add(id(at))
+    return False

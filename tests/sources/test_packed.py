@@ -1,0 +1,148 @@
+"""Compressed files and streams, whatever they are called: the same spans as without."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+import spanview
+from builders import Builder, file_of
+from programs import Following
+from programs import spanview as run
+from spanview.index.store import Store
+from spanview.sources import details, packed
+from spanview.sources.details import Details
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders import Document
+
+ZSTD: Final = packed.zstd_module()
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+FOLDER: Final = FIXTURES / "ray-tasks-bundled-hook/spans"
+PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "gzip": gzip.compress,
+    "zstd": ZSTD.compress,
+    # Without the size of the content, as from a pipe.
+    "zstd stream": lambda data: (packer := ZSTD.ZstdCompressor()).compress(data) + packer.flush(),
+    "gzip in parts": lambda data: b"".join(gzip.compress(data[at : at + 1000]) for at in range(0, len(data), 1000)),
+}
+BREAKS: Final = pytest.mark.parametrize("packer", [PACKERS["gzip"], PACKERS["zstd"]], ids=["gzip", "zstd"])
+
+
+def documents(*names: str) -> list[Document]:
+    """Return a span for each name."""
+    build = Builder()
+    return [build.span(name, trace=at, span=at, attributes={"n": at}) for at, name in enumerate(names, 1)]
+
+
+@pytest.mark.parametrize("packer", PACKERS.values(), ids=[*PACKERS])
+def test_a_recording(packer: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """A folder of compressed files has the same spans, with all their details, as one of plain files."""
+    for path in FOLDER.iterdir():
+        # The name says nothing, but for Ray's own.
+        (tmp_path / f"{path.stem}.spans").write_bytes(packer(path.read_bytes()) if path.stat().st_size else b"")
+    plain, packed = spanview.load(FOLDER), spanview.load(tmp_path)
+    assert [packed.span(row).attributes for row in packed.rows_in_order()] == [
+        plain.span(row).attributes for row in plain.rows_in_order()
+    ]
+    assert packed.summary().spans == plain.summary().spans
+    assert packed.summary().bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert packed.problems() == []
+
+
+@pytest.mark.parametrize("packer", PACKERS.values(), ids=[*PACKERS])
+def test_standard_input(packer: Callable[[bytes], bytes]) -> None:
+    """What is piped in may be compressed, too."""
+    data = packer(file_of(documents("first", "second")))
+    done = subprocess.run(
+        [sys.executable, "-m", "spanview", "tree", "-"], input=data, capture_output=True, timeout=60, check=True
+    )
+    assert b"first" in done.stdout
+    assert b"second" in done.stdout
+    assert done.stderr == b""
+
+
+@BREAKS
+def test_what_breaks_off(packer: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """At whatever byte: what came before is kept as far as it can be had, and the file is named once."""
+    names = [f"span {at}" for at in range(200)]
+    data = packer(file_of(documents(*names)))
+    path = tmp_path / "spans.packed"
+    counts = []
+    for size in range(4, len(data), max(1, len(data) // 25)):
+        path.write_bytes(data[:size])
+        store = spanview.load(path)
+        assert [(problem.kind.value, problem.file) for problem in store.problems() if problem.kind != "torn"] == [
+            ("unreadable", str(path))
+        ]
+        counts.append(len(store.spans))
+    assert counts == sorted(counts)
+    path.write_bytes(data[: len(data) // 2] + b"\xff" * 50 + data[len(data) // 2 + 50 :])
+    assert run("check", str(path)).status == 1
+
+
+def test_followed(tmp_path: Path) -> None:
+    """A compressed file that comes, and one that is written again with more in it: each span is printed once."""
+    folder = tmp_path / "spans"
+    folder.mkdir()
+    (folder / "plain.json").write_bytes(file_of(documents("plain")))
+    with Following("spans", "-f", folder) as following:
+        following.wait_for(lambda: len(following.lines) == 1)
+        both = file_of(documents("one", "two"))
+        (folder / "new.gz").write_bytes(gzip.compress(both)[:60])
+        (folder / "new.gz").write_bytes(gzip.compress(both))
+        following.wait_for(lambda: len(following.lines) >= 3)
+        (folder / "new.gz").write_bytes(gzip.compress(both + file_of(documents("one", "two", "three")[2:])))
+        following.wait_for(lambda: len(following.lines) >= 4)
+        assert following.stop() == 0
+    assert sorted(line.split('"name":"')[1].split('"')[0] for line in following.lines) == [
+        "one",
+        "plain",
+        "three",
+        "two",
+    ]
+
+
+def test_plain_files_are_opened_once_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of names that Ray gives none is opened to see whether it is compressed, of others each once."""
+    opened = list[str]()
+    original = details.open_file
+
+    def open_file(path: str, device: int, inode: int) -> int:
+        opened.append(Path(path).name)
+        return original(path, device, inode)
+
+    monkeypatch.setattr(packed, "open_file", open_file)
+    for name in ("7.txt", "8.json", "proxy_1_tracing.json", "spans.jsonl"):
+        (tmp_path / name).write_bytes(file_of(documents(name)))
+    reader = Details()
+    store = Store(reader)
+    session = Session(ReadOptions((str(tmp_path),), follow=True), store, reader)
+    for _ in session.load():
+        pass
+    for _ in range(3):
+        session.look()
+    assert opened == ["spans.jsonl"]
+    assert len(store.spans) == 4
+    session.close()
+
+
+def test_a_bomb_stays_small(tmp_path: Path) -> None:
+    """What unpacks to very much is read in pieces."""
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(bytes(100_000_000)))
+    program = "import resource, spanview, sys; spanview.load(sys.argv[1]); "
+    program += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert int(done.stdout) < 150_000

@@ -1,0 +1,233 @@
+"""Serve's requests in the viewer, the requests behind a line, and the other half of one of them.
+
+trace 1                          trace 2                          trace 3
+proxy GET /a   0 - 40 µs  200    proxy GET /a  100 - 180 µs 500   GET /a  9 - 28 µs, 200
+  route        2 - 12              route       102 - 112            FastAPI's, in the file of the replica
+    replica    8 - 30                replica   110 - 170
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from builders import Builder
+from spanview.tui import serve_screen
+from spanview.tui.requests_screen import RequestsScreen
+from spanview.tui.serve_screen import ServeScreen
+from spanview.tui.span_screen import SpanScreen
+from spanview.tui.trace_screen import TraceScreen
+from viewers import looking_at
+
+if TYPE_CHECKING:
+    from builders import Document
+
+
+def _request(trace: int, start: int, lengths: tuple[int, int, int], code: int, **of_replica: Any) -> list[Document]:
+    build, first = Builder(), 10 * trace
+    own = {"app": "shop", "deployment": "Cart", "request_id": f"id-{trace}"}
+    proxy, route, replica = (
+        f"{each} Cart" for each in ("proxy_http_request", "route_to_replica", "replica_handle_request")
+    )
+    asked = own | {"request_method": "GET", "http.status_code": code}
+    handled = own | {"http.method": "GET", "http.status_code": str(code), "route": "/a"}
+    total, queue, handling = lengths
+    common: dict[str, Any] = {"trace": trace, "kind": "SERVER"}
+    return [
+        build.span(proxy, span=first, start=start, duration=total, attributes=asked, **common),
+        build.span(route, span=first + 1, parent=first, start=start + 2, duration=10, attributes=own, **common),
+        build.span(
+            replica,
+            **common
+            | {"span": first + 2, "parent": first + 1, "start": start + 2 + queue, "duration": handling}
+            | {"attributes": handled}
+            | of_replica,
+        ),
+    ]
+
+
+def _documents() -> list[Document]:
+    answered = {"http.request.method": "GET", "http.route": "/a", "http.response.status_code": 200}
+    return [
+        *_request(1, 0, (40, 6, 22), 200),
+        *_request(2, 100, (80, 8, 60), 500),
+        Builder().span("GET /a", trace=3, span=90, start=9, duration=19, kind="SERVER", attributes=answered),
+    ]
+
+
+async def test_from_the_traces_to_one_request() -> None:
+    """The lines of a deployment, the requests behind one, and the trace of one of them, at its span."""
+    async with looking_at(*_documents(), size=(160, 40)) as look:
+        await look.press("H")
+        await look.until_shown("Serve requests of 3 traces   2 requests, 1 failed")
+        assert look.is_on(ServeScreen)
+        first, second = look.lines[2:4]
+        assert first.split()[:9] == ["1", "40", "µs", "40", "µs", "40", "µs", "40", "µs"]
+        assert "200  shop › Cart  GET /a" in first
+        assert "1 5xx" in second
+        assert "500  shop › Cart  GET /a" in second
+        await look.press("down", "enter")
+        assert look.is_on(RequestsScreen)
+        assert "shop › Cart  GET /a  500   1 request, slowest first" in look.header
+        assert look.lines[2].split()[:8] == ["80", "µs", "8", "µs", "60", "µs", "✖", "5xx"]
+        assert "id-2" in look.lines[2]
+        assert "proxy › route › replica" in look.lines[2]
+        await look.press("y")
+        assert look.app.clipboard == "id-2"
+        await look.press("enter")
+        await look.until(lambda: look.is_on(TraceScreen))
+        assert "proxy_http_request Cart" in look.header
+
+
+async def test_slowest_first() -> None:
+    """The requests of a line, the slowest first; a replica alone is taken by its handling."""
+    alone = Builder().span(
+        "replica_handle_request Cart",
+        trace=5,
+        span=99,
+        start=0,
+        duration=50,
+        attributes={
+            "app": "shop",
+            "deployment": "Cart",
+            "http.method": "GET",
+            "http.status_code": "200",
+            "route": "/a",
+        },
+    )
+    documents = [*_request(1, 0, (40, 6, 22), 200), *_request(2, 0, (80, 6, 22), 200), alone]
+    async with looking_at(*documents, size=(160, 40)) as look:
+        await look.press("H")
+        await look.until_shown("3 requests")
+        await look.press("enter")
+        lines = [" ".join(line.split()) for line in look.lines[2:5]]
+        assert [line.split(" µs")[0] for line in lines] == ["80", "– – 50", "40"]
+        assert "replica alone: sampled out?" in lines[1]
+        await look.press("down", "y")
+        assert "this request has no id" in look.footer
+
+
+async def test_sorting() -> None:
+    """Each column in its turn, told in the heads and in the footer, and kept for the next time."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("H")
+        await look.until_shown("2 requests, 1 failed")
+        assert "REQUEST ▾" in look.lines[1]
+        for name, head, code in (
+            ("count", "COUNT ▾", "200"),
+            ("errors", "ERRORS ▾", "500"),
+            ("p95", "P95 ▾", "500"),
+            ("queue", "QUEUE95 ▾", "500"),
+            ("handling", "HANDL95 ▾", "500"),
+            ("route", "REQUEST ▾", "200"),
+        ):
+            await look.press("s")
+            assert f"sorted by {name}" in look.footer
+            assert head in look.lines[1]
+            assert f" {code}  shop" in look.lines[2], name
+        await look.press("s", "s", "escape", "H")
+        await look.until_shown("ERRORS ▾")
+
+
+async def test_of_one_trace() -> None:
+    """From a trace, only its own requests count; without any of Serve's spans the screen says so."""
+    async with looking_at(*_documents(), Builder().span("mine", trace=9, start=999), size=(100, 24)) as look:
+        await look.press("enter", "H")
+        await look.until_shown("Serve requests of mine   no span of Serve's is here")
+        await look.press("y", "enter")
+        assert look.is_on(ServeScreen)
+        await look.press("escape", "escape", "down", "enter", "H")
+        await look.until_shown("Serve requests of proxy_http_request Cart   1 request, 1 failed")
+
+
+async def test_what_is_shown_holds_still() -> None:
+    """Spans that come while one looks change no line; the header says of when these are."""
+    async with looking_at(*_documents(), size=(100, 24)) as look:
+        await look.press("H")
+        await look.until_shown("2 requests, 1 failed")
+        before = look.lines[2:]
+        await look.grow(*_request(7, 200, (40, 6, 22), 200))
+        await look.until_shown("Serve requests of 3 traces as of ")
+        assert look.lines[2:-1] == before[:-1]
+
+
+async def test_reading_takes_a_while() -> None:
+    """The header says how far it is; going back ends it."""
+    ended = threading.Event()
+
+    def slow(_store: Any, _traces: Any, tell: Any) -> list[Any]:
+        try:
+            while True:
+                tell(0.25)
+                threading.Event().wait(0.001)
+        finally:
+            ended.set()
+
+    async with looking_at(*_documents(), size=(100, 24)) as look:
+        with patch.object(serve_screen, "serve_groups", slow):
+            await look.press("H")
+            await look.until_shown("reading them … 25%")
+            await look.press("escape")
+            await look.until(ended.is_set)
+        assert not look.is_on(ServeScreen)
+
+
+async def test_a_narrow_screen() -> None:
+    """On 80 cells the columns that matter most are there."""
+    async with looking_at(*_documents(), size=(80, 24)) as look:
+        await look.press("H")
+        await look.until_shown("2 requests, 1 failed")
+        assert look.lines[1].split() == ["COUNT", "ERRORS", "P95", "QUEUE95", "STATUS", "REQUEST", "▾"]
+        assert look.lines[3].split()[:8] == ["1", "1", "5xx", "80", "µs", "8", "µs", "500"]
+
+
+async def test_hostile_values() -> None:
+    """What a file says is made harmless, on both screens."""
+    hostile = {
+        "app": "[red]\x1b[2J",
+        "deployment": "\u202eD",
+        "http.method": "\x9b",
+        "route": "/\n",
+        "request_id": "\x07",
+    }
+    build = Builder()
+    documents = [build.span("replica_handle_request D", attributes=hostile | {"http.status_code": "\x1b7"})]
+    async with looking_at(*documents, size=(160, 24)) as look:
+        await look.press("H")
+        await look.until_shown("[red]␛[2J › \\u202eD  \\x9b /␊", "␛7")
+        await look.press("enter")
+        await look.until_shown("[red]␛[2J", "␇")
+
+
+async def test_the_other_half() -> None:
+    """The span screen says which trace is probably the other half, and why; Enter follows it there and back."""
+    async with looking_at(*_documents(), size=(160, 40)) as look:
+        await look.press("/")
+        await look.type('trace.root="GET /a"')
+        await look.press("enter", "enter", "enter")
+        assert look.is_on(SpanScreen)
+        await look.until_shown("see Links")
+        await look.press("tab", "tab", "end")
+        guess = (
+            "probably belongs together with replica_handle_request Cart of trace 00000000…:",
+            "same file, this one is within its time, same GET /a,",
+            "same 200",
+        )
+        await look.until_shown(*guess)
+        await look.press("enter")
+        await look.until(lambda: look.is_on(TraceScreen))
+        assert "proxy_http_request Cart" in look.header
+        await look.press("enter", "tab", "tab")
+        await look.until_shown(
+            "probably belongs together with GET /a of trace 00000000…: same file, within this one's time"
+        )
+
+
+async def test_no_other_half() -> None:
+    """Nothing is said of a span that has none."""
+    async with looking_at(*_request(1, 0, (40, 6, 22), 200), size=(160, 40)) as look:
+        await look.press("enter", "end", "enter", "tab", "tab")
+        await look.app.workers.wait_for_complete()
+        await look.until_shown("replica_handle_request Cart", "linked from")
+        assert "probably" not in look.text

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spanview.exports.gathered import gathered
-from spanview.exports.walks import spans_of_trace
 from spanview.formats.otlp_out import lines_of
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from spanview.formats.otlp_value import Lose
     from spanview.index.store import Store
+    from spanview.model.span import Span
 
 
 def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[bytes]:
@@ -23,4 +23,9 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """
-    return gathered(line for trace in traces for line in lines_of(spans_of_trace(store, trace), lose))
+    return gathered(line for trace in traces for line in lines_of(_spans_of(store, trace), lose))
+
+
+def _spans_of(store: Store, trace: int) -> Iterator[Span]:
+    """Yield the spans of a trace by path and offset: so files are read quickest, and doubled ids keep their order."""
+    return map(store.span, sorted(store.rows_of_trace(trace), key=store.intake.order))

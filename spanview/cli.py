@@ -23,8 +23,8 @@ BUILT: Final = {
     "diff": "two traces, queries or folders, call path by call path",
 }
 NOT_BUILT: Final = ("push", "receive", "collect")
-FORMATS: Final = ("trace-tree", "jsonl", "jaeger", "zipkin", "chrome")
-_FORMATS_NOT_BUILT: Final = ("otlp", "html")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+_FORMATS_NOT_BUILT: Final = ("html",)
 _TAKES_VALUE: Final = frozenset(
     (
         *("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on"),

@@ -1,4 +1,4 @@
-"""A second reader of the console exporter's files: obvious, slow, and without a line of spanview in it.
+"""A second reader of the files in `fixtures`: obvious, slow, and without a line of spanview in it.
 
 It tries the standard library's decoder at every brace, takes what is a span, and counts with dicts. Run it to write a
 recording's GROUND_TRUTH.json: `python tests/independent_reader.py fixtures/serve`.
@@ -12,6 +12,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from independent_otlp import records_of
 
 Record: TypeAlias = dict[str, Any]
 """One span: ids as bare hex digits or None, times as nanoseconds or None, the rest as the file has it."""
@@ -30,6 +32,8 @@ def read_text(text: str) -> list[Record]:
         else:
             if _is_span(value):
                 records.append(_record(value))
+            elif isinstance(value, dict) and "resourceSpans" in value:
+                records += records_of(value)
             elif at and text[at - 1] != "\n":
                 # A part of something torn: the next span may stand inside of what was taken for it.
                 end = at + 1

@@ -160,6 +160,47 @@ def test_record_without_line_end_is_printed(folder: Path, build: Builder) -> Non
     assert names(following) == ["a", "b", "c"]
 
 
+def test_lines_of_several_spans(folder: Path) -> None:
+    """Lines of OTLP are followed too: each of their spans is printed once, in order, however the lines were written."""
+    lines = [_otlp_line(first) for first in range(0, 3 * CUTS, 3)]
+    path, beside = folder / "otlp.jsonl", folder / "beside.json"
+    write(path, lines[0])
+    with Following("spans", "-f", folder) as following:
+        wait_for_names(following, ["span 0", "span 1", "span 2"])
+        for number, line in enumerate(lines[1:], 1):
+            at = 1 + number * (len(line) - 2) // CUTS
+            write(path, line[:at])
+            append(beside, Builder().span(f"beside {number}", trace=2, span=number))
+            wait_for_names(following, [f"beside {number}"])
+            assert f"span {3 * number}" not in names(following)
+            write(path, line[at:] + b'{"resourceMetrics":[]}\n')
+            wait_for_names(following, [f"span {3 * number + 2}"])
+        # Lines that were there before come again, as exporters send them again.
+        write(path, lines[0] + lines[-1] + _otlp_line(3 * CUTS))
+        wait_for_names(following, [f"span {3 * CUTS + 2}"])
+        assert following.stop() == 0
+    printed = [name for name in names(following) if name.startswith("span")]
+    assert printed == [f"span {number}" for number in range(3 * CUTS + 3)]
+    spans = [json.loads(line) for line in following.lines]
+    assert [span["attributes"]["n"] for span in spans if span["name"].startswith("span")] == [*range(3 * CUTS + 3)]
+    assert following.notices == []
+
+
+def _otlp_line(first: int) -> bytes:
+    """Return a line of OTLP with three spans."""
+    spans = [
+        {
+            "traceId": f"{1:032x}",
+            "spanId": f"{number + 1:016x}",
+            "name": f"span {number}",
+            "startTimeUnixNano": "1700000000000000000",
+            "attributes": [{"key": "n", "value": {"intValue": str(number)}}],
+        }
+        for number in range(first, first + 3)
+    ]
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode() + b"\n"
+
+
 def test_removed_file_leaves_the_others(folder: Path, build: Builder) -> None:
     """After a file was removed its spans stay printed, others go on, and the name may be used again."""
     one, other = folder / "1.json", folder / "2.json"

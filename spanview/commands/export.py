@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.index.store import Store
 
-_FOREIGN: Final = frozenset(("jaeger", "zipkin", "chrome"))
+_FOREIGN: Final = frozenset(("otlp", "jaeger", "zipkin", "chrome"))
 """Formats of others: `spanview.exports` has a module for each, with a function of its name."""
 
 

@@ -50,7 +50,7 @@ def test_recordings(recording: str, output: str, tmp_path: Path) -> None:
     counts, again = before.summary(), after.summary()
     assert (again.spans, again.traces, again.roots) == (counts.spans, counts.traces, counts.roots)
     assert (again.missing_parents, again.torn, again.skipped) == (counts.missing_parents, 0, 0)
-    if recording == "made":
+    if recording in {"made", "otlp-json"}:
         # Where ids are doubled, the order in the file decides which span is the parent, and that is another one now.
         return
     assert [[node.span_id for node, _ in trace.walk()] for trace in after.traces] == [

@@ -1,0 +1,216 @@
+"""OTLP's JSON: what the collector's and the SDKs' file exporters write a line of, and what is sent to an endpoint.
+
+Source: opentelemetry/proto/trace/v1/trace.proto, and "JSON Protobuf Encoding" in the OTLP specification. Ids are also
+taken in the base64 of protobuf's own JSON, enums by name or number, 64-bit integers as text or number, fields in camel
+and in snake case, and what older versions and Tempo name otherwise: `batches`, `instrumentationLibrarySpans`. What
+null stands in is not there. Unknown fields are ignored.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
+from spanview.formats.tracestate import parse_trace_state_header
+from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.span import Event, Link, Resource, Scope, Span, Status
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from spanview.model.span import Source
+
+DOCUMENT_KEYS: Final = ("resourceSpans", "resource_spans", "batches")
+"""Keys of a document, of which each holds a list of the spans of resources."""
+RESOURCE_KEYS: Final = (
+    *("scopeSpans", "scope_spans"),
+    *("instrumentationLibrarySpans", "instrumentation_library_spans"),
+)
+"""Keys of the spans of one resource, of which each holds a list of the spans of scopes."""
+_WRAPPERS: Final = ("trace", "result")
+"""What the answers of Tempo's and Jaeger's interfaces have a document in."""
+SPAN_EXTRA: Final = ("flags", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount")
+LINK_EXTRA: Final = ("flags", "droppedAttributesCount")
+DROPPED: Final = ("droppedAttributesCount",)
+KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
+"""Names of the kinds, at the places of their numbers."""
+_TIMES: Final = range(2**63)
+
+
+def is_document(value: Any) -> bool:
+    """Tell whether a decoded value is a document of this format, or the spans of one resource."""
+    return isinstance(value, dict) and (_document_in(value) is not None or _has_list(value, RESOURCE_KEYS))
+
+
+def _document_in(value: dict[str, Any]) -> dict[str, Any] | None:
+    candidates = (value, *(value.get(key) for key in _WRAPPERS))
+    return next((each for each in candidates if isinstance(each, dict) and _has_list(each, DOCUMENT_KEYS)), None)
+
+
+def _has_list(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    return any(isinstance(value.get(key), list) for key in keys)
+
+
+def spans_of(value: Any, source: Source) -> list[Span]:
+    """Return the spans of a value for which `is_document` holds, in its order.
+
+    Args:
+        value: The decoded value.
+        source: Where it stands.
+    """
+    document = _document_in(value)
+    of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS)
+    return [span for of_resource in of_resources for span in _spans_of_resource(of_resource, source)]
+
+
+def _dicts(holder: Mapping[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
+    lists = (holder[key] for key in keys if isinstance(holder.get(key), list))
+    return [item for item in chain.from_iterable(lists) if isinstance(item, dict)]
+
+
+def _spans_of_resource(of_resource: Mapping[str, Any], source: Source) -> Iterator[Span]:
+    read = Reader()
+    resource = _resource(read, of_resource)
+    for of_scope in _dicts(of_resource, RESOURCE_KEYS):
+        read_scope = Reader()
+        scope = _scope(read_scope, of_scope)
+        is_odd = read.is_odd or read_scope.is_odd
+        for span in _dicts(of_scope, ("spans",)):
+            yield _span(span, resource, scope, source, is_odd=is_odd)
+
+
+def _resource(read: Reader, of_resource: Mapping[str, Any]) -> Resource:
+    resource = read.object(of_resource.get("resource"))
+    entities = [_entity(read, entity) for entity in read.objects(field(resource, "entityRefs"))]
+    extra = _counts(read, resource, DROPPED) | ({"entity_refs": entities} if entities else {})
+    schema_url = read.text(field(of_resource, "schemaUrl"))
+    return Resource(read.attributes(resource.get("attributes")), schema_url, extra)
+
+
+def _entity(read: Reader, entity: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {name: read.text(field(entity, name)) for name in ("schemaUrl", "type")}
+    lists = {name: [*map(read.text, read.items(field(entity, name)))] for name in ("idKeys", "descriptionKeys")}
+    return {snake_case(name): part for name, part in (texts | lists).items() if part}
+
+
+def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
+    """Return the scope; None where nothing is known of it, which the protocol has in several spellings."""
+    scope = of_scope.get("scope")
+    scope = read.object(field(of_scope, "instrumentationLibrary") if scope is None else scope)
+    found = Scope(
+        read.text(scope.get("name")),
+        read.text(scope.get("version")) or None,
+        read.text(field(of_scope, "schemaUrl")) or None,
+        read.attributes(scope.get("attributes")),
+        _counts(read, scope, DROPPED),
+    )
+    return None if found == Scope("") else found
+
+
+def _span(span: Mapping[str, Any], resource: Resource, scope: Scope | None, source: Source, *, is_odd: bool) -> Span:
+    read = Reader()
+    read.is_odd = is_odd
+    extra = _counts(read, span, SPAN_EXTRA)
+    status = read.object(span.get("status"))
+    trace_id, span_id, parent_id = (
+        _id(field(span, name), digits, name, extra)
+        for name, digits in (
+            ("traceId", TRACE_ID_DIGITS),
+            ("spanId", SPAN_ID_DIGITS),
+            ("parentSpanId", SPAN_ID_DIGITS),
+        )
+    )
+    kind = _enum(read, span.get("kind"), "SPAN_KIND_", KINDS)
+    result = Span(
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_id=parent_id,
+        name=read.text(span.get("name")),
+        kind_value=kind - 1 if kind else KIND_UNSPECIFIED,
+        start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIMES) or NO_TIME,
+        end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIMES) or NO_TIME,
+        status=Status(
+            _enum(read, status.get("code"), "STATUS_CODE_", STATUS_NAMES), read.text(status.get("message")) or None
+        ),
+        attributes=read.attributes(span.get("attributes")),
+        events=tuple([_event(read, event) for event in read.objects(span.get("events"))]),
+        links=tuple([_link(read, link) for link in read.objects(span.get("links"))]),
+        trace_state=_trace_state(read, field(span, "traceState"), extra),
+        resource=resource,
+        scope=scope,
+        extra=extra,
+        source=source,
+    )
+    has_bad_id = None in (trace_id, span_id) or "parent_span_id" in extra
+    return result.with_warnings(
+        (Warnings.BAD_ID if has_bad_id else NO_WARNINGS) | (Warnings.ODD_VALUE if read.is_odd else NO_WARNINGS)
+    )
+
+
+def _event(read: Reader, event: Mapping[str, Any]) -> Event:
+    return Event(
+        read.text(event.get("name")),
+        read.number_in(field(event, "timeUnixNano"), _TIMES) or NO_TIME,
+        read.attributes(event.get("attributes")),
+        _counts(read, event, DROPPED),
+    )
+
+
+def _link(read: Reader, link: Mapping[str, Any]) -> Link:
+    extra = _counts(read, link, LINK_EXTRA)
+    trace_id = _id(field(link, "traceId"), TRACE_ID_DIGITS, "traceId", extra)
+    span_id = _id(field(link, "spanId"), SPAN_ID_DIGITS, "spanId", extra)
+    read.is_odd |= None in (trace_id, span_id)
+    state = _trace_state(read, field(link, "traceState"), extra)
+    return Link(trace_id, span_id, state, read.attributes(link.get("attributes")), extra)
+
+
+def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None:
+    """Return an id in hex digits; one that is unusable is kept as it is written, but for zeros, which mean none."""
+    text = value if isinstance(value, str) else ""
+    found, raw = parse_id(value, digits), bytes_of(text)
+    is_whole = raw is not None and len(raw) == digits // 2
+    if found == UNUSABLE and raw is not None and is_whole:
+        found = int.from_bytes(raw, "big")
+    if found != UNUSABLE:
+        return format_trace_id(found) if digits == TRACE_ID_DIGITS else format_span_id(found)
+    if not is_whole and value is not None and (value is not text or text.strip("0")):
+        extra[snake_case(name)] = value
+    return None
+
+
+def _counts(read: Reader, holder: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of 32 bits that aren't zero."""
+    found = {}
+    for name in names:
+        value = field(holder, name)
+        number = 0 if value is None else read.number_in(value, UINT32)
+        if number:
+            found[snake_case(name)] = number
+    return found
+
+
+def _enum(read: Reader, value: Any, prefix: str, names: Sequence[str]) -> int:
+    """Return the number of an enum that is written by number or by name; 0 for one that isn't known."""
+    number = 0 if value is None else integer(value)
+    if number is None and isinstance(value, str):
+        name = value.upper().removeprefix(prefix)
+        number = names.index(name) if name in names else None
+    if number is None or not 0 <= number < len(names):
+        read.is_odd = True
+        return 0
+    return number
+
+
+def _trace_state(read: Reader, value: Any, extra: dict[str, Any]) -> dict[str, str]:
+    """Return the entries of a trace state; one that has none of the form that W3C gives it is kept as it is written."""
+    text = read.text(value)
+    entries = parse_trace_state_header(text)
+    if entries is None:
+        read.is_odd = True
+        extra["trace_state"] = text
+    return entries or {}

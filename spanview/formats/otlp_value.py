@@ -1,0 +1,249 @@
+"""Attributes as OTLP's JSON has them, in and out.
+
+Source: `AnyValue` and `KeyValue` in opentelemetry/proto/common/v1/common.proto, protobuf's JSON mapping, and the
+deviations of "JSON Protobuf Encoding" in the OTLP specification.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from functools import cache
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from spanview.formats.console import as_text
+from spanview.formats.jsontext import dumps_strict
+from spanview.model.span import BytesText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Lose: TypeAlias = Callable[[str], None]
+    """Takes note of something that a format can't say."""
+
+INT64: Final = range(-(2**63), 2**63)
+UINT32: Final = range(2**32)
+_DEEPEST_READ: Final = 64
+_DEEPEST_WRITTEN: Final = 31
+"""So deep may lists and maps nest in an event's attribute, for protobuf reads 100 messages one in the other."""
+_INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+_CAPITAL: Final = re.compile("[A-Z]")
+
+
+@cache
+def snake_case(name: str) -> str:
+    """Return a field's name as the protocol's definition has it."""
+    return _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
+
+
+def field(holder: Mapping[str, Any], name: str) -> Any:
+    """Return a field by its name in camel case, where it isn't there by that in snake case; None for none and null."""
+    value = holder.get(name)
+    return holder.get(snake_case(name)) if value is None else value
+
+
+def integer(value: Any) -> int | None:
+    """Return an integer that is written as a number or as text, or None."""
+    if type(value) is int:
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else None
+
+
+def bytes_of(text: str) -> bytes | None:
+    """Return what base64 stands for, of either alphabet and with or without padding, or None where it is none."""
+    bare = text.translate(_URL_SAFE).rstrip("=")
+    try:
+        return b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+    except ValueError:
+        return None
+
+
+class Reader:
+    """Reads values and remembers whether one of them was unusable, or not as the protocol has it."""
+
+    __slots__ = ("is_odd",)
+
+    def __init__(self) -> None:
+        self.is_odd = False
+
+    def text(self, value: Any) -> str:
+        """Return a text; whatever else is there, as text."""
+        self.is_odd |= not isinstance(value, str | None)
+        return as_text(value)
+
+    def objects(self, value: Any) -> list[dict[str, Any]]:
+        """Return the objects of a list; nothing of whatever else is there."""
+        items = self.items(value)
+        objects = [item for item in items if isinstance(item, dict)]
+        self.is_odd |= len(objects) < len(items)
+        return objects
+
+    def items(self, value: Any) -> list[Any]:
+        """Return a list; an empty one of whatever else is there."""
+        self.is_odd |= not isinstance(value, list | None)
+        return value if isinstance(value, list) else []
+
+    def object(self, value: Any) -> dict[str, Any]:
+        """Return an object; an empty one of whatever else is there."""
+        self.is_odd |= not isinstance(value, dict | None)
+        return value if isinstance(value, dict) else {}
+
+    def number_in(self, value: Any, limits: range) -> int:
+        """Return an integer within limits; 0 for none and for whatever else is there."""
+        number = 0 if value is None else integer(value)
+        if number is None or number not in limits:
+            self.is_odd = True
+            return 0
+        return number
+
+    def attributes(self, value: Any, depth: int = 0) -> dict[str, Any]:
+        """Return the attributes of a list of pairs."""
+        if isinstance(value, dict):
+            self.is_odd = True
+            return {key: self.value(part, depth) for key, part in value.items()}
+        found: dict[str, Any] = {}
+        pairs = self.objects(value)
+        for pair in pairs:
+            key = pair.get("key")
+            found[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
+        self.is_odd |= len(found) < len(pairs)
+        return found
+
+    def value(self, value: Any, depth: int = 0) -> Any:
+        """Return an attribute's value.
+
+        Args:
+            value: The `AnyValue`.
+            depth: In how many lists and maps it stands.
+        """
+        if not isinstance(value, dict):
+            return value if value is None else self._odd(value)
+        for name, part in value.items():
+            if name in _OF_TEXT and type(part) is str:
+                return part
+            if part is not None and name in _MEMBERS:
+                return _MEMBERS[name](self, part, depth)
+        self.is_odd |= any(part is not None for part in value.values())
+        return None
+
+    def _odd(self, value: Any) -> Any:
+        """Return what isn't as the protocol has it: what nests as text."""
+        self.is_odd = True
+        return as_text(value) if isinstance(value, dict | list) else value
+
+    def _string(self, value: Any, _depth: int) -> Any:
+        return self.text(value)
+
+    def _bool(self, value: Any, _depth: int) -> Any:
+        return value if isinstance(value, bool) else self._odd(value)
+
+    def _int(self, value: Any, _depth: int) -> Any:
+        number = integer(value)
+        if number is None:
+            return self._odd(value)
+        self.is_odd |= number not in INT64
+        return number
+
+    def _double(self, value: Any, _depth: int) -> Any:
+        if isinstance(value, str) and _NUMBER.fullmatch(value):
+            return float(value)
+        try:
+            return float(value) if type(value) in (int, float) else self._odd(value)
+        except OverflowError:
+            return self._odd(value)
+
+    def _bytes(self, value: Any, _depth: int) -> Any:
+        found = bytes_of(value) if isinstance(value, str) else None
+        return self._odd(value) if found is None else BytesText(b64encode(found).decode())
+
+    def _array(self, value: Any, depth: int) -> Any:
+        values = value.get("values") if isinstance(value, dict) else value
+        if depth == _DEEPEST_READ or not isinstance(values, list | None):
+            return self._odd(value)
+        self.is_odd |= values is value
+        return [self.value(part, depth + 1) for part in values or ()]
+
+    def _map(self, value: Any, depth: int) -> Any:
+        if depth == _DEEPEST_READ or not isinstance(value, dict):
+            return self._odd(value)
+        return self.attributes(value.get("values"), depth + 1)
+
+
+_OF_TEXT: Final = frozenset(("stringValue", "string_value"))
+_MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
+    spelling: read
+    for name, read in (
+        ("stringValue", Reader._string),  # noqa: SLF001 - a table of its own methods
+        ("boolValue", Reader._bool),  # noqa: SLF001
+        ("intValue", Reader._int),  # noqa: SLF001
+        ("doubleValue", Reader._double),  # noqa: SLF001
+        ("bytesValue", Reader._bytes),  # noqa: SLF001
+        ("arrayValue", Reader._array),  # noqa: SLF001
+        ("kvlistValue", Reader._map),  # noqa: SLF001
+    )
+    for spelling in (name, snake_case(name))
+}
+
+
+class Writer:
+    """Writes values, and says what can't be said.
+
+    Args:
+        lose: Takes note of it.
+    """
+
+    __slots__ = ("lose",)
+
+    def __init__(self, lose: Lose) -> None:
+        self.lose = lose
+
+    def text(self, text: str) -> str:
+        """Return a text as it is, or without what is no Unicode."""
+        if not text.isascii():
+            valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            if valid != text:
+                self.lose("texts that are no valid Unicode changed")
+                return valid
+        return text
+
+    def attributes(self, attributes: Mapping[str, Any], depth: int = 0) -> list[dict[str, Any]]:
+        """Return attributes as a list of pairs."""
+        return [{"key": self.text(key), "value": self.value(value, depth)} for key, value in attributes.items()]
+
+    def value(self, value: Any, depth: int = 0) -> dict[str, Any]:
+        """Return an attribute's value as an `AnyValue`.
+
+        Args:
+            value: What JSON has, or bytes as base64.
+            depth: In how many lists and maps it stands.
+        """
+        if isinstance(value, str):
+            return {"bytesValue" if isinstance(value, BytesText) else "stringValue": self.text(value)}
+        if isinstance(value, bool):
+            return {"boolValue": value}
+        if isinstance(value, int):
+            if value in INT64:
+                return {"intValue": str(value)}
+            self.lose("integers of more than 64 bits as text")
+            return {"stringValue": str(value)}
+        if isinstance(value, float):
+            return {"doubleValue": value if isfinite(value) else _odd_number(value)}
+        return {} if value is None else self._nested(value, depth)
+
+    def _nested(self, value: Any, depth: int) -> dict[str, Any]:
+        if depth == _DEEPEST_WRITTEN:
+            self.lose("values that nest too deep for protobuf as text")
+            return {"stringValue": dumps_strict(value).decode()}
+        if isinstance(value, dict):
+            return {"kvlistValue": {"values": self.attributes(value, depth + 1)}}
+        items: Iterable[Any] = value
+        return {"arrayValue": {"values": [self.value(item, depth + 1) for item in items]}}
+
+
+def _odd_number(value: float) -> str:
+    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

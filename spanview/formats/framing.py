@@ -182,16 +182,16 @@ class Framer:
             position = after
 
     def _enter(self, position: int, *, is_torn: bool = False) -> int:
-        """Return where the first element of the document stands, if it holds records one by one; else `position`.
+        """Return where the first element stands of a document that holds records one by one; else `position`.
 
-        What is inside of an element is not looked for: that would cost the square of the depth.
+        Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
         """
         inside = position if self._is_inside or self._gap_at is not None else first_element(self._data, position)
         if inside != position:
+            if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
+                self._frames.gaps.append(Gap(ProblemKind.TORN, self.offset + position, inside - position))
             self._is_inside, self._scanner = True, None
             self._lists.forget()
-            if is_torn:
-                self._frames.gaps.append(Gap(ProblemKind.TORN, self.offset + position, inside - position))
         return inside
 
     def _next_start(self, position: int) -> tuple[bool, int]:

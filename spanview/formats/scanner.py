@@ -29,6 +29,9 @@ _LONGEST_SCALAR: Final = 1_000_000
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = b"{}[]"
 _QUOTE, _COMMA, _COLON = b'",:'
 
+_AROUND_ELEMENTS: Final = 2
+"""Brackets that are open between two elements of a list in an object."""
+
 
 class Verdict(Enum):
     """What a scan came to."""
@@ -93,6 +96,10 @@ class Scanner:
         """Take note that so many bytes were cut off the buffer's front."""
         self.position -= count
         self._start -= count
+
+    def is_in_element(self, first: int) -> bool:
+        """Tell whether an element is open of the list in the document's object whose first one stands at a position."""
+        return len(self._starts) > _AROUND_ELEMENTS and self._start + self._starts[1] < first
 
     def leaves_open(self, position: int) -> bool:
         """Tell whether a `{` or `[` stands at a position and isn't closed."""

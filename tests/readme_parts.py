@@ -21,6 +21,7 @@ _SCREENS: Final = (
     (On.SPANS, "Spans"),
     (On.FLAME, "Blocks"),
     (On.DIFF, "Comparison"),
+    (On.CALLS, "Calls"),
     (On.LANES, "Lanes"),
     (On.SERVE, "Requests"),
     (On.CHECK, "Check"),

@@ -13,7 +13,6 @@ caller                           caller
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from spanview.analysis.calls import numbers_of_calls
@@ -53,16 +52,19 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
             gone[parent] = node
     if not gone:
         return tree, {}
-    number = [*accumulate((node not in gone for node in range(len(parents))), initial=0)]
-    # What hangs from a PRODUCER is its attempt alone, and its own parent is none that is gone.
-    kept = [parents[parent] if parent in gone else parent for node, parent in enumerate(parents) if node not in gone]
+    stand_ins = {*gone.values()}
+    # A call has the place of its PRODUCER: calls come as they were submitted.
+    order = [gone.get(node, node) for node in range(len(parents)) if node not in stand_ins]
+    number = {node: at for at, node in enumerate(order)} | {ROOT: ROOT}
+    number |= {producer: number[attempt] for producer, attempt in gone.items()}
+    above = [parents[parents[node]] if parents[node] in gone else parents[node] for node in order]
     return (
         TraceTree.made(
             spans,
-            [row for node, row in enumerate(rows) if node not in gone],
+            [rows[node] for node in order if node < len(rows)],
             tree.missing,
             frozenset(number[node] for node in tree.cut),
-            [parent if parent == ROOT else number[parent] for parent in kept],
+            [number[parent] for parent in above],
         ),
         {rows[attempt]: rows[producer] for producer, attempt in gone.items()},
     )

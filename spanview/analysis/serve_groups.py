@@ -72,7 +72,7 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
         "by": "serve",
         "requests": [
             {
-                **group.key._asdict(),
+                **{name: text or None for name, text in group.key._asdict().items()},
                 "count": group.count,
                 "errors": group.errors,
                 "total_ns": _spread_json(group.total),

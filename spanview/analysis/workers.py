@@ -32,6 +32,8 @@ _PIDS: Final = ("ray.pid", "process.pid")
 _LOOKED_AT: Final = 256
 """So many blocks are looked at to find what another process has called."""
 _LONGEST: Final = 200
+SEVERAL: Final = "several processes"
+"""What a file is called that more than one has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,11 @@ def named(path: str) -> Worker:
 def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
     worker = named(store.sources[lane.source].path)
-    for row in _telling_rows(store, lane):
-        span = store.span(row)
+    spans = [store.span(row) for row in _telling_rows(store, lane)]
+    if not worker.pid and len({_first(span, _PIDS) for span in spans}) > 1:
+        # A file that was put together of several: none of them is all of it.
+        return Worker(actor=SEVERAL)
+    for span in spans:
         attributes = span.attributes
         worker = replace(worker, pid=worker.pid or _first(span, _PIDS), node=worker.node or node_of(span))
         if not worker.actor and span.kind_value == CONSUMER and attributes.get("ray.actor_class"):

@@ -82,7 +82,7 @@ def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
 
     functions = calls.functions_of(store, calls.calls_of(store, traces))
     if not functions:
-        say(f"no Ray calls here: these are spans of kind PRODUCER whose names end in {calls.SUBMITTED.strip()!r}")
+        say(f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {calls.SUBMITTED.strip()!r}")
     return _Report(partial(calls.to_json, functions), partial(_ray_lines, functions))
 
 
@@ -99,7 +99,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             *map(_some, (each.errors, each.submit_errors, each.retried, each.no_attempt)),
             *(duration(ns) for values in (each.waits_ns, each.runs_ns) for ns in percentiles(values).values()),
             _some(each.max_concurrency),
-            sanitise(each.function),
+            sanitise(each.function) or "(no name)",
         )
         for each in functions
     ]
@@ -110,6 +110,10 @@ def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
     from spanview.analysis import serve_groups
 
     groups = serve_groups.serve_groups(store, traces)
+    if not groups:
+        say(
+            "no Serve requests here; their spans are named proxy_…_request, route_to_replica and replica_handle_request"
+        )
     return _Report(partial(serve_groups.to_json, groups), partial(_serve_lines, groups))
 
 

@@ -169,8 +169,10 @@ def _scope(scope: Mapping[str, Any]) -> Scope:
 
 def record_of(span: Span) -> bytes:
     """Return a span as a record that is kept in memory, from which `span_of` makes it again, to the last bit."""
-    value = {_RECORD: True, "trace_id": span.trace_id, **span_value(span, None)}
-    return json.dumps(_changed(value, _marked)).encode()
+    value = {"trace_id": span.trace_id, **span_value(span, None)}
+    marked = _changed(value, _marked)
+    # For whoever looks at it as it is, it says no more than it has to.
+    return json.dumps(marked if marked == value else {_RECORD: True, **marked}).encode()
 
 
 def _marked(value: Any) -> Any:

@@ -65,7 +65,7 @@ class TraceTree:
 
         Args:
             spans: The span table.
-            rows: Of the nodes that are spans, by start, then span id.
+            rows: Of the nodes that are spans, in the order in which siblings are to come.
             missing: The span ids of the placeholders, whose nodes come behind them.
             cut: The nodes above which a circle was cut.
             parents: The parent of each node, or `ROOT`; there is no circle.

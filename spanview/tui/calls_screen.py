@@ -115,7 +115,7 @@ class FunctionLines(LineList):
         error = self.paint_style("error")
         parts = [(right(column.text(function), column.width), error if column.is_error else None) for column in columns]
         used = sum(column.width for column in columns)
-        return line([*parts, ("  " + data_text(function.function, max(8, width - used - 2)), None)])
+        return line([*parts, ("  " + data_text(function.function or "(no name)", max(8, width - used - 2)), None)])
 
 
 class CallsScreen(WorkingScreen):
@@ -221,7 +221,7 @@ class CallsScreen(WorkingScreen):
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""
         functions, at = self.rows.functions, self.rows.cursor
-        for row in (*range(at + 1, len(functions)), *range(at + 1)):
+        for row in (*range(at + 1, len(functions)), *range(min(at + 1, len(functions)))):
             each = functions[row]
             if each.failures or each.no_attempt:
                 self.rows.move_to(row)

@@ -198,7 +198,7 @@ class FunctionCallsScreen(WorkingScreen):
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""
         calls, at = self.rows.calls, self.rows.cursor
-        for row in (*range(at + 1, len(calls)), *range(at + 1)):
+        for row in (*range(at + 1, len(calls)), *range(min(at + 1, len(calls)))):
             if calls[row].outcome in _WORTH_A_LOOK:
                 self.rows.move_to(row)
                 return

@@ -1,6 +1,6 @@
 """The time side of a trace's rows: a bar a span, and a band of shades for like siblings.
 
-┈┈┈██████▌✖      waiting, the span (light where its children run), a failure
+─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where its children run), a failure
    ░▒▓█▓▒░       how many of like siblings run at each time
 """
 
@@ -33,7 +33,7 @@ _Cells: TypeAlias = "list[tuple[str, Style | None]]"
 _LIGHT: Final = Style(dim=True)
 _BOLD: Final = Style(bold=True)
 _EVENT, _FAILED = "◆", "✖"
-_WAIT, _UNSEEN = "┈", "╌"
+_SUBMITTED, _WAIT, _UNSEEN = "─", "┈", "╌"
 _SHADES: Final = "░▒▓█"
 
 
@@ -116,10 +116,16 @@ class Bars:
                 cells[at] = (_UNSEEN, self._paint_style("warning"))
 
     def _draw_wait(self, node: int, left: float, cells: _Cells, window: Window) -> None:
+        behind = span_cells(left, left, len(cells))[0]
+        submission = self._model.shape.submission(node)
+        if submission is not None:
+            first, last = (window.place(time, len(cells)) for time in submission)
+            for at in range(max(0, int(first)), min(int(last) + 1, behind)):
+                cells[at] = (_SUBMITTED, self.color_of(node) + _LIGHT)
         wait = self._model.shape.wait(node)
         if wait:
             submitted = window.place(self._model.tree.start_ns(node) - wait, len(cells))
-            for at in range(max(0, round(submitted)), span_cells(left, left, len(cells))[0]):
+            for at in range(max(0, round(submitted)), behind):
                 cells[at] = (_WAIT, self._paint_style("dim"))
 
     def _draw_span(self, node: int, left: float, right_: float, cells: _Cells, window: Window) -> int:

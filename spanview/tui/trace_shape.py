@@ -170,16 +170,31 @@ class Shape:
             return _ordered(self._spans.start_ns[row], ends[row])
         if node not in self._intervals:
             end = max((ends[tree.rows[child]] for child in tree.children(node)), default=NO_TIME)
-            self._intervals[node] = _ordered(tree.start_ns(node), end)
+            self._intervals[node] = _ordered(self._start_of_missing(node), end)
         return self._intervals[node]
+
+    def _start_of_missing(self, node: int) -> int:
+        if not self.submitted:
+            return self.tree.start_ns(node)
+        rows = [self.tree.rows[child] for child in self.tree.children(node)]
+        starts = [self._spans.start_ns[self.submitted.get(row, row)] for row in rows]
+        return min((start for start in starts if start != NO_TIME), default=NO_TIME)
 
     def covered(self, node: int) -> Covered:
         """Return when children of a node run."""
         known = self._covered.get(node)
         if known is None:
             rows = [*map(self.tree.rows.__getitem__, self.tree.children(node))]
+            if self.submitted:
+                # Calls stand as they were submitted.
+                rows.sort(key=self._spans.start_ns.__getitem__)
             known = self._covered[node] = Covered.by(*known_times(self._spans, rows))
         return known
+
+    def submission(self, node: int) -> tuple[int, int] | None:
+        """Return when a call that is one node was being submitted; None for all other nodes."""
+        row = None if self.tree.is_missing(node) else self.submitted.get(self.tree.rows[node])
+        return None if row is None else _ordered(self._spans.start_ns[row], self._spans.end_ns[row])
 
     def wait(self, node: int) -> int:
         """Return the nanoseconds that a node waited for a worker; 0 for all but attempts."""

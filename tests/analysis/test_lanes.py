@@ -298,3 +298,12 @@ def test_workers_of_recordings() -> None:
     assert {worker.node[:4] for worker in workers} == {"5d44"}
     found = {worker.pid: worker.actor for worker in workers}
     assert found | {"8367": "", "8714": "Counter", "8715": "Counter", "8771": "Async"} == found
+
+
+def test_a_file_of_several_processes() -> None:
+    """No one of them is named for all."""
+    build = Builder()
+    documents = [build.span(trace=at, attributes={"ray.pid": str(at)}) for at in (1, 2)]
+    store = store_of_files({"all.jsonl": file_of(documents)})
+    (found,) = lanes(store).lanes
+    assert worker_of(store, found).actor == "several processes"

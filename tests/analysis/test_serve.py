@@ -284,7 +284,7 @@ def _slowly() -> list[dict[str, Any]]:
         times = {"total": total, "route": lengths.get("route"), "queue": queue, "handling": lengths.get("replica")}
         groups[key].append(times)
     return [
-        dict(zip(("app", "deployment", "route", "method", "status"), key, strict=True))
+        {name: text or None for name, text in zip(("app", "deployment", "route", "method", "status"), key, strict=True)}
         | {"count": len(groups[key]), "errors": failed[key]}
         | {f"{name}_ns": _spread([times[name] for times in groups[key]]) for name in groups[key][0]}
         for key in sorted(groups)

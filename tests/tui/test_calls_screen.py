@@ -118,6 +118,10 @@ async def test_of_one_trace() -> None:
         await look.until_shown("Ray calls of run   3 calls of 2 functions")
         await look.press("escape", "escape", "home", "enter", "A")
         await look.until_shown("no Ray calls here")
+        # With nothing there, no key does anything.
+        await look.press("e", "enter", "y", "s", "end", "e")
+        await look.until_shown("no call failed")
+        assert look.is_on(CallsScreen)
 
 
 def test_names_have_room() -> None:

@@ -19,7 +19,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Builder
+from builders import EPOCH_NS, Builder
 from span_graphs import forests, graphs
 from spanview.analysis.critical import critical_path
 from spanview.analysis.selftime import self_times
@@ -112,6 +112,26 @@ async def test_what_comes_while_calls_are_rows() -> None:
         await look.grow(all_of_it[2])
         await look.until_shown("wait 8 µs")
         assert "no attempt seen" not in look.text
+
+
+def test_calls_come_as_they_were_submitted() -> None:
+    """Whichever of them a worker takes first; a missing parent begins with the first submission."""
+    build = Builder()
+    data = Growing(
+        build.span("late ray.remote", span=1, parent=9, start=0, duration=5, kind="PRODUCER"),
+        build.span("quick ray.remote", span=2, parent=9, start=10, duration=1, kind="PRODUCER"),
+        build.span("never ray.remote", span=3, parent=9, start=20, duration=1, kind="PRODUCER"),
+        build.span("late ray.remote_worker", span=4, parent=1, start=90, duration=5, kind="CONSUMER"),
+        build.span("quick ray.remote_worker", span=5, parent=2, start=15, duration=5, kind="CONSUMER"),
+    )
+    shape = Shape(data.store, 0, data.store.tree(0), joins=True)
+    names, spans = data.store.names.texts, data.store.spans
+    missing, *rows = shape.order
+    assert [names[spans.name[shape.tree.rows[node]]].split()[0] for node in rows] == ["late", "quick", "never"]
+    assert shape.interval(missing) == (EPOCH_NS, EPOCH_NS + 95_000)
+    assert shape.submission(rows[0]) == (EPOCH_NS, EPOCH_NS + 5_000)
+    assert shape.submission(rows[2]) is shape.submission(missing) is None
+    assert shape.covered(missing).between(EPOCH_NS, EPOCH_NS + 100_000) == 11_000
 
 
 @settings(max_examples=300, deadline=None)

@@ -86,7 +86,8 @@ RULES: Final = {
         _INFO,
         _LIKELY,
         "a call was submitted, and no worker has written that it ran: it waits, runs, died, or never could start",
-        "While the program runs, `spanview --follow` shows them come. Afterwards look for workers that died: "
+        "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
+        "asks for resources that no node has, never does. Afterwards look for workers that died: "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNSET_ATTEMPTS: Rule(

@@ -55,7 +55,7 @@ class Documents:
     """
 
     def __init__(self, reader: DetailReader) -> None:
-        self._reader = reader
+        self.reader = reader
         self._places: dict[int, _Places] = {}
         self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
         """Of the documents that were looked at last their lengths and spans, by source and offset."""
@@ -90,7 +90,7 @@ class Documents:
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return a span's record, one that is made where it has none of its own, or None where it is gone."""
         if length:
-            return self._reader.read(source, offset, length)
+            return self.reader.read(source, offset, length)
         from spanview.formats.own import record_of
 
         begin, size = self.place(source, offset, length)
@@ -100,14 +100,14 @@ class Documents:
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
         """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
-        return self._reader.read_into(source, offset, target)
+        return self.reader.read_into(source, offset, target)
 
     def _spans_of(self, source: int, offset: int, length: int) -> list[Span]:
         known = self._spans.get((source, offset))
         if known is not None:
             self._spans.move_to_end((source, offset))
             return known[1]
-        document = self._reader.read(source, offset, length)
+        document = self.reader.read(source, offset, length)
         spans = [] if document is None else spans_in_document(document)
         self._spans[source, offset] = length, spans
         total = sum(size for size, _ in self._spans.values())

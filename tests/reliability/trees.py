@@ -253,7 +253,7 @@ def _shuffles(trials: int, folder: Path) -> Figures:
         _expect_export(figures, _store_in_turn(files), files.written, f"shuffle {trial}, at once, in this order")
         store = load(followed.folder)
         _expect_export(figures, store, files.written, f"shuffle {trial}, at once")
-        cast("Details", store.intake.details).close()
+        cast("Details", store.intake.details.reader).close()
         names = [[(node.span and node.span.name, depth) for node, depth in it.walk()] for it in followed.store.traces]
         figures.expect(holds=trees.setdefault(trial // 10, names) == names, what=f"shuffle {trial}: another tree")
         figures.trials += 1

@@ -15,6 +15,7 @@ from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
+from spanview.telemetry import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,7 +126,8 @@ class Facts:
     @cached_property
     def parents(self) -> Places:
         """The row of each span's parent, `ROOT` or `MISSING`."""
-        return parent_rows_by_order(self.store.spans, self.size)
+        with stage("stitch"):
+            return parent_rows_by_order(self.store.spans, self.size)
 
     @cached_property
     def has_attempt(self) -> Flags:

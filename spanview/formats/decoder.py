@@ -83,12 +83,12 @@ class Decoder:
 
 
 def is_record(value: Any) -> bool:
-    """Tell whether a decoded value is a span, or holds spans."""
+    """Tell whether a decoded value is a span, or holds spans, that tell as much alone as in a list with others."""
     if console.is_span(value):
         return True
-    from spanview.formats.foreign import format_of
+    from spanview.formats.foreign import format_of, needs_others
 
-    return format_of(value) is not None
+    return format_of(value) is not None and not needs_others(value)
 
 
 def batch_of(frames: Frames) -> Batch:

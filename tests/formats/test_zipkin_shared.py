@@ -8,14 +8,19 @@ line of a drawing              record
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import spanview
 from any_spans import SOURCE
 from spanview.formats.zipkin import spans_of, value_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def drawn(drawing: str) -> list[dict[str, Any]]:
@@ -116,3 +121,19 @@ def test_many_that_share_are_told_apart_in_time() -> None:
     read = spans_of(drawn("\n".join(lines)), SOURCE)
     servers, children = read[1:4000], read[4000:]
     assert [child.parent_id for child in children] == [server.span_id for server in servers]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_in_a_file(indent: int | None, tmp_path: Path) -> None:
+    """A list is read whole, so that servers stand under their clients, each span once."""
+    both = {"traceId": f"{1:032x}", "id": f"{2:016x}", "name": "get", "timestamp": 10, "duration": 5}
+    spans = [
+        both | {"kind": "CLIENT", "localEndpoint": {"serviceName": "front"}},
+        both | {"kind": "SERVER", "shared": True, "localEndpoint": {"serviceName": "back"}},
+    ]
+    path = tmp_path / "zipkin.json"
+    path.write_text(json.dumps(spans, indent=indent))
+    store = spanview.load(path)
+    (trace,) = store.traces
+    assert [(node.span and node.span.service, depth) for node, depth in trace.walk()] == [("front", 0), ("back", 1)]
+    assert store.problems() == []

@@ -53,7 +53,9 @@ class Terminal:
     ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-        variables = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        # Whoever runs the tests may say how large its own terminal is.
+        inherited = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        variables = inherited | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         # Or the terminal itself would write what is sent to nobody any more.
         attributes = termios.tcgetattr(slave)
         attributes[3] &= ~termios.ECHO

@@ -53,6 +53,8 @@ class TracesScreen(ListedTraces):
         super().__init__(store, query)
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
+        self._is_mistaken = False
+        """Whether what is typed can't be understood, so that the query before it still holds."""
         self._is_plotted = True
         self._held = ""
         """What the header said last, for as long as nothing moves."""
@@ -196,8 +198,10 @@ class TracesScreen(ListedTraces):
         try:
             query = parse_query(text)
         except QueryError as error:
+            self._is_mistaken = True
             prompt.say(str(error), is_mistake=True)
             return
+        self._is_mistaken = False
         if self._matcher is not None:
             self._matcher.cancel()
             self._matcher = None
@@ -224,7 +228,8 @@ class TracesScreen(ListedTraces):
                 self._say_if_nothing()
 
     def _count_matches(self) -> None:
-        if self._matcher is not None:
+        # What the filter before finds goes on, but is no answer to a mistake.
+        if self._matcher is not None and not self._is_mistaken:
             looking = f", {1 - self._still_looking:.0%} looked at" if self._still_looking else ""
             if self.viewer.feed_state.loading:
                 looking = " so far"

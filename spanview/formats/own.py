@@ -1,33 +1,26 @@
 """What spanview itself writes, read again: the lines of `spanview spans`, and the traces of `spanview export`.
 
-Source: "trace-tree JSON" in README.md. The same object, marked, is what spans of other formats are kept as in memory
-while someone looks at them; there it may hold what strict JSON has no word for.
+Source: "trace-tree JSON" in README.md.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.console import as_text, parse_parent
-from spanview.formats.own_value import span_value
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
-from spanview.model.span import BytesText, Event, Link, Resource, Scope, Span, Status
+from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 from spanview.model.times import parse_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from spanview.model.span import Source
 
 SCHEMA: Final = "spanview/trace-tree/v1"
 _KEYS: Final = frozenset(("span_id", "parent_id", "name", "status", "attributes"))
-_BYTES: Final = "\0bytes"
-"""Marks bytes in a record that is kept in memory."""
-_RECORD: Final = "\0record"
-"""Marks such a record."""
 _KEPT_WARNINGS: Final = {flag.name.lower(): flag for flag in (Warnings.BAD_ID, Warnings.ODD_VALUE) if flag.name}
 """What only the record told that the span was read from; all else is found out anew."""
 
@@ -84,8 +77,6 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         value: The decoded object.
         source: Where it stands.
     """
-    if value.get(_RECORD) is True:
-        value = _changed(value, _unmarked)
     warnings = NO_WARNINGS
     for name in _list(value.get("warnings")):
         warnings |= _KEPT_WARNINGS.get(name, NO_WARNINGS) if isinstance(name, str) else NO_WARNINGS
@@ -165,29 +156,3 @@ def _extra(holder: Mapping[str, Any]) -> dict[str, Any]:
 def _scope(scope: Mapping[str, Any]) -> Scope:
     version, schema_url = (None if scope.get(key) is None else as_text(scope[key]) for key in ("version", "schema_url"))
     return Scope(as_text(scope.get("name")), version, schema_url, _dict(scope.get("attributes")), _extra(scope))
-
-
-def record_of(span: Span) -> bytes:
-    """Return a span as a record that is kept in memory, from which `span_of` makes it again, to the last bit."""
-    value = {"trace_id": span.trace_id, **span_value(span, None)}
-    marked = _changed(value, _marked)
-    # For whoever looks at it as it is, it says no more than it has to.
-    return json.dumps(marked if marked == value else {_RECORD: True, **marked}).encode()
-
-
-def _marked(value: Any) -> Any:
-    return {_BYTES: str(value)} if isinstance(value, BytesText) else value
-
-
-def _unmarked(value: Any) -> Any:
-    return BytesText(value[_BYTES]) if isinstance(value, dict) and value.keys() == {_BYTES} else value
-
-
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a copy of a JSON value with a change made to each part of it."""
-    changed = change(value)
-    if isinstance(changed, dict):
-        return changed if changed is not value else {key: _changed(part, change) for key, part in changed.items()}
-    if isinstance(changed, list | tuple):
-        return [_changed(part, change) for part in changed]
-    return changed

@@ -88,15 +88,20 @@ class Documents:
         return places.offsets[at], places.lengths[at]
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:
-        """Return a span's record, one that is made where it has none of its own, or None where it is gone."""
+        """Return a span's record, its line where it has none of its own, or None where it is gone."""
         if length:
             return self.reader.read(source, offset, length)
-        from spanview.formats.own import record_of
+        from spanview.formats.own_value import dumps_span, span_value
 
-        begin, size = self.place(source, offset, length)
+        span = self.span(source, offset)
+        return None if span is None else dumps_span({"trace_id": span.trace_id, **span_value(span, None)})
+
+    def span(self, source: int, offset: int) -> Span | None:
+        """Return a span that has no record of its own, without its place; None where it is gone."""
+        begin, size = self.place(source, offset, 0)
         with self._lock:
             spans = self._spans_of(source, begin, size)
-        return record_of(spans[offset - begin]) if offset - begin < len(spans) else None
+        return spans[offset - begin] if offset - begin < len(spans) else None
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
         """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""

@@ -133,14 +133,21 @@ class Store:
 
     def span(self, row: int) -> Span:
         """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
-        return self.span_in(row, self.record(row))
+        if self.spans.length[row]:
+            return self.span_in(row, self.record(row))
+        from spanview.formats.foreign import details_of
+
+        span = self.intake.details.span(self.spans.source[row], self.spans.offset[row])
+        return self._span_with(row, None if span is None else details_of(span))
 
     def span_in(self, row: int, record: bytes | None) -> Span:
         """Return what `span` has if this is its record, None for one that is gone."""
+        return self._span_with(row, None if record is None else decode_details(record))
+
+    def _span_with(self, row: int, details: Details | None) -> Span:
         from spanview.model.span import STATUSES, Source, Span, Status
 
         spans = self.spans
-        details = None if record is None else decode_details(record)
         trace_id, span_id, warnings = self._trace_id(row), spans.span_id[row], spans.warnings[row]
         if details is None or (details.trace_id, details.span_id) != (trace_id, span_id):
             # Another record may stand there by now.

@@ -22,7 +22,8 @@ from builders import Builder, file_of
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from programs import spanview as run
 from spanview.exports.jsonl import line_of
-from spanview.formats import otlp, own
+from spanview.formats import otlp
+from spanview.formats.jsontext import dumps_sorted
 from spanview.formats.otlp_out import lines_of
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
@@ -123,7 +124,7 @@ def test_spans_come_back(spans: list[Span]) -> None:
 
 def _text_of(span: Span) -> str:
     """Return a text that equal spans have in common, types of values included."""
-    return json.dumps(json.loads(own.record_of(span)), sort_keys=True)
+    return dumps_sorted(span).decode()
 
 
 def _nested(levels: int) -> Any:

@@ -106,8 +106,11 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
     folders &= {name.rpartition("/")[0] for name in written if name.endswith(".json")}
     counts["both_hooks"] = both or sum(name.rpartition("/")[0] in folders for name in written)
     for name, text in texts.items():
-        marks, begun = len(re.findall(r"\[repeated \d+x across cluster\]", text)), text.count('"trace_id": "0x')
-        if not files[name] and begun:
+        marks = len(re.findall(r"\[repeated \d+x across cluster\]", text))
+        begins = re.findall(r'"trace_id": "0x[^"]*"(?:.*\[repeated (\d+)x)?', text)
+        is_log = bool(re.search(r"pid=\d+\)|^\w+-1  \|", text, re.MULTILINE))
+        begun = sum(int(times or 1) for times in begins) - len(files[name]) if is_log else 0
+        if begun:
             counts["deduplicated" if marks else "prefixed"] += marks or begun
         counts["foreign"] += bool(text and not files[name] and not begun)
     counts["all_empty"] = len(files) if files and not any(texts.values()) else 0

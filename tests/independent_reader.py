@@ -7,13 +7,21 @@ recording's GROUND_TRUTH.json: `python tests/independent_reader.py fixtures/serv
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from independent_otlp import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NAME: Final = re.compile(r"(?:\x1b\[[0-9;]*m)*\(([^)]+ pid=[0-9]+(?:, ip=[^)]+)?)\)(?:\x1b\[0m)? ?")
+"""What Ray puts before each line that a worker printed."""
 
 Record: TypeAlias = dict[str, Any]
 """One span: ids as bare hex digits or None, times as nanoseconds or None, the rest as the file has it."""
@@ -21,8 +29,21 @@ Record: TypeAlias = dict[str, Any]
 
 def read_text(text: str) -> list[Record]:
     """Return the spans of a file's text in its order, doubles included."""
+    writers: dict[str, list[tuple[int, str]]] = {}
+    for number, line in enumerate(text.split("\n")):
+        name = _NAME.match(line)
+        writers.setdefault(name[1] if name else "", []).append((number, line[name.end() :] if name else line))
+    found = []
+    for lines in writers.values():
+        of_writer = "\n".join(line for _, line in lines)
+        found += [(lines[of_writer.count("\n", 0, at)][0], record) for at, record in _read_lines(of_writer)]
+    # Each writer's spans are in their order already.
+    return [record for _, record in sorted(found, key=itemgetter(0))]
+
+
+def _read_lines(text: str) -> Iterator[tuple[int, Record]]:
+    """Yield the spans of one writer's text, and where each begins."""
     decoder = json.JSONDecoder()
-    records = []
     at = text.find("{")
     while at >= 0:
         try:
@@ -31,14 +52,13 @@ def read_text(text: str) -> list[Record]:
             end = at + 1
         else:
             if _is_span(value):
-                records.append(_record(value))
+                yield at, _record(value)
             elif isinstance(value, dict) and "resourceSpans" in value:
-                records += records_of(value)
+                yield from ((at, record) for record in records_of(value))
             elif at and text[at - 1] != "\n":
                 # A part of something torn: the next span may stand inside of what was taken for it.
                 end = at + 1
         at = text.find("{", end)
-    return records
 
 
 def read_folder(folder: Path) -> dict[str, list[Record]]:

@@ -46,7 +46,7 @@ def test_fixtures_are_there() -> None:
     """The folders that the other tests go through are found."""
     assert {"made", "serve", "sdk-versions", "ray-tasks-bundled-hook"} <= set(FOLDERS)
     recorded = {"serve", "killed-workers", "ray-odd-calls", "ray-tasks-bundled-hook", "ray-tasks-docs-hook"}
-    assert recorded | {"made", "otlp-json"} == set(COUNTED)
+    assert recorded | {"made", "otlp-json", "console-logs"} == set(COUNTED)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -6,6 +6,8 @@ itself writes it.
 
 from __future__ import annotations
 
+from enum import Enum, auto
+from functools import partial
 from hashlib import blake2b
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -13,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.formats import console
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
+from spanview.formats.prefixed import Mixed, PrefixedLines, unmixed
 from spanview.formats.rows import Batch, Columns, join_columns
 
 if TYPE_CHECKING:
-    from spanview.formats.frames import Document, Frames
+    from spanview.formats.frames import Frames
     from spanview.formats.rows import Details
     from spanview.model.span import Source, Span
 
@@ -32,10 +35,11 @@ class Decoder:
         offset: Where in the file the first byte stands that `feed` will get.
     """
 
-    __slots__ = ("_framer",)
+    __slots__ = ("_framer", "_new_framer")
 
     def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
-        self._framer = Framer(is_record, console.fields_of, cap=cap, offset=offset)
+        self._new_framer = partial(Framer, is_record, console.fields_of, cap=cap)
+        self._framer: Framer | PrefixedLines = self._new_framer(offset=offset)
 
     @property
     def offset(self) -> int:
@@ -54,7 +58,7 @@ class Decoder:
 
     def move_to(self, offset: int) -> None:
         """Go on at another offset, behind a line end, as if nothing had been fed; only where it `is_clean`."""
-        self._framer.move_to(offset)
+        self._framer = self._new_framer(offset=offset)
 
     @property
     def unread(self) -> bytes:
@@ -67,19 +71,34 @@ class Decoder:
 
     def frame(self, data: bytes) -> Frames:
         """Take the next bytes and return the documents that they complete, for `batch_of` to make more of."""
-        return self._framer.feed(data)
+        return self._go_on(self._framer.feed(data))
 
     def skip(self, size: int) -> Batch:
         """Pass over a hole of so many bytes and return the spans that end before it."""
-        return batch_of(self._framer.skip(size))
+        frames = self._close()
+        frames.add(self._framer.skip(size))
+        return batch_of(frames)
 
     def tail(self) -> Batch:
         """Return the spans that are whole though no line end follows them; for a file that has become quiet."""
-        return batch_of(self._framer.tail())
+        return batch_of(self._go_on(self._framer.tail()))
 
     def close(self) -> Batch:
         """Return what the end of the file settles."""
-        return batch_of(self._framer.close())
+        return batch_of(self._close())
+
+    def _close(self) -> Frames:
+        frames = self._go_on(self._framer.close())
+        frames.add(self._framer.close())
+        return frames
+
+    def _go_on(self, frames: Frames) -> Frames:
+        """Frame what waits by writer, once there is a line that names one."""
+        if self._framer.meets_prefix:
+            unread = self._framer.unread
+            self._framer = PrefixedLines(self._new_framer, offset=self._framer.offset)
+            frames.add(self._framer.feed(unread))
+        return frames
 
 
 def is_record(value: Any) -> bool:
@@ -114,24 +133,24 @@ def _mixed_batch_of(frames: Frames) -> Batch:
     parts, offsets, lengths = list[Columns](), list[int](), list[int]()
     skipped, holding = list[tuple[int, int]](), list[tuple[int, int]]()
 
-    def is_own(document: Document) -> bool:
-        return type(document[2]) is tuple or console.is_span(document[2])
-
-    for are_own, some in groupby(frames.documents, is_own):
-        if are_own:
+    for sort, some in groupby(frames.documents, lambda document: _sort_of(document[2])):
+        if sort is not _Sort.FOREIGN:
             documents = [*some]
-            parts.append(console.columns_of([kept for _, _, kept in documents]))
+            parts.append(console.columns_of([_kept_of(kept) for _, _, kept in documents]))
             offsets += [at for at, _, _ in documents]
-            lengths += [size for _, size, _ in documents]
+            places = [(at, size) for at, size, _ in documents]
+            holding += places if sort is _Sort.MIXED else []
+            lengths += [0 if sort is _Sort.MIXED else size for _, size in places]
             continue
-        for at, size, value in some:
+        for at, size, kept in some:
+            value = _kept_of(kept)
             found = foreign.format_of(value)
             if found is None:
                 skipped.append((at, size))
                 continue
             spans = found.spans_of(value, foreign.NOWHERE)
             parts.append(foreign.columns_of(spans))
-            if own.is_span(value):
+            if own.is_span(kept):
                 offsets.append(at)
                 lengths.append(size)
             elif spans:
@@ -151,6 +170,27 @@ def _mixed_batch_of(frames: Frames) -> Batch:
     )
 
 
+class _Sort(Enum):
+    """What batches are made of."""
+
+    OWN = auto()
+    """A span as the SDK writes it."""
+    MIXED = auto()
+    """The same among lines of others, or behind names."""
+    FOREIGN = auto()
+
+
+def _sort_of(kept: Any) -> _Sort:
+    value = _kept_of(kept)
+    if type(value) is not tuple and not console.is_span(value):
+        return _Sort.FOREIGN
+    return _Sort.OWN if value is kept else _Sort.MIXED
+
+
+def _kept_of(kept: Any) -> Any:
+    return kept.kept if type(kept) is Mixed else kept
+
+
 def spans_in_document(document: bytes) -> list[Span]:
     """Return the spans of a document that holds some, in its order; none where it is no such document any more.
 
@@ -160,11 +200,22 @@ def spans_in_document(document: bytes) -> list[Span]:
     from spanview.formats.foreign import NOWHERE, format_of
 
     try:
-        value = loads_exact(document)
+        value = _loads_unmixed(document)
     except ValueError:
         return []
+    if console.is_span(value):
+        from spanview.formats.console_spans import span_of
+
+        return [span_of(value, NOWHERE)]
     found = format_of(value)
     return [] if found is None else found.spans_of(value, NOWHERE)
+
+
+def _loads_unmixed(document: bytes) -> Any:
+    try:
+        return loads_exact(document)
+    except ValueError:
+        return loads_exact(unmixed(document))
 
 
 def decode_span(record: bytes, source: Source) -> Span | None:

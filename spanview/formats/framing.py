@@ -18,6 +18,7 @@ from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
 from spanview.formats.marks import LOOK_BACK, NOWHERE
+from spanview.formats.prefix import find_prefix
 from spanview.formats.scanner import Scanner, Verdict
 from spanview.formats.straight import take_straight
 from spanview.model.problems import ProblemKind
@@ -46,8 +47,7 @@ class Framer:
     def __init__(
         self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
     ) -> None:
-        self._is_record = is_record
-        self._keep = keep
+        self._is_record, self._keep = is_record, keep
         self._cap = max(cap, LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
@@ -67,6 +67,8 @@ class Framer:
         self._scanner: Scanner | None = None
         self._is_inside = self._is_behind = False
         """Whether documents are elements of one that was too large or damaged, or stand behind its elements."""
+        self.meets_prefix = False
+        """Whether what waits begins with the name of who printed it; then it is for another kind of framing."""
         self._lists = ListProbe(is_record, self._cap)
         self._frames = Frames()
         self._logs = marks.LogMarks()
@@ -80,10 +82,6 @@ class Framer:
     def is_clean(self) -> bool:
         """Whether nothing is left that what follows could be a part of, but for the bytes that wait for more."""
         return not (self._gap_at is not None or self._in_text or self._has_commas)
-
-    def move_to(self, offset: int) -> None:
-        """Go on at another offset, behind a line end, as if nothing had been fed."""
-        self.offset, self._before = offset, _LF
 
     @property
     def unread(self) -> bytes:
@@ -134,8 +132,9 @@ class Framer:
                 after = position if self._discarding else position + 1
                 self._give_up(position)
             unfinished, position = self._run(after, quiet=True)
-        self._close_gap(len(self._data))
-        return self._take(len(self._data))
+        end = position if self.meets_prefix else len(self._data)
+        self._close_gap(end)
+        return self._take(end)
 
     def skip(self, size: int) -> Frames:
         """Pass over a hole of so many bytes, behind which nothing that began before it goes on."""
@@ -217,16 +216,17 @@ class Framer:
     def _search(self, start: int, position: int) -> tuple[bool, int]:
         """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""
         data = self._data
+        named, self.meets_prefix = find_prefix(data, position, start, is_line=self._byte_before(position) == _LF)
+        if named != NOWHERE:
+            self._in_text = False
+            if self.meets_prefix:
+                self._close_gap(named)
+            return False, named
         self._in_text = start == NOWHERE and self._gap_at is None
         if start != NOWHERE:
             return True, start
-        start = marks.find_record_so_far(data, position)
-        if start == NOWHERE and self._in_text:
-            start = marks.find_end_of_blank_line(data, position)
-            self._in_text = start == NOWHERE
-        if start != NOWHERE:
-            return False, start
-        return False, max(position, len(data) - (data[-1:] in (b"\n", b"\x00")))
+        start, self._in_text = marks.find_so_far(data, position, in_text=self._in_text)
+        return False, start
 
     def _frame_slowly(self, position: int, *, quiet: bool) -> int:
         """Frame the document at `position`; return where to go on, `position` itself to wait for more."""

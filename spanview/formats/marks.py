@@ -13,7 +13,11 @@ _RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"(?:n(?:a(?:m(?:e(?:"[ \t\r
 _BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
 _MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
 
-_LOG_MARKS: Final = (("repeated", b"x across cluster]"), ("fragments", b'"trace_id": "0x'))
+REPEATED: Final = b"x across cluster]"
+"""In the text that Ray's de-duplication puts where it left out lines."""
+FRAGMENT: Final = b'"trace_id": "0x'
+"""In the beginning of a span."""
+_LOG_MARKS: Final = (("repeated", REPEATED), ("fragments", FRAGMENT))
 _LONGEST_MARK: Final = max(len(mark) for _, mark in _LOG_MARKS)
 
 _BRACE, _LF, _NUL = b"{\n\x00"
@@ -55,18 +59,22 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
     return match.start() if match else NOWHERE
 
 
-def find_record_so_far(data: bytes, position: int) -> int:
-    """Return where the end of the buffer may become the beginning of a record; `NOWHERE` if nowhere."""
+def find_so_far(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool]:
+    """Return where the end of the buffer may become a beginning, or ends, and whether that is in text still.
+
+    Args:
+        data: The buffer.
+        position: Where to begin.
+        in_text: Whether there is text.
+    """
     brace = data.rfind(b"{", max(position, len(data) - LOOK_BACK))
-    return brace if brace >= 0 and _RECORD_SO_FAR.match(data, brace) else NOWHERE
-
-
-def find_end_of_blank_line(data: bytes, position: int) -> int:
-    """Return where a last line ends that is blank so far; `NOWHERE` if there is more in it."""
-    line = data.rfind(b"\n", position)
-    match = _BLANK_LINE_SO_FAR.match(data, line) if line >= 0 else None
-    # A byte order mark that isn't whole yet may be the last of it.
-    return match.start(1) if match else NOWHERE
+    if brace >= 0 and _RECORD_SO_FAR.match(data, brace):
+        return brace, in_text
+    line = data.rfind(b"\n", position) if in_text else NOWHERE
+    if line >= 0 and (match := _BLANK_LINE_SO_FAR.match(data, line)):
+        # A byte order mark that isn't whole yet may be the last of it.
+        return match.start(1), False
+    return max(position, len(data) - (data[-1:] in (b"\n", b"\x00"))), in_text
 
 
 class LogMarks:

@@ -67,25 +67,30 @@ class Documents:
         return bool(self._places)
 
     def note(self, source: int, documents: Sequence[tuple[int, int]]) -> None:
-        """Take note of documents with several spans, by offset.
+        """Take note of documents with several spans.
 
         Args:
             source: The file's number.
             documents: Offset and length of each.
         """
-        if documents:
+        if not documents:
+            return
+        with self._lock:
             places = self._places.setdefault(source, _Places())
-            # The lengths first, for whoever reads meanwhile.
-            places.lengths.extend(length for _, length in documents)
-            places.offsets.extend(offset for offset, _ in documents)
+            for offset, length in documents:
+                # In a log, what began later may end before it.
+                at = bisect_right(places.offsets, offset)
+                places.offsets.insert(at, offset)
+                places.lengths.insert(at, length)
 
     def place(self, source: int, offset: int, length: int) -> tuple[int, int]:
         """Return offset and length of a span's record, or of the document that it stands in."""
         if length:
             return offset, length
-        places = self._places[source]
-        at = bisect_right(places.offsets, offset) - 1
-        return places.offsets[at], places.lengths[at]
+        with self._lock:
+            places = self._places[source]
+            at = bisect_right(places.offsets, offset) - 1
+            return places.offsets[at], places.lengths[at]
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return a span's record, its line where it has none of its own, or None where it is gone."""

@@ -151,14 +151,14 @@ def deduplicated(facts: Facts) -> Finding | None:
         return None
     marks, parts = sum(file.repeated for _, file in logs), sum(file.fragments for _, file in logs)
     detail = (
-        f"Ray left out repeated lines in {marks:,} places of {number(len(logs), 'log', 'logs')}, in which "
-        f"{number(parts, 'span begins', 'spans begin')} that can't be read."
+        f"Ray left out repeated lines in {marks:,} places of {number(len(logs), 'log', 'logs')}; "
+        f"{number(parts, 'span is', 'spans are')} lost by it, and others may lack attributes."
     )
     return found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs])
 
 
 def prefixed(facts: Facts) -> Finding | None:
-    """Find logs with beginnings of spans among other text, of which nothing was left out."""
+    """Find logs with beginnings of spans that aren't whole, or stand in text that isn't known."""
     logs = [(path, file) for path, file in facts.files if file.fragments and not file.repeated]
     if not logs:
         return None

@@ -182,8 +182,8 @@ RULES: Final = {
     Kind.PREFIXED: Rule(
         _INFO,
         _CERTAIN,
-        "spans stand in a log behind the names of processes, and aren't read",
-        "The workers' own files have them without: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
+        "spans begin in a log and aren't whole there, or stand behind something else than Ray's names of processes",
+        "The workers' own files have them: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
     ),
     Kind.ALL_EMPTY: Rule(
         _INFO,

@@ -1,0 +1,291 @@
+"""Spans in the console's log of a Ray program: lines of each worker behind its name, those of several in one another.
+
+(ProxyActor pid=18681) {
+(ServeReplica:app:Model pid=18760) {
+(ProxyActor pid=18681)     "name": "proxy_http_request Ingress GET /",
+INFO 2026-11-20 11:55:46,917 …             the program's own lines have no name
+
+The lines of each writer are framed by themselves. A span's place is that of its lines, from the beginning of the first
+one to the end of the last, others included; `unmixed` leaves these out again.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import deque
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from spanview.formats.frames import Frames, Gap
+from spanview.formats.marks import FRAGMENT, REPEATED
+from spanview.formats.prefix import match_prefix
+from spanview.model.problems import ProblemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.formats.framing import Framer
+
+_PATIENCE: Final = 4 * 1024 * 1024
+"""Bytes of the file within which a writer goes on with what it began."""
+_MOST_PASSED: Final = 4096
+"""Lines of a gap of which it is known where they are."""
+_JSON: Final = re.compile(
+    rb"""
+    [ \t]*+ (?:
+        [}\]]
+        | \{ (?!') | \[ [ \t\r]* (?: [\[{"\]] | \Z )
+        | "(?:[^"\\]|\\.)*+" [ \t]*+ (?: : | ,? [ \t\r]*+ \Z )
+        | (?: -?[0-9][0-9.eE+-]*+ | true | false | null | NaN | -?Infinity ) ,? [ \t\r]*+ \Z
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""How a line of a JSON document begins, indented or not; what else is printed meanwhile mustn't be taken for one."""
+_STANDS_FOR_OTHERS: Final = re.compile(rb'\[repeated ([0-9]{1,9})x across cluster\][^"]*\Z')
+_MEMBERS: Final = frozenset(
+    ("name", "context", "kind", "parent_id", "start_time", "end_time", "status", "attributes", "events", "links")
+)
+"""A span of the SDK has these; where lines are left out, what looks whole may lack some."""
+
+
+class Mixed:
+    """What is kept of a document whose lines stand behind a name, or among those of others."""
+
+    __slots__ = ("kept",)
+
+    def __init__(self, kept: Any) -> None:
+        self.kept = kept
+
+
+class _Line(NamedTuple):
+    """A line that may be one of a document."""
+
+    at: int
+    """Where it begins among the writer's lines."""
+    begin: int
+    """Where it begins in the file, the name included."""
+    end: int
+    """Where it ends in the file."""
+    fragments: int
+    """Beginnings of spans in it."""
+
+
+class PrefixedLines:
+    """The framing of a log from the first line with a name on, to be used as a `Framer` is.
+
+    Args:
+        new_framer: Makes the framing of one writer's lines, given `offset`, where among them it begins.
+        offset: Where in the file the first byte stands that `feed` will get.
+    """
+
+    is_clean: Final = False
+    """Whether it makes no difference who decodes the bytes from `offset` on."""
+    meets_prefix: Final = False
+
+    def __init__(self, new_framer: Callable[..., Framer], *, offset: int) -> None:
+        self.offset = offset
+        """Offset in the file of the first byte that waits for more."""
+        self._data = b""
+        self._fed = offset
+        """Where the first line begins that isn't whole yet."""
+        self._new_writer = partial(_Writer, new_framer)
+        self._writers: dict[bytes, _Writer] = {}
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something has begun that isn't whole yet."""
+        return bool(self._data)
+
+    @property
+    def unread(self) -> bytes:
+        """The bytes from `offset` on that wait for more."""
+        return self._data
+
+    def feed(self, data: bytes) -> Frames:
+        """Take the next bytes of the file and return what they complete."""
+        self._data += data
+        frames = self._take_lines(self._data.rfind(b"\n") + 1)
+        for writer in self._waiting():
+            frames.add(writer.feed())
+            if writer.end < self._fed - _PATIENCE:
+                frames.add(writer.close())
+        return self._take(frames)
+
+    def tail(self) -> Frames:
+        """Return what is whole though nothing follows; to be called when the file has become quiet."""
+        frames = Frames()
+        for writer in self._waiting():
+            frames.add(writer.tail())
+        return self._take(frames)
+
+    def close(self) -> Frames:
+        """Return what the end of the file settles; whatever is unfinished becomes a gap."""
+        frames = self._take_lines(len(self._data))
+        for writer in self._waiting():
+            frames.add(writer.feed())
+            frames.add(writer.close())
+        return self._take(frames)
+
+    def skip(self, size: int) -> Frames:
+        """Pass over a hole of so many bytes, behind which nothing that began before it goes on."""
+        frames = self.close()
+        self.offset += size
+        self._fed = self.offset
+        return frames
+
+    def _take_lines(self, end: int) -> Frames:
+        """Give the lines up to a position of the buffer to who printed them."""
+        frames = Frames()
+        base, position = self.offset, self._fed - self.offset
+        while position < end:
+            line_end = self._data.find(b"\n", position)
+            line_end = len(self._data) if line_end < 0 else line_end
+            line = self._data[position:line_end]
+            name, start = match_prefix(line)
+            text = line[start:]
+            if _is_json(text):
+                if name not in self._writers:
+                    self._writers[name] = self._new_writer(is_named=bool(name))
+                self._writers[name].add(text + b"\n", base + position, base + line_end)
+            elif text and not text.isspace():
+                frames.has_text = True
+                frames.repeated += text.count(REPEATED)
+                # One line stands for all that were left out: so many spans began there.
+                others = _STANDS_FOR_OTHERS.search(text)
+                frames.fragments += text.count(FRAGMENT) * (int(others[1]) if others else 1)
+            position = line_end + 1
+        self._fed = min(base + position, base + len(self._data))
+        return frames
+
+    def _waiting(self) -> list[_Writer]:
+        return [writer for writer in self._writers.values() if writer.waits]
+
+    def _take(self, frames: Frames) -> Frames:
+        begin = min([writer.begin for writer in self._waiting()], default=self._fed)
+        self._data = self._data[begin - self.offset :]
+        self.offset = begin
+        frames.documents.sort(key=itemgetter(0))
+        frames.gaps.sort(key=attrgetter("offset"))
+        return frames
+
+
+class _Writer:
+    """The lines of one process.
+
+    Args:
+        new_framer: Makes the framing of its lines, given `offset`, where among them it begins.
+        is_named: Whether its name is before its lines.
+    """
+
+    def __init__(self, new_framer: Callable[..., Framer], *, is_named: bool) -> None:
+        self._new_framer = new_framer
+        self._framer = new_framer(offset=0)
+        self._is_named = is_named
+        self._size = 0
+        """Bytes of all its lines."""
+        self.end = 0
+        """Where in the file its last line ends."""
+        self._new: list[bytes] = []
+        self._lines: deque[_Line] = deque()
+        """Those that wait for more."""
+        self._passed: list[_Line] = []
+        """Those before them that may be part of a gap."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are lines that wait for more."""
+        return bool(self._lines)
+
+    @property
+    def begin(self) -> int:
+        """Where in the file the first of them begins; only where there are any."""
+        return self._lines[0].begin
+
+    def add(self, text: bytes, begin: int, end: int) -> None:
+        """Take a line, without its name, that stands between these offsets of the file."""
+        self._lines.append(_Line(self._size, begin, end, text.count(FRAGMENT)))
+        self._new.append(text)
+        self._size += len(text)
+        self.end = end
+
+    def feed(self) -> Frames:
+        """Return what the new lines complete."""
+        text, self._new = b"".join(self._new), []
+        return self._take(self._framer.feed(text))
+
+    def tail(self) -> Frames:
+        """Return what is whole though nothing follows."""
+        return self._take(self._framer.tail())
+
+    def close(self) -> Frames:
+        """Return what is settled if nothing follows of what was begun."""
+        frames = self._take(self._framer.close())
+        self._framer = self._new_framer(offset=self._size)
+        return frames
+
+    def _take(self, framed: Frames) -> Frames:
+        """Return what was framed, in its places in the file."""
+        frames = Frames(has_text=framed.has_text)
+        frames.gaps += [self._gap_of(gap.kind, gap.offset, gap.length) for gap in framed.gaps]
+        for at, size, kept in framed.documents:
+            frames.fragments += self._pass_by(at)
+            if self._lines and self._lines[0].at <= at:
+                self._take_document(frames, at, size, kept)
+            else:
+                # Its first line is the last one of another.
+                frames.gaps.append(self._gap_of(ProblemKind.TORN, at, size))
+        frames.fragments += self._pass_by(self._framer.offset)
+        if not self._framer.waiting:
+            self._passed.clear()
+        return frames
+
+    def _take_document(self, frames: Frames, at: int, size: int, kept: Any) -> None:
+        """Take a document that begins in the first line which waits."""
+        lines = [self._lines.popleft()]
+        while self._lines and self._lines[0].at < at + size:
+            lines.append(self._lines.popleft())
+        self._passed = [lines[-1]]
+        first, last = lines[0], lines[-1]
+        if not self._is_named and last.begin - first.begin == last.at - first.at:
+            frames.documents.append((first.begin + at - first.at, size, kept))
+        elif len(lines) == 1 or type(kept) is tuple or (isinstance(kept, dict) and kept.keys() >= _MEMBERS):
+            frames.documents.append((first.begin, last.end - first.begin, Mixed(kept)))
+        else:
+            frames.has_text = True
+            frames.fragments += sum(line.fragments for line in lines)
+
+    def _pass_by(self, at: int) -> int:
+        """Let go of the lines that end before an offset; return the beginnings of spans in them."""
+        fragments = 0
+        while self._lines and (self._lines[1].at if len(self._lines) > 1 else self._size) <= at:
+            line = self._lines.popleft()
+            fragments += line.fragments
+            if len(self._passed) < _MOST_PASSED:
+                self._passed.append(line)
+        return fragments
+
+    def _gap_of(self, kind: ProblemKind, at: int, size: int) -> Gap:
+        """Return a gap among the writer's lines as one of the file."""
+        lines = [*self._passed, *self._lines]
+        first, last = (lines[max(0, bisect_right(lines, at, key=attrgetter("at")) - 1)] for at in (at, at + size - 1))
+        return Gap(kind, first.begin, last.end - first.begin)
+
+
+def unmixed(record: bytes) -> bytes:
+    """Return a document without the lines of others, and without names.
+
+    Args:
+        record: All lines from the beginning of the first one to the end of the last.
+    """
+    lines = record.split(b"\n")
+    writer = match_prefix(lines[0])[0]
+    texts = [line[start:] for line in lines for name, start in [match_prefix(line)] if name == writer]
+    return b"\n".join(text for text in texts if _is_json(text))
+
+
+def _is_json(text: bytes) -> bool:
+    """Tell whether a line may be one of a document, none of a log."""
+    return _JSON.match(text) is not None and _STANDS_FOR_OTHERS.search(text) is None

@@ -59,6 +59,8 @@ class Documents:
         self._places: dict[int, _Places] = {}
         self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
         """Of the documents that were looked at last their lengths and spans, by source and offset."""
+        self._kept = 0
+        """Bytes of these documents."""
         self._lock = Lock()
 
     @property
@@ -120,7 +122,7 @@ class Documents:
         document = self.reader.read(source, offset, length)
         spans = [] if document is None else spans_in_document(document)
         self._spans[source, offset] = length, spans
-        total = sum(size for size, _ in self._spans.values())
-        while total > _MOST_BYTES and len(self._spans) > 1:
-            total -= self._spans.popitem(last=False)[1][0]
+        self._kept += length
+        while self._kept > _MOST_BYTES and len(self._spans) > 1:
+            self._kept -= self._spans.popitem(last=False)[1][0]
         return spans

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.analysis.calls import calls_of_trace
+from spanview.analysis.calls import SUBMITTED, Function, calls_of_trace
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows_of
-from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.calls import Numbers
+    from spanview.analysis.calls import Calls, Numbers
     from spanview.analysis.telling import Tell
     from spanview.index.bulk import Places
     from spanview.index.store import Store
@@ -73,3 +73,70 @@ def _with(strange: dict[int, list[int]], producers: Places, running: Places, of:
 
 def _array(numbers: Places) -> array[int]:
     return array("I", numbers.astype(np.uint32).tobytes())
+
+
+def functions_of(store: Store, calls: Calls) -> list[Function]:
+    """Return what is to be said of each function, in any order.
+
+    Args:
+        store: Where the spans are.
+        calls: The calls that count.
+    """
+    spans = store.spans
+    producers, attempts, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
+    names, functions = np.unique(copy_of(spans.name)[producers], return_inverse=True)
+    size, counts = len(names), np.diff(firsts)
+    of_attempts = np.repeat(functions, counts)
+    statuses, starts, ends = (copy_of(column) for column in (spans.status, spans.start_ns, spans.end_ns))
+    has_failed, has_any = statuses[attempts] == ERROR, counts > 0
+    is_refused = ~has_any & (statuses[producers] == ERROR)
+    is_ok = has_any.copy()
+    is_ok[has_any] = ~has_failed[firsts[1:][has_any] - 1]
+
+    def number(chosen: Places) -> list[int]:
+        found: list[int] = np.bincount(chosen, minlength=size).tolist()
+        return found
+
+    begun, ended = starts[attempts], ends[attempts]
+    first_starts = np.where(begun == NO_TIME, np.iinfo(np.int64).max, begun)
+    first_starts = np.minimum.reduceat(first_starts, firsts[:-1][has_any]) if len(attempts) else first_starts
+    submitted = ends[producers][has_any]
+    has_waited = (first_starts != np.iinfo(np.int64).max) & (submitted != NO_TIME)
+    waits = np.maximum(0, first_starts - submitted)[has_waited]
+    has_times = (begun != NO_TIME) & (ended != NO_TIME)
+    runs, of_runs = (ended - begun)[has_times], of_attempts[has_times]
+    columns = (
+        number(functions),
+        number(of_attempts),
+        number(of_attempts[has_failed]),
+        number(functions[is_refused]),
+        number(functions[counts > 1]),
+        number(functions[~has_any & ~is_refused]),
+        number(functions[is_ok]),
+        _sorted(waits, functions[has_any][has_waited], size),
+        _sorted(runs, of_runs, size),
+        _most_at_once(begun[has_times], ended[has_times], of_runs, size),
+    )
+    texts = [store.names.texts[name].removesuffix(SUBMITTED) for name in names.tolist()]
+    return [Function(*values) for values in zip(texts, *columns, strict=True)]
+
+
+def _sorted(values: Places, of: Places, size: int) -> list[array[int]]:
+    """Return the values of each function, sorted."""
+    order = np.lexsort((values, of))
+    edges = np.searchsorted(of[order], np.arange(1, size))
+    return [array("q", part.tobytes()) for part in np.split(values[order], edges)[:size]]
+
+
+def _most_at_once(starts: Places, ends: Places, of: Places, size: int) -> list[int]:
+    """Return what `calls.most_at_once` does, for the intervals of each function."""
+    times = np.concatenate((starts, np.maximum(ends, starts + 1)))
+    changes, functions = np.repeat((1, -1), len(starts)), np.concatenate((of, of))
+    order = np.lexsort((times, functions))
+    times, functions, now = times[order], functions[order], np.cumsum(changes[order])
+    # Of what changes at one time, the last counts. What begins for a function, ends for it.
+    is_last = np.append((np.diff(times) != 0) | (np.diff(functions) != 0), np.ones(min(1, len(times)), np.bool_))
+    most = np.zeros(size, np.int64)
+    np.maximum.at(most, functions[is_last], now[is_last])
+    found: list[int] = most.tolist()
+    return found

@@ -94,6 +94,11 @@ class Calls:
     def __iter__(self) -> Iterator[Call]:
         return map(self.__getitem__, range(len(self)))
 
+    @property
+    def columns(self) -> tuple[array[int], array[int], array[int]]:
+        """The columns that it was made of."""
+        return self.rows, self._attempts, self._firsts
+
     def of_function(self, function: str) -> list[int]:
         """Return the places of the calls of a function."""
         names, texts = self._store.spans.name, self._store.names.texts
@@ -253,6 +258,16 @@ def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Funct
         calls: The calls that count.
         tell: Told how far it is.
     """
+    if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
+        from spanview.analysis import bulk_calls
+
+        functions = bulk_calls.functions_of(store, calls)
+    else:
+        functions = _functions_of(store, calls, tell)
+    return sorted(functions, key=lambda function: (-function.calls, function.function))
+
+
+def _functions_of(store: Store, calls: Calls, tell: Tell) -> list[Function]:
     spans = store.spans
     functions = dict[str, Function]()
     waits, times = defaultdict[str, list[int]](list), defaultdict[str, list[tuple[int, int]]](list)
@@ -275,7 +290,7 @@ def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Funct
         function.waits_ns = array("q", sorted(waits[name]))
         function.runs_ns = array("q", sorted(end - start for start, end in times[name]))
         function.max_concurrency = most_at_once(times[name])
-    return sorted(functions.values(), key=lambda function: (-function.calls, function.function))
+    return [*functions.values()]
 
 
 def most_at_once(times: Iterable[tuple[int, int]]) -> int:

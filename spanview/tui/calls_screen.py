@@ -207,9 +207,9 @@ class CallsScreen(WorkingScreen):
         self._show()
 
     def action_back(self) -> None:
-        """End the counting, then go back."""
-        if self._functions is not None or not self.end_work():
-            self.app.pop_screen()
+        """Go back; where it is being counted, that ends."""
+        self.end_work()
+        self.app.pop_screen()
 
     async def action_open(self) -> None:
         """List the calls of the function."""

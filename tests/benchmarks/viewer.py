@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ROW: Final = re.compile(rb"\d\d:\d\d:\d\d\.\d{3}")
 """The start of a trace, which every row has, and nothing else on the screen."""
-_CURSOR: Final = re.compile(rb"\x1b\[(\d+);1H\x1b\[1;[\d;]+m(\d\d:\d\d:\d\d\.\d{3})")
+_CURSOR: Final = re.compile(rb"\x1b\[(\d+);1H(?:\x1b\[1;[\d;]+m(?:\x1b\[0m)?)+(\d\d:\d\d:\d\d\.\d{3})")
 """The row under the cursor, the only bold one: its line on the screen and the start of its trace."""
 LOADED: Final = re.compile(
     rb"\x1b\[1;1H\x1b\[[\d;]+m spanview  (?:(?!reading )[^\x1b])+ traces?\b(?:(?!reading )[^\x1b])*\x1b"

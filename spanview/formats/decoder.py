@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import console
+from spanview.formats.containers import is_element
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
 from spanview.formats.prefixed import Mixed, PrefixedLines, unmixed
@@ -105,9 +106,9 @@ def is_record(value: Any) -> bool:
     """Tell whether a decoded value is a span, or holds spans, that tell as much alone as in a list with others."""
     if console.is_span(value):
         return True
-    from spanview.formats.foreign import format_of, needs_others
+    from spanview.formats.foreign import format_of
 
-    return format_of(value) is not None and not needs_others(value)
+    return format_of(value) is not None and not is_element(value)
 
 
 def batch_of(frames: Frames) -> Batch:

@@ -70,11 +70,6 @@ def format_of(value: Any) -> Format | None:
     return None
 
 
-def needs_others(value: Any) -> bool:
-    """Tell whether a decoded value is a span of Zipkin's: which one it is, only the list tells that it stands in."""
-    return isinstance(value, dict) and "traceId" in value
-
-
 def columns_of(spans: Sequence[Span]) -> Columns:
     """Return the columns of spans."""
     return Columns(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
-from spanview.formats.containers import first_element
+from spanview.formats.containers import first_element, is_element
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 
-_BRACE, _BRACKET, _LF = b"{[\n"
+_BRACE, _BRACKET, _CLOSE_BRACKET, _LF = b"{[]\n"
 _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
@@ -54,8 +54,7 @@ class Framer:
         self._data = b""
         self._before = _LF
         """The byte before the buffer."""
-        self._in_text = False
-        self._discarding = False
+        self._in_text = self._discarding = False
         self._gap_at: int | None = None
         self._gap_kind = ProblemKind.TORN
         self._break: Break | None = None
@@ -139,8 +138,7 @@ class Framer:
     def skip(self, size: int) -> Frames:
         """Pass over a hole of so many bytes, behind which nothing that began before it goes on."""
         frames = self.close()
-        self.offset += size
-        self._before, self._in_text = _LF, False
+        self.offset, self._before, self._in_text = self.offset + size, _LF, False
         return frames
 
     def _take(self, position: int) -> Frames:
@@ -201,13 +199,15 @@ class Framer:
         if self._gap_at is not None:
             return self._search(marks.find_in_gap(data, position, self._byte_before(position)), position)
         if not self._in_text:
-            if data[position : position + 1] == b"," and self._byte_before(position) in b"}]":
-                self._has_commas = True
+            self._has_commas |= data[position : position + 1] == b"," and self._byte_before(position) in b"}]"
             position = marks.skip_separators(data, position)
             if position >= len(data) or marks.is_mark_so_far(data, position):
                 return False, position
             if data[position] in (_BRACE, _BRACKET):
                 return True, position
+            if self._is_inside and data[position] != _CLOSE_BRACKET:
+                self._open_gap(position)
+                return self._next_start(position)
             self._frames.has_text, self._is_inside, self._is_behind = True, False, self._is_inside or self._is_behind
         found, after = self._search(marks.find_in_text(data, position), position)
         self._logs.look(data, position, after, goes_on=not found)
@@ -294,7 +294,7 @@ class Framer:
         data = self._data
         if self._break is not None and self._break.holds(data, position, end, has_commas=self._has_commas):
             return True
-        if self._is_record(value):
+        if self._is_record(value) or (self._is_inside and is_element(value)):
             return False
         is_alone = data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in data[position:end]
         return not is_alone or self._byte_before(position) != _LF

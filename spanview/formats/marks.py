@@ -8,8 +8,10 @@ from typing import Final
 _INDENT: Final = rb"(?:[ \t\r\x00,]|\xef\xbb\xbf)*+"
 _SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]|\xef\xbb\xbf)*")
 _LINE_OR_RECORD: Final = re.compile(rb"\n" + _INDENT + rb'[{\[]|\{[ \t\r\n]*+"name"[ \t\r\n]*+:')
-_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"name"[ \t\r\n]*:')
-_RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"(?:n(?:a(?:m(?:e(?:"[ \t\r\n]*)?)?)?)?)?)?\Z')
+_FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
+"""Of a span, a trace, or the spans of a resource, in whatever format."""
+_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:')
+_RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"[A-Za-z_]{0,11}(?:"[ \t\r\n]*)?)?\Z')
 _BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
 _MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
 

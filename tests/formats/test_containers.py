@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,6 +103,92 @@ def test_damaged_anywhere(data: st.DataObject) -> None:
     spans, gaps, _ = counts(decoded([whole[:at] + b"\x01" + whole[at + 1 :] + b"\n" + tree(1)]))
     assert spans >= 5 * SPANS
     assert gaps >= 1
+
+
+def jaeger(count: int, *, indent: int | None = None) -> bytes:
+    """Return a download of Jaeger's with so many traces, each of `SPANS` spans."""
+    traces = [
+        {
+            "traceID": f"{trace:032x}",
+            "spans": [
+                {
+                    "traceID": f"{trace:032x}",
+                    "spanID": f"{number:016x}",
+                    "operationName": "f",
+                    "references": [],
+                    "startTime": 1_700_000_000_000_000,
+                    "duration": number,
+                    "tags": [],
+                    "logs": [],
+                    "processID": "p1",
+                }
+                for number in range(1, SPANS + 1)
+            ],
+            "processes": {"p1": {"serviceName": "app", "tags": []}},
+        }
+        for trace in range(1, count + 1)
+    ]
+    return json.dumps({"data": traces, "total": 0, "errors": None}, indent=indent).encode()
+
+
+def otlp(count: int, *, indent: int | None = None) -> bytes:
+    """Return a document of OTLP's with so many resources, each with `SPANS` spans."""
+    resources = [
+        {
+            "resource": {"attributes": []},
+            "scopeSpans": [
+                {
+                    "scope": {"name": "s"},
+                    "spans": [
+                        {"traceId": f"{trace:032x}", "spanId": f"{number:016x}", "name": "f"}
+                        for number in range(1, SPANS + 1)
+                    ],
+                }
+            ],
+        }
+        for trace in range(1, count + 1)
+    ]
+    return json.dumps({"resourceSpans": resources}, indent=indent).encode()
+
+
+def zipkin(count: int, *, indent: int | None = None) -> bytes:
+    """Return a list of Zipkin's with so many traces, each of `SPANS` spans."""
+    spans = [
+        {"traceId": f"{trace:016x}", "id": f"{number:016x}", "name": "f", "timestamp": 1, "localEndpoint": {}}
+        for trace in range(1, count + 1)
+        for number in range(1, SPANS + 1)
+    ]
+    return json.dumps(spans, indent=indent).encode()
+
+
+FORMATS: Final = {"tree": tree, "jaeger": jaeger, "otlp": otlp, "zipkin": zipkin}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("name", FORMATS)
+def test_damage_costs_one_element(name: str, indent: int | None) -> None:
+    """A byte that can't stand there costs the element that it stands in and no other, all in one line or not."""
+    whole = FORMATS[name](20, indent=indent)
+    ids = [f"{number:016x}".encode() for number in range(1, 21)]
+    chance, lost = random.Random(1), SPANS if name != "zipkin" else 1
+    for _ in range(200):
+        at = chance.randrange(whole.index(ids[0]), whole.rindex(ids[4]))
+        batches = decoded([whole[:at] + b"\x01" + whole[at:] + b"\n"])
+        spans, gaps, _ = counts(batches)
+        # Between two elements it costs none of them.
+        assert 20 * SPANS - 2 * lost <= spans <= 20 * SPANS
+        assert gaps >= 1
+        assert any(gap.offset <= at < gap.offset + gap.length for batch in batches for gap in batch.gaps)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_formats_larger_than_the_cap(name: str, indent: int | None) -> None:
+    """Lists of any length are read element by element, whatever they are cut into."""
+    data = FORMATS[name](40, indent=indent)
+    for size in (len(data), 997):
+        pieces = [data[at : at + size] for at in range(0, len(data), size)]
+        assert counts(decoded(pieces, 8_000)) == (40 * SPANS, 0, 0)
 
 
 def test_what_is_none() -> None:

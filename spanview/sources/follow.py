@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 SEARCH_S: Final = 0.7
 """Seconds between two searches, if not more."""
 _LONGEST_S: Final = 3.0
-_SHARE: Final = 0.01
+_SHARE: Final = 0.004
 """What share of the time searches may take where hints come, until they are so far apart."""
 _SHARE_OF_POLLING: Final = 0.1
 """The same where nothing is found without them."""
-_STEP_MS: Final = 10
+_STEP_MS: Final = 12
 _DEBOUNCE_MS: Final = 20
 """Where several processes write all the time, a hint waits for the next ones no longer."""
 _MOST_FOLDERS: Final = 256

@@ -26,6 +26,8 @@ RAW: Final = "Raw"
 SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
 _FOUND_AT_ONCE: Final = 50_000
 """Rows of the tables that are looked at for names."""
+_BESIDES: Final = "· "
+"""Before what a format says besides, as `flags` and counts of what was dropped."""
 _LONGEST_RECORD: Final = 200_000
 _EXCEPTION_TYPE: Final = "exception.type"
 _EXCEPTION_MESSAGE: Final = "exception.message"
@@ -108,14 +110,13 @@ def _facts_of(subject: SpanInTree) -> TimingFacts:
 def _section(subject: SpanInTree, section: str, view: View) -> Iterable[_Shown]:
     span = subject.span
     if section == "Attributes":
-        return _of_mapping(span.attributes)
+        return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _BESIDES)]
     if section == "Events":
         return [each for event in span.events for each in _of_event(event, span)]
     if section == "Links":
         return [*(list(_of_links(subject)) or [Part("", "no links", "")]), *view.linked]
     if section == "Resource":
-        schema = {"schema_url": span.resource.schema_url} if span.resource.schema_url else {}
-        return [*_of_mapping(span.resource.attributes), *_of_mapping(schema)]
+        return [*_of_resource(span), *_of_scope(span)]
     if section == "Timing":
         from spanview.display.timing_text import timing_parts
 
@@ -147,6 +148,22 @@ def _of_mapping(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[_Shown
         yield _Field(prefix + key, value)
 
 
+def _of_resource(span: Span) -> Iterator[_Shown]:
+    resource = span.resource
+    yield from _of_mapping(resource.attributes)
+    yield from _of_mapping({"schema_url": resource.schema_url} if resource.schema_url else {})
+    yield from _of_mapping(resource.extra, _BESIDES)
+
+
+def _of_scope(span: Span) -> Iterator[_Shown]:
+    scope = span.scope
+    if scope is not None:
+        yield Part("scope", " ".join(filter(None, (scope.name or "(no name)", scope.version))), scope.name)
+        yield from _of_mapping(scope.attributes, "  ")
+        yield from _of_mapping({"schema_url": scope.schema_url} if scope.schema_url else {}, "  ")
+        yield from _of_mapping(scope.extra, f"  {_BESIDES}")
+
+
 def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
     after = (
         "" if NO_TIME in (event.timestamp_ns, span.start_ns) else f"   +{duration(event.timestamp_ns - span.start_ns)}"
@@ -166,6 +183,7 @@ def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
     else:
         yield Part(event.name or "(no name)", after.strip(), event.name)
     yield from _of_mapping(rest, "  ")
+    yield from _of_mapping(event.extra, f"  {_BESIDES}")
 
 
 def _of_links(subject: SpanInTree) -> Iterator[_Shown]:
@@ -177,6 +195,7 @@ def _of_links(subject: SpanInTree) -> Iterator[_Shown]:
         yield Part("link", f"{what} of {where}", f"{link.trace_id} {link.span_id}", Tone.LINK)
         yield from _of_mapping(link.trace_state, "  ")
         yield from _of_mapping(link.attributes, "  ")
+        yield from _of_mapping(link.extra, f"  {_BESIDES}")
 
 
 def _names_of_linked(subject: SpanInTree) -> dict[tuple[str | None, str | None], str]:

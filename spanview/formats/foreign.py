@@ -58,8 +58,8 @@ class Format(Protocol):
 def format_of(value: Any) -> Format | None:
     """Return the format that a decoded JSON value is of; None for whatever is no span of any."""
     first = value
-    while isinstance(first, list) and first:
-        first = first[0]
+    while isinstance(first, list):
+        first = next((part for part in first if part != []), None)
     if not isinstance(first, dict):
         return None
     for name in {_BY_KEY[key]: None for key in first if key in _BY_KEY}:

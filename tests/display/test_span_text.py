@@ -107,6 +107,27 @@ def test_resource() -> None:
     ]
 
 
+def test_scope_and_what_a_format_says_besides() -> None:
+    """Who made a span stands with its resource; flags and counts of what was dropped are marked as no attributes."""
+    span = {
+        "traceId": "1" * 32,
+        "spanId": "2" * 16,
+        "name": "f",
+        "flags": 257,
+        "attributes": [{"key": "a", "value": {"intValue": "1"}}],
+        "events": [{"name": "e", "timeUnixNano": "1", "droppedAttributesCount": 3}],
+    }
+    scope = {"name": "app", "version": "1.2", "attributes": [{"key": "b", "value": {"boolValue": True}}]}
+    document = {"resourceSpans": [{"scopeSpans": [{"scope": scope, "spans": [span], "schemaUrl": "https://a/1"}]}]}
+    assert shown(lines_of("Attributes", document)) == [("a", "1"), ("· flags", "257")]
+    assert shown(lines_of("Resource", document)) == [
+        ("scope", "app 1.2"),
+        ("  b", "true"),
+        ("  schema_url", "https://a/1"),
+    ]
+    assert shown(lines_of("Events", document, width=120))[-1] == ("  · dropped_attributes_count", "3")
+
+
 def test_events() -> None:
     """An event says how long after the span's start it happened, and what it carries."""
     events = [

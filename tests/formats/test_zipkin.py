@@ -212,6 +212,7 @@ def test_what_is_a_document(value: Any) -> None:
 def test_it_is_found_by_content() -> None:
     """A list of spans is told by its first one."""
     assert format_of([record()]) is not None
+    assert format_of([[], [record()]]) is not None
 
 
 @pytest.mark.parametrize("value", [{}, [], [[]], {"traceId": "a"}, record(binaryAnnotations=[]), [[[record()]]], "x"])

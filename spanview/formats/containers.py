@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+ELEMENT_CAPS: Final = 16
+"""An element, which is a whole trace, or all spans of a resource, may be so many times as long as a document else."""
 _FRONT: Final = re.compile(
     rb"""
     \{ \s*+ (?: "schema" \s*+ : \s*+ "spanview/trace-tree/v1" \s*+ , \s*+ )?

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import console
 from spanview.formats.containers import is_element
+from spanview.formats.frames import Frames
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
 from spanview.formats.prefixed import Mixed, PrefixedLines, unmixed
 from spanview.formats.rows import Batch, Columns, join_columns
 
 if TYPE_CHECKING:
-    from spanview.formats.frames import Frames
     from spanview.formats.rows import Details
     from spanview.model.span import Source, Span
 
 DIGEST_SIZE: Final = 16
+_LARGE: Final = 1024 * 1024
+"""Bytes of an unfinished document from which on what follows is gathered,"""
+_SHARE_HELD: Final = 4
+"""until it is one of so many parts of what is there."""
 _UNIDENTIFIED: Final = frozenset(("source", "warnings"))
 
 
@@ -36,11 +40,14 @@ class Decoder:
         offset: Where in the file the first byte stands that `feed` will get.
     """
 
-    __slots__ = ("_framer", "_new_framer")
+    __slots__ = ("_framer", "_held", "_held_size", "_new_framer")
 
     def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
         self._new_framer = partial(Framer, is_record, console.fields_of, cap=cap)
         self._framer: Framer | PrefixedLines = self._new_framer(offset=offset)
+        self._held: list[bytes] = []
+        """Pieces of a large document; to put each to what is there would cost the square of its size."""
+        self._held_size = 0
 
     @property
     def offset(self) -> int:
@@ -50,7 +57,7 @@ class Decoder:
     @property
     def waiting(self) -> bool:
         """Whether a record has begun that isn't whole yet."""
-        return self._framer.waiting
+        return self._framer.waiting or bool(self._held)
 
     @property
     def is_clean(self) -> bool:
@@ -64,7 +71,12 @@ class Decoder:
     @property
     def unread(self) -> bytes:
         """The bytes from `offset` on that wait for more."""
-        return self._framer.unread
+        return b"".join(self.unread_parts)
+
+    @property
+    def unread_parts(self) -> list[bytes]:
+        """The same in pieces, which costs nothing."""
+        return [self._framer.unread, *self._held]
 
     def feed(self, data: bytes) -> Batch:
         """Take the next bytes and return the spans that they complete."""
@@ -72,7 +84,11 @@ class Decoder:
 
     def frame(self, data: bytes) -> Frames:
         """Take the next bytes and return the documents that they complete, for `batch_of` to make more of."""
-        return self._go_on(self._framer.feed(data))
+        self._held.append(data)
+        self._held_size += len(data)
+        if len(self._framer.unread) > max(_LARGE, self._held_size * _SHARE_HELD) and isinstance(self._framer, Framer):
+            return Frames()
+        return self._feed_held()
 
     def skip(self, size: int) -> Batch:
         """Pass over a hole of so many bytes and return the spans that end before it."""
@@ -82,14 +98,21 @@ class Decoder:
 
     def tail(self) -> Batch:
         """Return the spans that are whole though no line end follows them; for a file that has become quiet."""
-        return batch_of(self._go_on(self._framer.tail()))
+        frames = self._feed_held()
+        frames.add(self._go_on(self._framer.tail()))
+        return batch_of(frames)
 
     def close(self) -> Batch:
         """Return what the end of the file settles."""
         return batch_of(self._close())
 
+    def _feed_held(self) -> Frames:
+        data, self._held, self._held_size = b"".join(self._held), [], 0
+        return self._go_on(self._framer.feed(data)) if data else Frames()
+
     def _close(self) -> Frames:
-        frames = self._go_on(self._framer.close())
+        frames = self._feed_held()
+        frames.add(self._go_on(self._framer.close()))
         frames.add(self._framer.close())
         return frames
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
-from spanview.formats.containers import first_element, is_element
+from spanview.formats.containers import ELEMENT_CAPS, first_element, is_element
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -40,7 +40,7 @@ class Framer:
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
-        cap: Bytes of the longest document that is kept, 256 at the least.
+        cap: Bytes of the longest document that is kept, 256 at the least; see `ELEMENT_CAPS`.
         offset: Where in the file the first byte stands that `feed` will get.
     """
 
@@ -48,7 +48,7 @@ class Framer:
         self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
     ) -> None:
         self._is_record, self._keep = is_record, keep
-        self._cap = max(cap, LOOK_BACK)
+        self._cap = self._cap_outside = max(cap, LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
         self._data = b""
@@ -69,8 +69,7 @@ class Framer:
         self.meets_prefix = False
         """Whether what waits begins with the name of who printed it; then it is for another kind of framing."""
         self._lists = ListProbe(is_record, self._cap)
-        self._frames = Frames()
-        self._logs = marks.LogMarks()
+        self._frames, self._logs = Frames(), marks.LogMarks()
 
     @property
     def waiting(self) -> bool:
@@ -187,7 +186,7 @@ class Framer:
         if inside != position:
             if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
                 self._frames.gaps.append(Gap(ProblemKind.TORN, self.offset + position, inside - position))
-            self._is_inside, self._scanner = True, None
+            self._is_inside, self._scanner, self._cap = True, None, ELEMENT_CAPS * self._cap_outside
             self._lists.forget()
         return inside
 
@@ -208,6 +207,7 @@ class Framer:
             if self._is_inside and data[position] != _CLOSE_BRACKET:
                 self._open_gap(position)
                 return self._next_start(position)
+            self._cap = self._cap_outside
             self._frames.has_text, self._is_inside, self._is_behind = True, False, self._is_inside or self._is_behind
         found, after = self._search(marks.find_in_text(data, position), position)
         self._logs.look(data, position, after, goes_on=not found)

@@ -6,6 +6,7 @@ are kept apart from spans; the names of a part's tags are those of "OpenTelemetr
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.console import as_text
@@ -28,7 +29,7 @@ from spanview.model.span import BytesText
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from spanview.model.span import Event, Span
 
@@ -42,6 +43,7 @@ NO_END: Final = "spanview: no end time; the duration is unknown"
 """A warning of a span that stands for what Jaeger has no word for."""
 _SAFE: Final = 2**53 - 1
 """The greatest integer of which the user interface knows every digit."""
+_PLAIN: Final = frozenset((str, int, bool))
 _INT64: Final = 2**63
 
 
@@ -256,15 +258,20 @@ def _list(value: Any) -> list[Any]:
 
 def _without(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return tags but for those that others are equal to, one for one."""
-    counts: dict[bytes, int] = {}
-    for tag in others:
-        text = dumps_sorted(tag)
-        counts[text] = counts.get(text, 0) + 1
+    counts = Counter(map(_identity_of, others))
     left = []
     for tag in tags:
-        text = dumps_sorted(tag)
-        if counts.get(text):
-            counts[text] -= 1
+        identity = _identity_of(tag)
+        if counts[identity] > 0:
+            counts[identity] -= 1
         else:
             left.append(tag)
     return left
+
+
+def _identity_of(tag: dict[str, Any]) -> Hashable:
+    """Return what two tags share exactly when they are equal, types included."""
+    value = tag["value"]
+    if type(value) in _PLAIN and type(tag["type"]) is str:
+        return tag["key"], tag["type"], type(value), value
+    return dumps_sorted(tag)

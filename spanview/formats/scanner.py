@@ -25,6 +25,32 @@ _WHOLE_SCALAR: Final = re.compile(
     rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 )
 _LONGEST_SCALAR: Final = 1_000_000
+_NESTED_IN_RUNS: Final = 3
+
+
+def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return what matches any number of members of an object, or elements of a list, each with its comma.
+
+    What is nested deeper than a span of Jaeger's is left to the scan by tokens.
+    """
+    blank = rb"[ \t\r\n]*+"
+    string = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+    plain = rb"(?>" + string + rb"|(?>" + _WHOLE_SCALAR.pattern + rb")(?![-+.0-9A-Za-z]))"
+    value, container = plain, rb"(?!)"
+    for _ in range(_NESTED_IN_RUNS):
+        member = string + blank + rb":" + blank + value
+        between = blank + rb"," + blank
+        of_object = rb"\{" + blank + rb"(?>" + member + rb"(?>" + between + member + rb")*+" + blank + rb")?+\}"
+        of_list = rb"\[" + blank + rb"(?>" + value + rb"(?>" + between + value + rb")*+" + blank + rb")?+\]"
+        container = rb"(?>" + of_object + rb"|" + of_list + rb")"
+        value = rb"(?>" + plain + rb"|" + container + rb")"
+    one = rb"(?:" + plain + rb"|(?P<closed>" + container + rb"))" + blank + rb"," + blank
+    return re.compile(rb"(?:" + string + blank + rb":" + blank + one + rb")++"), re.compile(rb"(?:" + one + rb")++")
+
+
+_MEMBERS, _ELEMENTS = _runs()
+_LEAST_RUN: Final = 256
+"""Bytes that are left of the buffer from which on it pays to look for a run."""
 
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = b"{}[]"
 _QUOTE, _COMMA, _COLON = b'",:'
@@ -51,6 +77,10 @@ class _Expect(Enum):
     FIRST_KEY = "a key or }"
     COLON = "a colon"
     MORE = "a comma or an end"
+
+
+_BEFORE_RUNS: Final = frozenset((_Expect.KEY, _Expect.FIRST_KEY, _Expect.VALUE, _Expect.FIRST_VALUE))
+_DEEPEST_WITH_RUNS: Final = MAX_DEPTH - _NESTED_IN_RUNS
 
 
 class Scanner:
@@ -88,6 +118,8 @@ class Scanner:
                 self.position = match.end() if match else self.position
                 if self.position >= len(data):
                     return Verdict.UNFINISHED
+                if self._skip_run(data):
+                    continue
                 verdict = self._scan_token(data, data[self.position])
             if verdict is not None:
                 return verdict
@@ -134,6 +166,25 @@ class Scanner:
         self._in_string = False
         self._expect = _Expect.COLON if self._string_is_key else _Expect.MORE
         return None
+
+    def _skip_run(self, data: bytes) -> bool:
+        """Pass over members or elements that are whole, to the same state as token by token; tell whether there were.
+
+        Most of what a large document holds is passed over so, at some twenty times the speed.
+        """
+        if self._expect not in _BEFORE_RUNS or not self._open or len(data) - self.position < _LEAST_RUN:
+            return False
+        is_object = self._open[-1] == _OPEN_BRACE
+        if is_object is (self._expect in (_Expect.VALUE, _Expect.FIRST_VALUE)) or len(self._open) >= _DEEPEST_WITH_RUNS:
+            return False
+        match = (_MEMBERS if is_object else _ELEMENTS).match(data, self.position)
+        if match is None:
+            return False
+        self.position = match.end()
+        if match.start("closed") >= 0:
+            self._last_closed = match.start("closed") - self._start
+        self._expect = _Expect.KEY if is_object else _Expect.VALUE
+        return True
 
     def _scan_token(self, data: bytes, byte: int) -> Verdict | None:
         expect = self._expect

@@ -259,7 +259,7 @@ class _Walk:
     @property
     def _is_clean(self) -> bool:
         decoder = self._piece.file.decoder
-        return decoder is None or (decoder.is_clean and not decoder.unread)
+        return decoder is None or (decoder.is_clean and not decoder.waiting)
 
     def _decode(self, begin: int, end: int) -> None:
         text = bytes(self._data[begin:end])

@@ -144,7 +144,7 @@ class _Work:
             decoder = file.decoder
             if decoder is not None and not self._leaves_ends:
                 batches.append((file.source, decoder.close()))
-            if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.unread):
+            if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.waiting):
                 decoder = None
             ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers

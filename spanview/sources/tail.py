@@ -260,12 +260,13 @@ class FileTail:
 
     def decode(self, data: bytes) -> list[Batch]:
         """Return the spans that bytes which were just read complete."""
-        start, before, unread = self.position - len(data), self.decoder.offset, self.decoder.unread
+        start, before, unread = self.position - len(data), self.decoder.offset, self.decoder.unread_parts
         batch = self.decoder.feed(data)
         if batch.offsets:
             last = batch.offsets[-1]
             self._checked = _Stretch(last)
-            self._checked.extend(last, data[last - start :] if last >= start else unread[last - before :] + data, BLOCK)
+            behind = data[last - start :] if last >= start else b"".join([*unread, data])[last - before :]
+            self._checked.extend(last, behind, BLOCK)
         else:
             self._checked.extend(start, data, BLOCK)
         return self._with_passed(batch)

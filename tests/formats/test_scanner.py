@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanview.formats import scanner
 from spanview.formats.scanner import MAX_DEPTH, Scanner, Verdict
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -133,3 +134,32 @@ def test_endless_number() -> None:
     """A number without an end is not waited for forever."""
     assert scan(b"[" + b"1" * 100_000)[0] is Verdict.UNFINISHED
     assert scan(b"[" + b"1" * 1_000_002)[0] is Verdict.BROKEN
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=6), st.data())
+def test_runs_make_no_difference(texts: list[bytes], data: st.DataObject) -> None:
+    """Token by token a scan comes to the same state as by runs, whole or damaged, wherever the text is cut."""
+    text = b'{"a": [' + b", ".join(texts) + b', 1], "b": null, "c": {"d": "e"}, "f": 2}'
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(text)))
+        text = (
+            text[:at]
+            + data.draw(st.sampled_from([b"\x01", b'"', b"}", b"]", b",", b"\\", b"0", b"{", b""]))
+            + text[at + 1 :]
+        )
+    cuts = [*sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=3))), len(text)]
+    # Whether a string is a key is of no account outside of one.
+    names, states = [name for name in Scanner.__slots__ if name != "_string_is_key"], []
+    for least in (0, 1 << 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scanner, "_LEAST_RUN", least)
+            one = Scanner(0)
+            state = []
+            for cut in cuts:
+                verdict = one.scan(text[:cut])
+                state.append((verdict, *(getattr(one, name) for name in names)))
+                if verdict is not Verdict.UNFINISHED:
+                    break
+            states.append(state)
+    assert repr(states[0]) == repr(states[1])

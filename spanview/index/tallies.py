@@ -158,7 +158,7 @@ class Tallies:
 
 def _gap_problem(path: str, gap: Gap) -> Problem:
     if gap.kind is ProblemKind.TOO_LARGE:
-        detail = f"a record of {gap.length:,} bytes is over the size cap and was passed over"
+        detail = f"a record of {gap.length:,} bytes is over the size cap and was passed over; --max-span-size raises it"
     else:
         detail = (
             f"a record that begins at byte {gap.offset:,} breaks off or is damaged; {gap.length:,} bytes passed over"

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder
-from spanview.formats import own
+from spanview.formats import framing, own
 from spanview.formats.containers import first_element
 from spanview.formats.decoder import Decoder
 from spanview.formats.foreign import NOWHERE
@@ -189,6 +189,17 @@ def test_all_formats_larger_than_the_cap(name: str, indent: int | None) -> None:
     for size in (len(data), 997):
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
         assert counts(decoded(pieces, 8_000)) == (40 * SPANS, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["tree", "jaeger", "otlp"])
+def test_one_trace_larger_than_the_cap(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An element may be larger than a record, within bounds; beyond them it is told."""
+    one, three = (len(FORMATS[name](count)) for count in (1, 3))
+    each = (three - one) // 2
+    assert counts(decoded([FORMATS[name](3)], each // 2)) == (3 * SPANS, 0, 0)
+    monkeypatch.setattr(framing, "ELEMENT_CAPS", 1)
+    spans, gaps, _ = counts(decoded([FORMATS[name](3)], each // 2))
+    assert (spans, gaps > 0) == (0, True)
 
 
 def test_what_is_none() -> None:

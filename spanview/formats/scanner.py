@@ -10,6 +10,7 @@ import re
 from array import array
 from bisect import bisect_left
 from enum import Enum
+from functools import cache
 from typing import Final
 
 from spanview.formats.marks import LOOK_BACK
@@ -25,32 +26,34 @@ _WHOLE_SCALAR: Final = re.compile(
     rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 )
 _LONGEST_SCALAR: Final = 1_000_000
-_NESTED_IN_RUNS: Final = 3
+_NESTED_IN_RUNS: Final = 4
 
 
+@cache
 def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Return what matches any number of members of an object, or elements of a list, each with its comma.
 
-    What is nested deeper than a span of Jaeger's is left to the scan by tokens.
+    What is nested deeper than the span of a known format is left to the scan by tokens.
     """
     blank = rb"[ \t\r\n]*+"
     string = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
     plain = rb"(?>" + string + rb"|(?>" + _WHOLE_SCALAR.pattern + rb")(?![-+.0-9A-Za-z]))"
-    value, container = plain, rb"(?!)"
+    key = string + blank + rb":" + blank
+    value, container = plain, rb""
     for _ in range(_NESTED_IN_RUNS):
-        member = string + blank + rb":" + blank + value
-        between = blank + rb"," + blank
-        of_object = rb"\{" + blank + rb"(?>" + member + rb"(?>" + between + member + rb")*+" + blank + rb")?+\}"
-        of_list = rb"\[" + blank + rb"(?>" + value + rb"(?>" + between + value + rb")*+" + blank + rb")?+\]"
+        of_object, of_list = (
+            opening + blank + rb"(?>" + item + blank + rb"(?:," + blank + rb"(?!" + end + rb")|(?=" + end + rb")))*+"
+            for opening, item, end in ((rb"\{", key + value, rb"\}"), (rb"\[", value, rb"\]"))
+        )
+        of_object, of_list = of_object + rb"\}", of_list + rb"\]"
         container = rb"(?>" + of_object + rb"|" + of_list + rb")"
         value = rb"(?>" + plain + rb"|" + container + rb")"
     one = rb"(?:" + plain + rb"|(?P<closed>" + container + rb"))" + blank + rb"," + blank
-    return re.compile(rb"(?:" + string + blank + rb":" + blank + one + rb")++"), re.compile(rb"(?:" + one + rb")++")
+    return re.compile(rb"(?:" + key + one + rb")++"), re.compile(rb"(?:" + one + rb")++")
 
 
-_MEMBERS, _ELEMENTS = _runs()
-_LEAST_RUN: Final = 256
-"""Bytes that are left of the buffer from which on it pays to look for a run."""
+_LEAST_RUN: Final = 16 * 1024
+"""Bytes that are left of the buffer from which on it pays to look for a run: what finds one takes a moment to make."""
 
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = b"{}[]"
 _QUOTE, _COMMA, _COLON = b'",:'
@@ -177,7 +180,8 @@ class Scanner:
         is_object = self._open[-1] == _OPEN_BRACE
         if is_object is (self._expect in (_Expect.VALUE, _Expect.FIRST_VALUE)) or len(self._open) >= _DEEPEST_WITH_RUNS:
             return False
-        match = (_MEMBERS if is_object else _ELEMENTS).match(data, self.position)
+        of_object, of_list = _runs()
+        match = (of_object if is_object else of_list).match(data, self.position)
         if match is None:
             return False
         self.position = match.end()

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spanview.exports.gathered import gathered
-from spanview.exports.walks import spans_of_trace
-from spanview.formats.jaeger_value import Processes, format_trace_id, value_of, warnings_of_trace
+from spanview.exports.losses import CIRCLES
+from spanview.exports.walks import Above, spans_in_place
+from spanview.formats.jaeger_value import (
+    Processes,
+    format_trace_id,
+    value_of,
+    warnings_of_trace,
+    with_references_within,
+)
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.ids import format_trace_id as format_whole
 
@@ -34,9 +41,14 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
         trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
         before = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
         processes, warnings = Processes(), list[str]()
-        for span in spans_of_trace(store, trace):
+        for span, above in spans_in_place(store, trace):
             value = value_of(span, processes, lose)
             if value is not None:
+                if above is Above.MISSING:
+                    value = with_references_within(value, 1, lose)
+                elif above is Above.CIRCLE:
+                    lose(CIRCLES)
+                    value = with_references_within(with_references_within(value, 1, lose), 0)
                 yield before + dumps_strict(value)
                 before = b",\n"
                 warnings += warnings_of_trace(span)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
+
+CIRCLES: Final = "parents left out that close a circle: of what hangs on one, nothing would be shown"
+"""Of formats whose readers begin at spans without a parent."""
 
 
 class Losses:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spanview.exports.gathered import gathered
-from spanview.exports.walks import spans_of_trace
+from spanview.exports.losses import CIRCLES
+from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.zipkin_value import value_of
 
@@ -30,13 +31,15 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
     before = b"[\n"
     for trace in traces:
         seen = set[str]()
-        for span in spans_of_trace(store, trace):
+        for span, above in spans_in_place(store, trace):
             value = value_of(span, lose)
             if value is None:
                 continue
             if value["id"] in seen and "shared" not in value:
                 lose("spans with the id of another one, which Zipkin shows as one")
             seen.add(value["id"])
+            if above is Above.CIRCLE and value.pop("parentId", None) is not None:
+                lose(CIRCLES)
             yield before + dumps_strict(value)
             before = b",\n"
     yield b"[]\n" if before == b"[\n" else b"\n]\n"

@@ -9,7 +9,7 @@ process: resource, and Ray's process or file    pid, with its name and its resou
 those that stand inside one another             one tid, a lane; what overlaps gets lanes of its own
 span                                            X, complete; B, begun, where it has no end
 event                                           i, instant
-PRODUCER → CONSUMER, links within the trace     s → f, a flow
+PRODUCER → CONSUMER, links within the trace     s → f, a flow, unless it went back in time
 
 Times are microseconds after a base, with all digits of the nanoseconds: the base stands in the metadata.
 """
@@ -189,6 +189,7 @@ class Writer:
     ) -> dict[int, list[tuple[str, str, int]]]:
         """Return what flows begin and end at each span: `s` or `f`, a name, and the flow's number."""
         by_id = {spans[at].span_id: at for at in reversed(places)}
+        ranks = {at: rank for rank, at in enumerate(places)}
         arrows: dict[int, list[tuple[str, str, int]]] = {}
         for at in places:
             span = spans[at]
@@ -203,6 +204,10 @@ class Writer:
                 else:
                     pairs.append((linked, "link"))
             for source, name in pairs:
+                if ranks[source] > ranks[at]:
+                    # Readers take events by time, and know no flow that ends before it begins.
+                    self._lose("arrows back in time left out, which readers don't draw")
+                    continue
                 number = next(self._flows)
                 arrows.setdefault(source, []).append(("s", name, number))
                 arrows.setdefault(at, []).append(("f", name, number))

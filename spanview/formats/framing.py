@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 
-_BRACE, _BRACKET, _CLOSE_BRACKET, _LF = b"{[]\n"
+_BRACKET, _CLOSE_BRACKET, _LF = b"[]\n"
 _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
@@ -202,7 +202,7 @@ class Framer:
             position = marks.skip_separators(data, position)
             if position >= len(data) or marks.is_mark_so_far(data, position):
                 return False, position
-            if data[position] in (_BRACE, _BRACKET):
+            if marks.may_begin(data, position):
                 return True, position
             if self._is_inside and data[position] != _CLOSE_BRACKET:
                 self._open_gap(position)

@@ -72,13 +72,13 @@ _KINDS: Final = {name.lower(): value for value, name in enumerate(KIND_NAMES)}
 
 
 def is_document(value: Any) -> bool:
-    """Tell whether a decoded value is a document, `{"data": [trace, …]}`, or one trace of it."""
+    """Tell whether a decoded value is a document, `{"data": [trace, …]}` or `{"data": trace}`, or one trace of it."""
     if not isinstance(value, dict):
         return False
     data = value.get("data")
     if isinstance(data, list):
         return any(map(_is_trace, data)) or (not data and not _OF_ANSWERS.isdisjoint(value))
-    return _is_trace(value)
+    return _is_trace(data) or _is_trace(value)
 
 
 def _is_trace(value: Any) -> bool:
@@ -93,7 +93,7 @@ def spans_of(value: Any, source: Source) -> list[Span]:
         source: Where it stands.
     """
     data = value.get("data")
-    traces = data if isinstance(data, list) else [value]
+    traces = data if isinstance(data, list) else [data if _is_trace(data) else value]
     return [span for trace in traces if _is_trace(trace) for span in _spans_of_trace(trace, source)]
 
 

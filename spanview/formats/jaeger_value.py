@@ -41,6 +41,7 @@ EVENT_DROPPED: Final = "otel.event.dropped_attributes_count"
 PARENT_TYPES: Final = ("CHILD_OF", "FOLLOWS_FROM")
 NO_END: Final = "spanview: no end time; the duration is unknown"
 """A warning of a span that stands for what Jaeger has no word for."""
+TAKEN_FOR_PARENT: Final = "links within the trace left out, of spans without a parent: they would be taken for it"
 _SAFE: Final = 2**53 - 1
 """The greatest integer of which the user interface knows every digit."""
 _PLAIN: Final = frozenset((str, int, bool))
@@ -160,7 +161,7 @@ def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any
             lose("links without usable ids left out")
             continue
         if span.parent_id is None and link.trace_id == span.trace_id:
-            lose("links within the trace left out, of spans without a parent: they would be taken for it")
+            lose(TAKEN_FOR_PARENT)
             continue
         for _ in link.attributes:
             lose("attributes of links left out")
@@ -169,6 +170,29 @@ def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any
         lose_extra(link.extra, FORMAT, lose)
         references.append(_reference("FOLLOWS_FROM", link.trace_id, link.span_id))
     return references
+
+
+def with_references_within(
+    value: dict[str, Any], most: int, lose: Callable[[str], None] = nothing_lost
+) -> dict[str, Any]:
+    """Return a written span with only the first references within its trace, and those into others.
+
+    The user interface takes the first that it finds for the parent, whatever stands before it.
+
+    Args:
+        value: What `value_of` returned.
+        most: How many are kept.
+        lose: Takes note of what is left out.
+    """
+    references = []
+    for reference in value["references"]:
+        if reference["traceID"] == value["traceID"] and reference["refType"] in PARENT_TYPES:
+            if not most:
+                lose(TAKEN_FOR_PARENT)
+                continue
+            most -= 1
+        references.append(reference)
+    return {**value, "references": references}
 
 
 def is_reference(value: Any) -> bool:

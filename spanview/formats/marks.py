@@ -7,7 +7,16 @@ from typing import Final
 
 _INDENT: Final = rb"(?:[ \t\r\x00,]|\xef\xbb\xbf)*+"
 _SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]|\xef\xbb\xbf)*")
-_LINE_OR_RECORD: Final = re.compile(rb"\n" + _INDENT + rb'[{\[]|\{[ \t\r\n]*+"name"[ \t\r\n]*+:')
+_FIRST_VALUE: Final = (
+    rb'[ \t\r\n]*+(?:[{\["\]]'
+    rb"|(?:-?+(?:[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)|true|false|null|NaN)[ \t\r\n]*+[,\]]"
+    rb"|[A-Za-z0-9.+-]*+[ \t\r\n]*+\Z)"
+)
+"""What follows the bracket of a list, or may; a log's `[INFO]` and `[2026-11-20 …]` are none."""
+_BEGINNING: Final = re.compile(rb"\{|\[" + _FIRST_VALUE)
+_LINE_OR_RECORD: Final = re.compile(
+    rb"\n" + _INDENT + rb"(?:\{|\[(?=" + _FIRST_VALUE + rb'))|\{[ \t\r\n]*+"name"[ \t\r\n]*+:'
+)
 _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 """Of a span, a trace, or the spans of a resource, in whatever format."""
 _RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:')
@@ -37,6 +46,11 @@ def skip_separators(data: bytes, position: int) -> int:
 def is_mark_so_far(data: bytes, position: int) -> bool:
     """Tell whether the bytes from `position` on may become a byte order mark."""
     return _MARK_SO_FAR.match(data, position) is not None
+
+
+def may_begin(data: bytes, position: int) -> bool:
+    """Tell whether a document may begin at a position where a line does, or right behind another document."""
+    return _BEGINNING.match(data, position) is not None
 
 
 def find_in_text(data: bytes, position: int) -> int:

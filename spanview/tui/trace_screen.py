@@ -91,7 +91,7 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         name = self.viewer.root_name(trace)
         parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(table.span_count[trace], "span")]
         if self.is_stitched:
-            parts.append(count(len(self._model.shape.tally("source")[0]), "process"))
+            parts.append(count(self._model.shape.processes, "process"))
         if table.error_count[trace]:
             parts.append(f"✖ {count(table.error_count[trace], 'error')}")
         if self.viewer.feed_state.loading and not tree.complete:

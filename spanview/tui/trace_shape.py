@@ -240,6 +240,15 @@ class Shape:
         """Whether self times have been found out, or take no time to speak of."""
         return "own" in self.__dict__ or len(self.tree) <= AT_ONCE
 
+    @cached_property
+    def processes(self) -> int:
+        """How many processes wrote the trace: of a document that was gathered from several, a service is one."""
+        sources, services = (len(self.tally(column)[0]) for column in ("source", "service"))
+        if 1 in (sources, services):
+            return max(sources, services)
+        spans, rows = self._spans, self.stitched.rows
+        return len({*zip(map(spans.source.__getitem__, rows), map(spans.service.__getitem__, rows), strict=True)})
+
     def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
         """Return how many spans have each value of a column of the span table, and the row of the first that does."""
         if column not in self._tallies:

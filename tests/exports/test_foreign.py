@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from any_spans import SOURCE
-from builders import Builder, file_of, store_of, store_of_files
+from builders import Builder, file_of, span_id, store_of, store_of_files, trace_id
 from spanview.exports.chrome import chrome_chunks
 from spanview.exports.jaeger import jaeger_chunks
-from spanview.exports.losses import Losses
-from spanview.exports.walks import spans_of_trace
+from spanview.exports.losses import CIRCLES, Losses
+from spanview.exports.walks import Above, spans_of_trace
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.formats import jaeger, zipkin
+from spanview.formats.jaeger_value import TAKEN_FOR_PARENT
 from spanview.model.span import Span
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def test_an_export_is_read_again() -> None:
 def test_warnings_of_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Jaeger had warned of in a trace stands behind its spans again."""
     span = Span(f"{1:032x}", f"{1:016x}", None, "a", 0, 1000, 2000, extra={"jaeger": {"traceWarnings": ["large"]}})
-    monkeypatch.setattr("spanview.exports.jaeger.spans_of_trace", lambda *_: iter([span]))
+    monkeypatch.setattr("spanview.exports.jaeger.spans_in_place", lambda *_: iter([(span, Above.NOTHING)]))
     (trace,) = json.loads(exported(store_of(Builder().span()), "jaeger"))["data"]
     assert trace["warnings"] == ["large"]
     assert trace == jaeger.trace_of([span])
@@ -129,3 +130,39 @@ def test_spans_of_one_id() -> None:
     losses = Losses("zipkin")
     exported(store_of(builder.span("a", span=5), builder.span("b", span=5)), "zipkin", losses)
     assert losses.lines() == ["zipkin: spans with the id of another one, which Zipkin shows as one: 1"]
+
+
+def test_circles_are_cut() -> None:
+    """Readers show what they reach from spans without a parent, so a circle is cut where the tree cuts it."""
+    builder = Builder()
+    store = store_of(
+        builder.span("a", span=1, start=1, parent=3),
+        builder.span("b", span=2, start=2, parent=1),
+        builder.span("c", span=3, start=3, parent=2),
+        builder.span("own", trace=2, span=4, parent=4),
+    )
+    shown = {"a": None, "b": f"{1:016x}", "c": f"{2:016x}", "own": None}
+    for form, module in (("jaeger", jaeger), ("zipkin", zipkin)):
+        losses = Losses(form)
+        read = module.spans_of(json.loads(exported(store, form, losses)), SOURCE)
+        assert {span.name: span.parent_id for span in read} == shown
+        assert losses.lines() == [f"{form}: {CIRCLES}: 2"]
+
+
+def test_a_link_is_not_taken_for_a_missing_parent() -> None:
+    """Jaeger's user interface takes the first reference that it finds for the parent, even behind a missing one."""
+    builder = Builder()
+    here, other = (
+        {"context": {"trace_id": trace_id(trace), "span_id": span_id(1), "trace_state": "[]"}, "attributes": {}}
+        for trace in (7, 8)
+    )
+    store = store_of(
+        builder.span("a", trace=7, span=1),
+        builder.span("child", trace=7, span=2, parent=1, links=[here]),
+        builder.span("orphan", trace=7, span=3, parent=99, links=[here, other]),
+    )
+    losses = Losses("jaeger")
+    (trace,) = json.loads(exported(store, "jaeger", losses))["data"]
+    found = {span["operationName"]: [each["spanID"] for each in span["references"]] for span in trace["spans"]}
+    assert found == {"a": [], "child": [f"{1:016x}"] * 2, "orphan": [f"{99:016x}", f"{1:016x}"]}
+    assert losses.lines() == [f"jaeger: {TAKEN_FOR_PARENT}: 1"]

@@ -227,6 +227,13 @@ def test_what_is_a_document(value: Json) -> None:
     assert format_of(value) is not None
 
 
+def test_a_document_of_one_trace_without_a_list() -> None:
+    """The user interface takes it for an upload, whatever else stands beside the trace."""
+    value = {"data": {"services": [], **trace(record(), record("2"))}, "state": "FETCH_DONE"}
+    assert format_of(value) is not None
+    assert spans_of(value, SOURCE) == spans_of({"data": [value["data"]]}, SOURCE) != []
+
+
 @pytest.mark.parametrize(
     "value", [{}, [], {"data": []}, {"data": [{"a": 1}]}, {"data": {}}, {"traceID": "a"}, record()]
 )

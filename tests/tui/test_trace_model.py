@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder, time_text
+from builders import EPOCH_NS, Builder, file_of, store_of_files, time_text
 from span_graphs import graphs
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.window import Window
@@ -361,3 +361,12 @@ def test_several_services() -> None:
     data.add(builder.span(service="b"))
     model.refresh()
     assert model.has_services
+
+
+def test_processes() -> None:
+    """Files are processes, and in each of them its services are."""
+    builder = Builder()
+    web, db, other = (builder.span(service=service) for service in ("web", "db", "web"))
+    for files, processes in (([[web], [other]], 2), ([[web, db]], 2), ([[web, db], [other]], 3)):
+        store = store_of_files({str(at): file_of(documents) for at, documents in enumerate(files)})
+        assert TraceModel(store, 0).shape.processes == processes

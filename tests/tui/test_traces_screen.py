@@ -67,6 +67,17 @@ async def test_open_and_back() -> None:
             assert look.screen.query_one(TraceList).cursor == 3
 
 
+async def test_processes_are_counted_alike() -> None:
+    """The list and the trace count the services of one file, as a collector gathers them, as a process each."""
+    builder = Builder()
+    of_two = [builder.span("a", span=1, service="web"), builder.span("b", parent=1, service="db")]
+    async with looking_at(*of_two) as look:
+        assert (facts := look.screen.query_one(TraceList).model.facts(0)) is not None
+        assert facts.processes == 2
+        await look.press("enter")
+        assert "   2 processes   " in look.header
+
+
 async def test_quit() -> None:
     """On the first screen q ends the program, and Esc doesn't."""
     async with looking_at(*documents()) as look:

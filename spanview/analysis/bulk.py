@@ -88,15 +88,14 @@ def slowest(
     """Return the rows with some keys that have a duration, slowest first, then by row; so many at the most."""
     spans = store.spans
     count = min(len(column), len(spans.next_row))
-    columns = (column, spans.start_ns, spans.end_ns, spans.trace)
-    keys, starts, ends, of_rows = (copy_of(each)[:count] for each in columns)
-    fits = np.isin(keys, [*wanted]) & (starts != NO_TIME) & (ends != NO_TIME)
+    rows = np.flatnonzero(np.isin(copy_of(column)[:count], [*wanted]))
     if traces is not None:
         chosen = np.zeros(len(store.trace_table), np.bool_)
         chosen[[*traces]] = True
-        fits &= chosen[of_rows]
-    rows = np.flatnonzero(fits)
-    lengths = ends[rows] - starts[rows]
+        rows = rows[chosen[copy_of(spans.trace)[rows]]]
+    starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]
+    has_times = (starts != NO_TIME) & (ends != NO_TIME)
+    rows, lengths = rows[has_times], (ends - starts)[has_times]
     found: list[int] = rows[np.argsort(~lengths, kind="stable")[:most]].tolist()
     return found
 

@@ -1,7 +1,10 @@
-r"""The name that Ray puts before each line which a worker printed, when it shows that line in a driver's console.
+r"""The names that stand before each line which a process printed, where lines of several come together.
 
-(ProxyActor pid=18681) …                          without colours
+(ProxyActor pid=18681) …                          Ray, in a driver's console
 \x1b[36m(train pid=93, ip=192.0.2.7)\x1b[0m …     as it mostly is, terminal or not
+api-1      | …                                    docker compose logs
+[pod/api-6f/app] …                                kubectl logs --prefix
+api-1      | (train pid=93) …                     both
 """
 
 from __future__ import annotations
@@ -11,19 +14,24 @@ from typing import Final
 
 from spanview.formats.marks import NOWHERE
 
-_PREFIX: Final = re.compile(
-    rb"(?:\x1b\[[0-9;]*m)*\(([^\r\n]{1,200}? pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)(?:\x1b\[[0-9;]*m)* ?"
+_COLOUR: Final = rb"(?:\x1b\[[0-9;]*m)*+"
+_RAY: Final = rb"\(([^\r\n]{1,200}? pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)" + _COLOUR + rb" ?"
+_OTHER: Final = (
+    _COLOUR + rb"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,100})\ +\||\[(pod/[^\]\r\n]{1,300})\])" + _COLOUR + rb" ?" + _COLOUR
 )
-_AT_LINE_START: Final = re.compile(rb"(?<=\n)" + _PREFIX.pattern)
-_FIRST: Final = (b"\x1b", b"(")
-_LONGEST: Final = 400
+_PREFIX: Final = re.compile(rb"(?:" + _OTHER + rb"(?:" + _RAY + rb")?+|" + _COLOUR + _RAY + rb")")
+_IN_LOG: Final = re.compile(rb"(?:" + _OTHER + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOUR + _RAY + rb")")
+"""The same of a line that tells what kind of file this is: of what isn't Ray's only the beginning of a document."""
+_AT_LINE_START: Final = re.compile(rb"(?<=\n)" + _IN_LOG.pattern)
+_MAY_GET_ONE: Final = re.compile(rb"[\x1b(\[A-Za-z0-9][^\r\n{]*+\Z")
+_LONGEST: Final = 600
 """Bytes of a line after which it doesn't become one with a name any more."""
 
 
 def match_prefix(line: bytes) -> tuple[bytes, int]:
     """Return who printed a line, and where what was printed begins; nobody and 0 where no name is there."""
     match = _PREFIX.match(line)
-    return (match[1], match.end()) if match else (b"", 0)
+    return (b"\n".join(filter(None, match.groups())), match.end()) if match else (b"", 0)
 
 
 def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple[int, bool]:
@@ -39,11 +47,11 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
         `NOWHERE` and False if there is neither.
     """
     end = len(data) if end == NOWHERE else end
-    if is_line and _PREFIX.match(data, position):
+    if is_line and _IN_LOG.match(data, position):
         return position, True
     match = _AT_LINE_START.search(data, position, end + _LONGEST)
     if match and match.start() < end:
         return match.start(), True
     last = data.rfind(b"\n", position, end) + 1 or (position if is_line else len(data))
-    may_get_one = data[last : last + 1] in _FIRST and len(data) - last < _LONGEST and data.find(b"\n", last) < 0
+    may_get_one = len(data) - last < _LONGEST and _MAY_GET_ONE.match(data, last)
     return (last, False) if may_get_one else (NOWHERE, False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,10 @@ NAMES: Final = (
     b"\x1b[36m(App pid=2)\x1b[0m ",
     b"\x1b[36m(ServeReplica:app:Model pid=3)\x1b[0m ",
     b"(Worker(rank=0) pid=4, ip=192.0.2.7) ",
+    b"api-1      | ",
+    b"\x1b[33mdb-1   |\x1b[0m ",
+    b"[pod/api-6f/app] ",
+    b"api-1      | \x1b[36m(App pid=2)\x1b[0m ",
 )
 CHATTER: Final = (
     b"INFO 2026-11-20 11:55:46,917 app_Ingress kfntrr5d -- GET / 200 4.3ms",
@@ -121,6 +126,16 @@ def test_byte_by_byte() -> None:
     assert sorted(ids_of(whole)) == sorted(ids_of(cut)) != []
     places = [sorted(place for batch in batches for place in batch.documents) for batches in (whole, cut)]
     assert places[0] == places[1]
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_each_name_tells_what_kind_of_file_it_is(name: bytes) -> None:
+    """A log whose first line with a name is that of a span is read, also where it comes byte by byte."""
+    text = b"Started | now\n[INFO] a | b\n" + behind(name, file_of([Builder().span()], indent=4))
+    for pieces in ([text], [text[at : at + 1] for at in range(len(text))]):
+        batches = decoded(pieces)
+        assert ids_of(batches) == [1]
+        assert not any(batch.gaps or batch.skipped for batch in batches)
 
 
 def test_what_breaks_off() -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
     from pathlib import Path
 
-_MOST_TOLD: Final = 40
+_MOST_TOLD: Final = 10
 
 
 @dataclass(slots=True)

@@ -106,7 +106,7 @@ class Layout:
             else:
                 front, back = b"[" + line, line + b"]\n"
             between = comma
-        data, parts = front, []
+        data, parts = front, list[Part]()
         for value, keys in values:
             text = _dumps(value, self.indent)
             if parts:
@@ -126,7 +126,9 @@ def _log(texts: list[tuple[bytes, frozenset[Key]]]) -> File:
     """Return a console's log, in which two processes print in one another, and their program too."""
     data, chance = b"", random.Random(7)
     ranges: list[list[tuple[int, int]]] = [[] for _ in texts]
-    queues = [[(at, line) for at in range(name, len(texts), 2) for line in texts[at][0].splitlines()] for name in (0, 1)]
+    queues = [
+        [(at, line) for at in range(name, len(texts), 2) for line in texts[at][0].splitlines()] for name in (0, 1)
+    ]
     while any(queues):
         which = chance.choice([at for at in (0, 1) if queues[at]])
         for _ in range(chance.randint(1, 9)):
@@ -154,7 +156,7 @@ def _documents(first: int) -> Iterator[Document]:
                 parent=ids[at - 1] if at else None,
                 kind=("SERVER", "CLIENT", "INTERNAL")[at],
                 status=("UNSET", "OK", "ERROR")[at],
-                description="it \"failed\"" if at == SPANS - 1 else None,
+                description='it "failed"' if at == SPANS - 1 else None,
                 service=f"shop-{trace % 2}",
                 attributes={
                     "text": '}\n{"name": "x", "traceId": "1"',

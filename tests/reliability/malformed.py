@@ -16,19 +16,24 @@ A part is what stands in a document's list, or the record on its lines; see `lay
 from __future__ import annotations
 
 import copy
+import gzip
+import json
+import os
 import random
 from collections import Counter
 from itertools import cycle, islice, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from builders import store_of_files
+from forked import Server
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.exports.chrome import chrome_chunks
 from spanview.exports.jaeger import jaeger_chunks
 from spanview.exports.otlp import otlp_chunks
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.formats.tags import nothing_lost
-from spanview.model.problems import ProblemKind
+from spanview.model.problems import ProblemKind, Warnings
+from spanview.sources.packed import zstd_module
 
 from .exported import exported_spans
 from .figures import Figures, Row
@@ -103,7 +108,9 @@ def _taken_out(file: File, at: int, _: random.Random) -> Damaged:
 def _nulls(file: File, at: int, dice: random.Random) -> Damaged:
     size = min(dice.choice(_STRETCHES), len(file.data) - at)
     data = file.data[:at] + bytes(size) + file.data[at + size :]
-    return Damaged(f"{size} NULs at byte {at}", data, *_around(file, at, at + size))
+    # What is left of a record whose bracket is gone is text.
+    is_text = any(at <= part.ranges[0][0] < at + size for part in file.parts)
+    return Damaged(f"{size} NULs at byte {at}", data, *_around(file, at, at + size), is_text)
 
 
 def _no_unicode(file: File, at: int, dice: random.Random) -> Damaged:
@@ -125,7 +132,9 @@ def _glued(file: File, at: int, dice: random.Random) -> Damaged:
 def _marked(file: File, at: int, _: random.Random) -> Damaged:
     # Between two parts, or before all of them.
     place = max([part.ranges[0][0] for part in file.parts if part.ranges[0][0] <= at], default=0)
-    return Damaged(f"a mark at byte {place}", file.data[:place] + _MARK + file.data[place:], *_around(file, place, place))
+    return Damaged(
+        f"a mark at byte {place}", file.data[:place] + _MARK + file.data[place:], *_around(file, place, place)
+    )
 
 
 def _with_other_ends(file: File, _at: int, _: random.Random) -> Damaged:
@@ -163,7 +172,7 @@ FAULTS: Final[dict[str, Callable[..., Damaged]]] = {
 _DEEP: Final = 300
 _ODD: Final[tuple[Any, ...]] = (
     *(None, [], {}, "", 0, True, -1, 1.5, 2**70, -(10**30), float("nan"), float("inf")),
-    *("x", "0", "0" * 32, "F" * 16, "f" * 31, "a" * 40, "\ud800", "\x1b[31m", "9" * 25, "-5", "1e9", "SPAN_KIND_X"),
+    *("x", "0", "0" * 32, "F" * 16, "f" * 31, "a" * 40, "\ud800", "\x1b[31m", "9" * 25, "-5", "1e9", "SPAN_KIND_ODD"),
     *([None], [[]], [{}], ["x", 1], {"x": 1}, {"": None}, [{"key": 5, "value": 5}], {"intValue": "x"}),
     *(9_007_199_254_740_993, 10**18, -(2**63), 99),
 )
@@ -245,7 +254,9 @@ def odd_container(name: str, dice: random.Random) -> Damaged:
     if around and dice.random() < 1 / 2:
         key = dice.choice([*around])
         value = dice.choice(_ODD)
-        return Damaged(f"{key} is {value!r}", layout.file(parts, around | {key: value}).data, file_in(name).keys, frozenset())
+        return Damaged(
+            f"{key} is {value!r}", layout.file(parts, around | {key: value}).data, file_in(name).keys, frozenset()
+        )
     value = dice.choice(_ODD)
     file = layout.file([*parts[:at], (value, frozenset()), *parts[at:]], around)
     return Damaged(f"{value!r} before part {at}", file.data, file.keys, frozenset())
@@ -271,9 +282,12 @@ def _compare(figures: Figures, damaged: Damaged, where: str) -> Store | None:
     lost = [key for key in damaged.touched if key not in found]
     others = [key for key in found.elements() if key not in damaged.whole and key not in damaged.touched]
     allowed = others[: len(lost)] if all(_stands_in(damaged.data, key) for key in others) else []
-    figures.compare(damaged.whole, [key for key in found.elements() if key not in damaged.touched and key not in allowed], where)
+    figures.compare(
+        damaged.whole, [key for key in found.elements() if key not in damaged.touched and key not in allowed], where
+    )
     problems = store.problems()
     is_told = damaged.is_absent or any(problem.kind in _TELL and problem.length for problem in problems)
+    is_told |= any(warnings & Warnings.BAD_ID for warnings in store.spans.warnings)
     is_told |= any(tally.fragments for _, tally in store.tallies.each_file())
     figures.expect(holds=is_told or len(lost) <= len(allowed), what=f"{where}: untold: {lost}")
     ends = [problem for problem in problems if problem.offset + problem.length > len(damaged.data)]
@@ -312,7 +326,9 @@ def _damage(trials: int, _: Path) -> Figures:
 
 def _odd(trials: int, _: Path) -> Figures:
     figures, kept = Figures(), 0
-    for trial, (make, name) in enumerate(islice(cycle(product((odd_file, odd_file, odd_file, odd_container), LAYOUTS)), trials)):
+    for trial, (make, name) in enumerate(
+        islice(cycle(product((odd_file, odd_file, odd_file, odd_container), LAYOUTS)), trials)
+    ):
         damaged = make(name, random.Random(trial))
         kept += len(damaged.whole)
         _compare(figures, damaged, f"{name}, trial {trial}: {damaged.what}")
@@ -321,8 +337,76 @@ def _odd(trials: int, _: Path) -> Figures:
     return figures
 
 
-_FILES: Final = 20_000
+# -- compressed, piped, and by all commands ----------------------------------------------------------------------------
+
+_COMMANDS: Final = (
+    *(("export", "--format", form) for form in ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")),
+    *(("check",), ("tree",), ("stats",), ("stats", "--by", "ray"), ("stats", "--by", "serve"), ("spans",)),
+)
+_PACKERS: Final = {"gz": gzip.compress, "zst": lambda data: bytes(zstd_module().compress(data))}
+
+
+def _everywhere(trials: int, folder: Path) -> Figures:
+    """Read a damaged file as it is, compressed and from standard input, whole and cut, and let a command print it."""
+    figures, names, forms = Figures(), [*LAYOUTS], [*_PACKERS]
+    plain, packed, output = (folder / name for name in ("plain", "packed", "output"))
+
+    with Server() as server:
+
+        def called(*words: str | Path, given: Path | str = os.devnull) -> None:
+            ended = server.call(*words, given=given, output=output)
+            is_well = ended.status in (0, 1) and "Traceback" not in ended.notices
+            figures.expect(holds=is_well, what=f"{where}: {words}: {ended}")
+
+        def checked(path: Path | str, given: Path | str = os.devnull) -> tuple[Any, Any, list[Any]]:
+            """Return how many spans a file has, how many torn records, and kinds and places of its problems."""
+            called("check", "--json", path, given=given)
+            found = json.loads(output.read_bytes())
+            places = [(each["kind"], each["offset"], each["length"]) for each in found["problems"]]
+            # That there is no span is told of all bytes that were read.
+            told = [place for place in places if place[0] != "no_spans"]
+            return found["summary"]["spans"], found["summary"]["torn"], told
+
+        for trial in range(trials):
+            dice, name = random.Random(trial), names[trial % len(names)]
+            file, fault = file_in(name), dice.choice([*FAULTS.values()])
+            is_odd = dice.random() < 1 / 2
+            damaged = odd_file(name, dice) if is_odd else fault(file, _somewhere(file, dice), dice)
+            form = forms[trial // len(names) % len(forms)] if trial % 2 else forms[trial % len(forms)]
+            where = f"{name}, {form}, trial {trial}: {damaged.what}"
+            plain.write_bytes(damaged.data)
+            data = _PACKERS[form](damaged.data)
+            packed.write_bytes(data)
+            expected = checked(plain)
+            figures.expect(holds=checked("-", plain) == expected, what=f"{where}: piped")
+            figures.expect(holds=checked(packed) == expected, what=f"{where}: compressed")
+            figures.expect(holds=checked("-", packed) == expected, what=f"{where}: compressed and piped")
+            packed.write_bytes(data[: dice.randrange(4, len(data))])
+            *_, problems = checked(packed)
+            is_told = "unreadable" in {kind for kind, *_ in problems}
+            figures.expect(holds=is_told, what=f"{where}: compressed and cut: {problems}")
+            called(*_COMMANDS[trial % len(_COMMANDS)], plain)
+            figures.trials += 1
+    return figures
+
+
+def _not_posix() -> str:
+    return "" if os.name == "posix" else "processes aren't forked here"
+
+
+_FILES: Final = 5_000
+_READ: Final = 200
 ROWS: Final = (
-    Row("14f", "any byte of any format damaged", "files", _FILES, _FILES // 20, _damage),
-    Row("14g", "any value of any format odd", "files", _FILES, _FILES // 20, _odd),
+    Row("14f", "any byte of any format damaged", "files", _FILES, _FILES // 10, _damage),
+    Row("14g", "any value of any format odd", "files", _FILES, _FILES // 10, _odd),
+    Row(
+        "14h",
+        "the same, compressed, piped, every command",
+        "files",
+        _READ,
+        len(LAYOUTS),
+        _everywhere,
+        None,
+        _not_posix,
+    ),
 )

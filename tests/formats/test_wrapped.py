@@ -20,9 +20,16 @@ from spanview.model.problems import ProblemKind, Severity
 
 _ID, _TRACE = "1" * 16, "1" * 32
 _SDK: Final = Builder().span("a")
-_LINE: Final = {"trace_id": _TRACE, "span_id": _ID, "parent_id": None, "name": "a", "status": {}, "attributes": {}}
-_TREE: Final = {"trace_id": _TRACE, "roots": [{**_LINE, "children": []}]}
-_JAEGER: Final = {"traceID": _TRACE, "spans": [{"spanID": _ID, "operationName": "a"}], "processes": {}}
+_LINE: Final[dict[str, Any]] = {
+    "trace_id": _TRACE,
+    "span_id": _ID,
+    "parent_id": None,
+    "name": "a",
+    "status": {},
+    "attributes": {},
+}
+_TREE: Final[dict[str, Any]] = {"trace_id": _TRACE, "roots": [{**_LINE, "children": []}]}
+_JAEGER: Final[dict[str, Any]] = {"traceID": _TRACE, "spans": [{"spanID": _ID, "operationName": "a"}], "processes": {}}
 _OTLP: Final = {"resource": {}, "scopeSpans": [{"spans": [{"traceId": _TRACE, "spanId": _ID, "name": "a"}]}]}
 _ZIPKIN: Final = {"traceId": _TRACE, "id": _ID, "name": "a"}
 

@@ -4,6 +4,7 @@
          ^ the first element
 
 [{"traceId": …}, …          a list of Zipkin's: who shares an id is told by nobody, and the records are marked
+["traceId": …}, {"tr…       the same, damaged in its first element
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ ELEMENT_CAPS: Final = 16
 _FRONT: Final = re.compile(
     rb"""
     \{ \s*+ (?: "schema" \s*+ : \s*+ "spanview/trace-tree/v1" \s*+ , \s*+ )?
-    "(?: data | traces | resourceSpans | resource_spans | batches )" \s*+ : \s*+ \[ \s*+ (?=\{)
-    | \[ \s*+ (?: \[ \s*+ )?+ (?= \{ [^{}]{0,1000} "traceId" )
+    "(?: data | traces | resourceSpans | resource_spans | batches )" \s*+ :
+        (?: \s*+ \[ \s*+ (?=\{) | [^{}"]{0,16} (?= \{ \s*+ "(?: traceID | trace_id | resource )" ) )
+    | \[ [^{}\[\]"]{0,16}+ (?: \[ \s*+ )?+
+        (?: (?= \{ (?: [^{}]{0,1000} "traceId" | .{0,4000}? \} \s*+ , \s*+ \{ \s*+ "traceId" ) )
+        | [^{}]{0,1000} \{ .{0,4000}? \} \s*+ , \s*+ (?= \{ \s*+ "traceId" ) )
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
 
 

@@ -155,7 +155,7 @@ def _mixed_batch_of(frames: Frames) -> Batch:
     from spanview.formats import foreign, own
 
     parts, offsets, lengths = list[Columns](), list[int](), list[int]()
-    skipped, holding = list[tuple[int, int]](), list[tuple[int, int]]()
+    skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
 
     for sort, some in groupby(frames.documents, lambda document: _sort_of(document[2])):
         if sort is not _Sort.FOREIGN:
@@ -172,8 +172,10 @@ def _mixed_batch_of(frames: Frames) -> Batch:
             if found is None:
                 skipped.append((at, size))
                 continue
-            spans = found.spans_of(value, foreign.NOWHERE)
+            passed = list[Any]()
+            spans = found.spans_of(value, foreign.NOWHERE, passed.append)
             parts.append(foreign.columns_of(spans))
+            partial += [(at, size, len(passed))] if passed else []
             if own.is_span(kept):
                 offsets.append(at)
                 lengths.append(size)
@@ -188,6 +190,7 @@ def _mixed_batch_of(frames: Frames) -> Batch:
         gaps=frames.gaps,
         skipped=skipped,
         documents=holding,
+        partial=partial,
         has_text=frames.has_text,
         repeated=frames.repeated,
         fragments=frames.fragments,

@@ -4,7 +4,8 @@ A format is a module with two functions, imported when a file has such a value:
 
 is_document(value)          whether a decoded JSON value is a document of the format, or a part of one that holds whole
                             spans, as a trace of a Jaeger download, or the spans of one resource
-spans_of(value, source)     its spans in the order of the document, with what is unusable left out and marked
+spans_of(value, source)     its spans in the order of the document, with what is unusable left out and marked; a third
+                            argument takes what stands in the place of spans and is none
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spanview.formats.rows import Columns, Details
+from spanview.formats.rows import Columns, Details, nothing_passed
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
 from spanview.model.span import Source
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.model.span import Span
 
@@ -51,23 +52,27 @@ class Format(Protocol):
     def is_document(self, value: Any) -> bool:
         """Tell whether a decoded value is of the format."""
 
-    def spans_of(self, value: Any, source: Source) -> list[Span]:
+    def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
         """Return its spans."""
 
 
 def format_of(value: Any) -> Format | None:
     """Return the format that a decoded JSON value is of; None for whatever is no span of any."""
-    first = value
-    while isinstance(first, list):
-        first = next((part for part in first if part != []), None)
-    if not isinstance(first, dict):
-        return None
-    for name in {_BY_KEY[key]: None for key in first if key in _BY_KEY}:
+    first = next((part for part in _objects(value) if not part.keys().isdisjoint(_BY_KEY)), {})
+    for name in (*{_BY_KEY[key]: None for key in first if key in _BY_KEY}, "wrapped"):
         module: Any = import_module(f"spanview.formats.{name}")
         if module.is_document(value):
             found: Format = module
             return found
     return None
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield a value, or the objects in a list, or in a list of lists: the first may be damaged."""
+    for part in value if isinstance(value, list) else [value]:
+        for each in part if isinstance(part, list) else [part]:
+            if isinstance(each, dict):
+                yield each
 
 
 def columns_of(spans: Sequence[Span]) -> Columns:

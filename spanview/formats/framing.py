@@ -284,7 +284,7 @@ class Framer:
         if self._gap_at is not None and self._is_part(position, end, value):
             return end
         self._close_gap(position)
-        self._is_behind = self._is_behind and not self._is_record(value)
+        self._is_behind = self._is_behind and not (self._is_record(value) or is_element(value))
         if not self._is_behind:
             self._frames.documents.append((self.offset + position, end - position, self._keep(value)))
         return end

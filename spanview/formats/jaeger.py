@@ -38,6 +38,7 @@ from spanview.formats.jaeger_value import (
     trace_of,
     value_of,
 )
+from spanview.formats.rows import nothing_passed
 from spanview.formats.tags import (
     ERROR_TAG,
     KIND,
@@ -58,7 +59,7 @@ from spanview.model.span import BytesText, Event, Link, Resource, Span, Status
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from spanview.model.span import Source
 
@@ -85,24 +86,35 @@ def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and "traceID" in value and isinstance(value.get("spans"), list)
 
 
-def spans_of(value: Any, source: Source) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
         value: The decoded value.
         source: Where it stands.
+        pass_over: Takes what stands in the place of spans, and is none.
     """
     data = value.get("data")
     traces = data if isinstance(data, list) else [data if _is_trace(data) else value]
-    return [span for trace in traces if _is_trace(trace) for span in _spans_of_trace(trace, source)]
+    return [span for trace in _each(traces, _is_trace, pass_over) for span in _spans_of_trace(trace, source, pass_over)]
 
 
-def _spans_of_trace(trace: dict[str, Any], source: Source) -> list[Span]:
+def _each(parts: list[Any], is_one: Callable[[Any], bool], pass_over: Callable[[Any], None]) -> Iterator[Any]:
+    """Yield those parts that are what they should be."""
+    for part in parts:
+        if is_one(part):
+            yield part
+        else:
+            pass_over(part)
+
+
+def _spans_of_trace(trace: dict[str, Any], source: Source, pass_over: Callable[[Any], None]) -> list[Span]:
     processes = trace.get("processes")
     resources = {
         name: _resource(process) for name, process in (processes.items() if isinstance(processes, dict) else ())
     }
-    spans = [_span(span, trace, resources, source) for span in trace["spans"] if isinstance(span, dict)]
+    records = _each(trace["spans"], lambda part: isinstance(part, dict), pass_over)
+    spans = [_span(span, trace, resources, source) for span in records]
     warnings = texts_in(trace.get("warnings"))
     if spans and warnings:
         spans[0] = _with_own(spans[0], {"traceWarnings": warnings})

@@ -14,13 +14,38 @@ _FIRST_VALUE: Final = (
 )
 """What follows the bracket of a list, or may; a log's `[INFO]` and `[2026-11-20 …]` are none."""
 _BEGINNING: Final = re.compile(rb"\{|\[" + _FIRST_VALUE)
+_FRONT: Final = (
+    rb'\{[ \t\r\n]*+"(?:resource(?:S|_s)pans"[ \t\r\n]*+:|schema"[ \t\r\n]*+:[ \t\r\n]*+"spanview/trace-tree'
+    rb'|data"[ \t\r\n]*+:[ \t\r\n]*+\[[ \t\r\n]*+\{[ \t\r\n]*+"traceID")|\[[ \t\r\n]*+\{[ \t\r\n]*+"traceId"'
+)
+"""Of a document that holds records one by one."""
+_PART: Final = rb"[ \t\r\n]{0,20}".join(
+    rb'\{ "(?:trace_id" : "[0-9a-f]{32}" , "(?:span_id" : "[0-9a-f]{16}" , "parent_id|start_time)'
+    rb'|trace(?:ID|Id)" : "[0-9a-f]{16,32}" , "(?:spans|id)|resource" : \{ "attributes)"'.split(b" ")
+)
+"""Of a line of spanview's, or of a document; what else is logged has a trace id, too."""
+_LIST: Final = rb'\[[ \t\r\n]*+\{[ \t\r\n]*+"(?:traceID|trace_id|resource)"'
+"""Of traces, or of the spans of resources, where what stands before it is damaged."""
 _LINE_OR_RECORD: Final = re.compile(
-    rb"\n" + _INDENT + rb"(?:\{|\[(?=" + _FIRST_VALUE + rb'))|\{[ \t\r\n]*+"name"[ \t\r\n]*+:'
+    rb"\n"
+    + _INDENT
+    + rb"(?:\{|\[(?="
+    + _FIRST_VALUE
+    + rb'))|\{[ \t\r\n]*+"name"[ \t\r\n]*+:|'
+    + _PART
+    + rb"|"
+    + _FRONT
+    + rb"|"
+    + _LIST
 )
 _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 """Of a span, a trace, or the spans of a resource, in whatever format."""
-_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:')
-_RECORD_SO_FAR: Final = re.compile(rb'\{[ \t\r\n]*(?:"[A-Za-z_]{0,11}(?:"[ \t\r\n]*)?)?\Z')
+_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:|' + _FRONT)
+_BEGIN_SO_FAR: Final = re.compile(
+    rb"(?:\{|\[[ \t\r\n]*(?:\{|\Z))[ \t\r\n]*"
+    rb'(?:"[A-Za-z_]{0,14}(?:"[ \t\r\n]*(?::[ \t\r\n\[{]*(?:"[A-Za-z_/-]{0,22}(?:"[ \t\r\n]*)?)?)?)?)?\Z'
+    rb'|\{"trace(?:_id|ID|Id)"[a-z0-9_:", \t\r\n]{0,160}\Z'
+)
 _BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
 _MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
 
@@ -83,9 +108,9 @@ def find_so_far(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool
         position: Where to begin.
         in_text: Whether there is text.
     """
-    brace = data.rfind(b"{", max(position, len(data) - LOOK_BACK))
-    if brace >= 0 and _RECORD_SO_FAR.match(data, brace):
-        return brace, in_text
+    begin = _BEGIN_SO_FAR.search(data, max(position, len(data) - LOOK_BACK))
+    if begin:
+        return begin.start(), in_text
     line = data.rfind(b"\n", position) if in_text else NOWHERE
     if line >= 0 and (match := _BLANK_LINE_SO_FAR.match(data, line)):
         # A byte order mark that isn't whole yet may be the last of it.

@@ -8,10 +8,10 @@ null stands in is not there. Unknown fields are ignored.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
+from spanview.formats.rows import nothing_passed
 from spanview.formats.tracestate import parse_trace_state_header
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
@@ -20,7 +20,7 @@ from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from spanview.model.span import Source
 
@@ -55,31 +55,45 @@ def _has_list(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
     return any(isinstance(value.get(key), list) for key in keys)
 
 
-def spans_of(value: Any, source: Source) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
         value: The decoded value.
         source: Where it stands.
+        pass_over: Takes what stands in the place of spans, and is none.
     """
     document = _document_in(value)
-    of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS)
-    return [span for of_resource in of_resources for span in _spans_of_resource(of_resource, source)]
+    of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)
+    return [span for of_resource in of_resources for span in _spans_of_resource(of_resource, source, pass_over)]
 
 
-def _dicts(holder: Mapping[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
-    lists = (holder[key] for key in keys if isinstance(holder.get(key), list))
-    return [item for item in chain.from_iterable(lists) if isinstance(item, dict)]
+def _dicts(
+    holder: Mapping[str, Any], keys: Sequence[str], pass_over: Callable[[Any], None]
+) -> Iterator[dict[str, Any]]:
+    """Yield the objects in the lists that a holder has under some keys, or a list under none that is known."""
+    given = [holder[key] for key in keys if holder.get(key) is not None]
+    for value in given or [part for part in holder.values() if isinstance(part, list)]:
+        if not given or not isinstance(value, list):
+            pass_over(value)
+            continue
+        for item in value:
+            if isinstance(item, dict):
+                yield item
+            else:
+                pass_over(item)
 
 
-def _spans_of_resource(of_resource: Mapping[str, Any], source: Source) -> Iterator[Span]:
+def _spans_of_resource(
+    of_resource: Mapping[str, Any], source: Source, pass_over: Callable[[Any], None]
+) -> Iterator[Span]:
     read = Reader()
     resource = _resource(read, of_resource)
-    for of_scope in _dicts(of_resource, RESOURCE_KEYS):
+    for of_scope in _dicts(of_resource, RESOURCE_KEYS, pass_over):
         read_scope = Reader()
         scope = _scope(read_scope, of_scope)
         is_odd = read.is_odd or read_scope.is_odd
-        for span in _dicts(of_scope, ("spans",)):
+        for span in _dicts(of_scope, ("spans",), pass_over):
             yield _span(span, resource, scope, source, is_odd=is_odd)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.console import as_text, parse_parent
+from spanview.formats.rows import nothing_passed
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
@@ -15,7 +16,7 @@ from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 from spanview.model.times import parse_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from spanview.model.span import Source
 
@@ -34,40 +35,59 @@ def is_document(value: Any) -> bool:
     """Tell whether a decoded value is a trace tree, one trace of it, or the line of a span."""
     if not isinstance(value, dict) or is_span(value):
         return isinstance(value, dict)
-    is_tree = value.get("schema") == SCHEMA and isinstance(value.get("traces"), list)
-    return is_tree or ("trace_id" in value and isinstance(value.get("roots"), list))
+    traces = value.get("traces")
+    is_tree = isinstance(traces, list) and (value.get("schema") == SCHEMA or any(map(_is_trace, traces)))
+    return is_tree or _is_trace(value)
 
 
-def spans_of(value: Any, source: Source) -> list[Span]:
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, dict) and "trace_id" in value and isinstance(value.get("roots"), list)
+
+
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, parents before their children.
 
     Args:
         value: The decoded value.
         source: Where it stands.
+        pass_over: Takes what stands in the place of spans, and is none.
     """
     if is_span(value):
         return [span_of(value, source)]
-    traces = value.get("traces", [value])
+    traces = value["traces"] if isinstance(value.get("traces"), list) else [value]
     return [
         span_of({"trace_id": trace.get("trace_id"), **node}, source)
         for trace in traces
-        if isinstance(trace, dict)
-        for node in _nodes(trace.get("roots"))
+        for node in _nodes(trace, pass_over)
     ]
 
 
-def _nodes(roots: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the spans of a tree; placeholders have no more than children."""
-    pending = [*reversed(roots)] if isinstance(roots, list) else []
+def _nodes(trace: Any, pass_over: Callable[[Any], None]) -> Iterator[Mapping[str, Any]]:
+    """Yield the spans of a trace; placeholders have no more than children."""
+    pending: list[Any] = []
+    if not isinstance(trace, dict) or not isinstance(trace.get("roots"), list):
+        pass_over(trace)
+    else:
+        pending += reversed(trace["roots"])
     while pending:
         node = pending.pop()
         if not isinstance(node, dict):
+            pass_over(node)
             continue
-        if not node.get("missing") and node.keys() >= _KEYS:
+        if node.keys() >= _KEYS:
             yield node
+        elif not node.get("missing"):
+            pass_over(node)
         children = node.get("children")
         if isinstance(children, list):
             pending += reversed(children)
+        elif children is not None or any(map(_holds_node, node.values())):
+            pass_over(children)
+
+
+def _holds_node(value: Any) -> bool:
+    """Tell whether a value is a list of nodes, as it is where the key of the children is damaged."""
+    return isinstance(value, list) and any(isinstance(part, dict) and "children" in part for part in value)
 
 
 def span_of(value: Mapping[str, Any], source: Source) -> Span:

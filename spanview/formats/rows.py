@@ -52,6 +52,10 @@ def join_columns(parts: Iterable[Columns]) -> Columns:
     return whole
 
 
+def nothing_passed(_part: Any) -> None:
+    """Take note of nothing; for whoever doesn't ask what stands in a document in the place of a span."""
+
+
 class Details(NamedTuple):
     """The part of a span that the index doesn't keep, and the ids by which it is known again."""
 
@@ -83,6 +87,9 @@ class Batch:
     """Offset and length of each whole JSON document that is no span."""
     documents: Sequence[tuple[int, int]] = ()
     """Offset and length of each document that holds several spans, or one that is no record by itself."""
+    partial: Sequence[tuple[int, int, int]] = ()
+    """Offset and length of each document in which something stands in the place of spans that is none, and how many
+    such parts it has."""
     has_text: bool = False
     """Whether there was text that is no JSON document."""
     repeated: int = 0

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.console import as_text
+from spanview.formats.rows import nothing_passed
 from spanview.formats.tags import (
     ERROR_TAG,
     KIND,
@@ -43,7 +44,7 @@ from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Span, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from spanview.model.span import Source
 
@@ -66,7 +67,7 @@ def _is_span(value: Any) -> bool:
     return isinstance(value, dict) and "traceId" in value and "id" in value and _OF_V1 not in value
 
 
-def spans_of(value: Any, source: Source) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Servers that share their client's id are told apart among all spans of the value: one that comes alone keeps its id
@@ -75,16 +76,19 @@ def spans_of(value: Any, source: Source) -> list[Span]:
     Args:
         value: The decoded value.
         source: Where it stands.
+        pass_over: Takes what stands in the place of spans, and is none.
     """
-    records = [*_records(value)]
+    records = [*_records(value, pass_over)]
     return [_span(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]
 
 
-def _records(value: Any) -> Iterator[_Record]:
+def _records(value: Any, pass_over: Callable[[Any], None]) -> Iterator[_Record]:
     for part in value if isinstance(value, list) else [value]:
         for record in part if isinstance(part, list) else [part]:
             if _is_span(record):
                 yield record
+            else:
+                pass_over(record)
 
 
 def _span(record: _Record, key: Key, source: Source) -> Span:

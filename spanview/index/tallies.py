@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
 
 
+_PARTIAL: Final = "a document in which {:,} of its parts should be spans, or hold some, and are none"
 _MOST_PAIRS: Final = 4096
 """Pairs of files of which it is known how many doubles they have."""
 
@@ -114,6 +115,8 @@ class Tallies:
             file.gaps += 1
             self.torn += gap.kind is ProblemKind.TORN
             self._problems.append(_gap_problem(path, gap))
+        for at, size, count in batch.partial:
+            self._problems.append(Problem(ProblemKind.PARTIAL, path, at, size, _PARTIAL.format(count)))
         if batch.skipped:
             file.first_skipped = file.first_skipped if file.skipped else batch.skipped[0]
             file.skipped += len(batch.skipped)

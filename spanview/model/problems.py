@@ -46,6 +46,7 @@ class ProblemKind(StrEnum):
     """The kinds of problems that a file or the watcher can have."""
 
     TORN = "torn"
+    PARTIAL = "partial"
     SKIPPED = "skipped"
     NO_SPANS = "no_spans"
     TOO_LARGE = "too_large"
@@ -57,6 +58,7 @@ class ProblemKind(StrEnum):
 
 SEVERITIES = {
     ProblemKind.TORN: Severity.WARNING,
+    ProblemKind.PARTIAL: Severity.WARNING,
     ProblemKind.SKIPPED: Severity.INFO,
     ProblemKind.NO_SPANS: Severity.INFO,
     ProblemKind.TOO_LARGE: Severity.WARNING,

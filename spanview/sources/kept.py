@@ -51,7 +51,7 @@ _HALF_DONE_S: Final = 3600.0
 """Nobody writes an index for so long."""
 _COMES_BACK: Final = frozenset((ProblemKind.REFUSED,))
 """Problems that each search finds anew."""
-_IS_KEPT: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE))
+_IS_KEPT: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE, ProblemKind.PARTIAL))
 """Problems that records have; with any other one, not everything was read."""
 
 

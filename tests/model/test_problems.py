@@ -31,6 +31,7 @@ def test_warning_names() -> None:
     ("name", "severity"),
     [
         ("torn", "warning"),
+        ("partial", "warning"),
         ("skipped", "info"),
         ("no_spans", "info"),
         ("too_large", "warning"),
@@ -44,7 +45,7 @@ def test_severities(name: str, severity: str) -> None:
     """Only what is merely foreign is an info; each kind has a severity."""
     problem = Problem(ProblemKind(name), "f", 0, 0, "")
     assert problem.severity is Severity(severity)
-    assert len(ProblemKind) == 8
+    assert len(ProblemKind) == 9
 
 
 def test_problem_as_json() -> None:

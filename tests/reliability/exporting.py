@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from forked import Ended
 
+_FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _OLD: Final = b"what stood there before\n" * 500
 _TARGET: Final = "out.json"
 _HIDDEN: Final = ".spanview-"
@@ -68,9 +69,7 @@ class _Way:
 
 
 _WAYS: Final = tuple(
-    _Way(form, force, has_old)
-    for force, has_old in ((True, True), (True, False), (False, False))
-    for form in ("trace-tree", "jsonl")
+    _Way(form, force, has_old) for force, has_old in ((True, True), (True, False), (False, False)) for form in _FORMATS
 )
 
 
@@ -92,7 +91,7 @@ class _Exports:
         self._may_leave_hidden = _files_have_names(folder)
         self.whole: dict[str, bytes] = {}
         """What each format comes to when nothing happens."""
-        for form in ("trace-tree", "jsonl"):
+        for form in _FORMATS:
             path = spans.parent / "whole"
             assert not server.call("export", spans, "--format", form, output=path).status
             self.whole[form] = path.read_bytes()
@@ -198,7 +197,7 @@ def _killed_at_random(trials: int, folder: Path) -> Figures:
     with Server() as server:
         exports = _Exports(server, _some_spans(folder), target)
         usual_s = max(exports.attempt(way)[0].seconds for way in _WAYS)
-        for way in islice(cycle((*_WAYS, *_WAYS[:2])), trials):
+        for way in islice(cycle((*_WAYS, *_WAYS[: len(_FORMATS)])), trials):
             after_s = chance.uniform(0, 1.2 * usual_s)
             ended, left = exports.attempt(way, kill_after_s=after_s)
             figures.trials += 1
@@ -256,7 +255,7 @@ def _failing_sync(trials: int, folder: Path) -> Figures:
 _PRINTING: Final[tuple[tuple[str, ...], ...]] = (
     ("spans",),
     ("export",),
-    ("export", "--format", "jsonl"),
+    *(("export", "--format", form) for form in _FORMATS[1:]),
     ("tree",),
     ("stats",),
     ("stats", "--json"),
@@ -387,7 +386,7 @@ def _rows() -> Iterator[Row]:
     )
     yield Row("21c", "disk really full", "exports", 300, 30, _full_disk, unavailable=no_disk_of_its_own)
     yield Row("21d", "export killed at a random moment", "kills", 1_000, 100, _killed_at_random, unavailable=posix)
-    yield Row("21e", "fsync fails", "exports", 60, 6, _failing_sync, unavailable=no_failing_calls)
+    yield Row("21e", "fsync fails", "exports", 60, len(_WAYS), _failing_sync, unavailable=no_failing_calls)
     yield Row("21f", "disk full behind redirected output", "calls", 400, 40, _redirected, unavailable=posix)
     yield Row("21g", "disk of the spool full", "readings", 60, 6, _full_spool, unavailable=posix)
 

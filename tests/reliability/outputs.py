@@ -3,6 +3,7 @@
 printed                                    what is to be there
 -------                                    -------------------
 `spans`, `export` as jsonl, as trace-tree  strict JSON; each string as it was written
+`export` as otlp, jaeger, zipkin, chrome   strict JSON; each name, of spans and of events, as it was written
 `check`, `stats`, `diff` with `--json`     strict JSON; each file's name, each span's name
 the same without, `tree`, the notices      as many lines as with harmless strings, no character that acts
 `tree --bars`, `tree --svg`                the same
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import cycle
+from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from hostile import TEXTS, documents, in_file_names, make_folder
@@ -22,6 +23,7 @@ from .exported import nodes_of, says_the_same, strictly
 from .figures import Figures, Row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from programs import Outcome
@@ -32,6 +34,7 @@ _EXPORTS: Final = (
     ("spans",),
     ("export", "--format", "jsonl"),
     ("export", "--format", "trace-tree"),
+    *(("export", "--format", form) for form in ("otlp", "jaeger", "zipkin", "chrome")),
     ("check", "--json"),
     ("stats", "--json"),
     ("diff", "--json", *_SIDES),
@@ -98,6 +101,16 @@ def _compare(figures: Figures, text: str, command: tuple[str, ...], output: byte
         is_same = all(any(says_the_same(name, each) for each in found) for name in expected)
         figures.expect(holds=is_same, what=f"{where}: {found!a}, not {expected!a}")
         return
+    if command[-1] in {"otlp", "jaeger", "zipkin", "chrome"}:
+        lines = output.splitlines() if command[-1] == "otlp" else [output]
+        texts = {*chain.from_iterable(_texts(strictly(line)) for line in lines)}
+        # In Zipkin's annotations, an event's name is a key.
+        names = [
+            part["name"] for each in written for part in (each, *(each["events"] if command[-1] != "zipkin" else ()))
+        ]
+        lacking = [name for name in names if not any(says_the_same(name, text) for text in texts)]
+        figures.expect(holds=bool(written) and not lacking, what=f"{where}: {lacking!a}")
+        return
     if command[-1] == "trace-tree":
         spans = [span for trace in strictly(output)["traces"] for span in nodes_of(trace["roots"])]
     else:
@@ -108,6 +121,16 @@ def _compare(figures: Figures, text: str, command: tuple[str, ...], output: byte
         span = by_id.get(int(document["context"]["span_id"], 16))
         is_same = span is not None and says_the_same(_strings(json.loads(json.dumps(document))), _strings(span))
         figures.expect(holds=is_same, what=f"{where}: {span!a}, not {document!a}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts in a value, but keys."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        pending += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        if isinstance(part, str):
+            yield part
 
 
 def _strings(span: dict[str, Any]) -> list[Any]:

@@ -1,0 +1,79 @@
+"""Documents that are whole JSON, and of no format as a whole: what stands in a list of theirs is read one by one.
+
+[null, {"name": …}, …           a list of the SDK's spans, or of spanview's, of which the first is none
+{"dbta": [{"traceID": …}, …     traces, or the spans of resources, behind a key that nobody knows, as damage makes one
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats import console
+from spanview.formats.rows import nothing_passed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spanview.formats.foreign import Format
+    from spanview.model.span import Source, Span
+
+_CONTAINERS: Final = {
+    "roots": ("own", "traces"),
+    "spans": ("jaeger", "data"),
+    "scopeSpans": ("otlp", "resourceSpans"),
+    "scope_spans": ("otlp", "resourceSpans"),
+    "instrumentationLibrarySpans": ("otlp", "resourceSpans"),
+}
+"""By a key of the parts the format, and the key that the list of them should have."""
+
+
+def is_document(value: Any) -> bool:
+    """Tell whether a decoded value holds records, or parts of a format, in a list."""
+    return any(map(_is_record, value)) if isinstance(value, list) else _unwrapped(value) is not None
+
+
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+    """Return the spans of a value for which `is_document` holds, in its order.
+
+    Args:
+        value: The decoded value.
+        source: Where it stands.
+        pass_over: Takes what stands in the place of spans, and is none.
+    """
+    if isinstance(value, list):
+        return [*_records(value, source, pass_over)]
+    found = _unwrapped(value)
+    return [] if found is None else found[0].spans_of(found[1], source, pass_over)
+
+
+def _is_record(value: Any) -> bool:
+    from spanview.formats import own
+
+    return console.is_span(value) or own.is_span(value)
+
+
+def _records(values: list[Any], source: Source, pass_over: Callable[[Any], None]) -> Iterator[Span]:
+    from spanview.formats import own
+    from spanview.formats.console_spans import span_of
+
+    for value in values:
+        if console.is_span(value):
+            yield span_of(value, source)
+        elif own.is_span(value):
+            yield own.span_of(value, source)
+        else:
+            pass_over(value)
+
+
+def _unwrapped(value: Any) -> tuple[Format, dict[str, Any]] | None:
+    """Return the format of the first list of parts, and a document that has it under the key that it should have."""
+    for parts in value.values() if isinstance(value, dict) else ():
+        for key in {key for part in parts if isinstance(part, dict) for key in part} if isinstance(parts, list) else ():
+            if key in _CONTAINERS:
+                name, container = _CONTAINERS[key]
+                module: Any = import_module(f"spanview.formats.{name}")
+                document = {container: parts}
+                if any(map(module.is_document, parts)) and module.is_document(document):
+                    return module, document
+    return None

@@ -49,7 +49,8 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
     end = len(data) if end == NOWHERE else end
     if is_line and _IN_LOG.match(data, position):
         return position, True
-    match = _AT_LINE_START.search(data, position, end + _LONGEST)
+    # What begins in mid-line may stand behind a name itself.
+    match = _AT_LINE_START.search(data, position, end if data[end - 1 : end] == b"\n" else end + _LONGEST)
     if match and match.start() < end:
         return match.start(), True
     last = data.rfind(b"\n", position, end) + 1 or (position if is_line else len(data))

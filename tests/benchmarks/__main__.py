@@ -38,14 +38,21 @@ def main(words: Sequence[str]) -> int:
     rounds = given.rounds or (2 if given.quick else 5)
     as_installed()
     figures: list[Figure] = []
+    has_failed = False
     spans = _QUICK if given.quick else _FULL
     for goal, measure in _measures(spans, rounds) if given.folder is None else _of(given.folder, rounds):
         if not given.goals or goal in given.goals:
-            figures += measure()
-            sys.stderr.write(f"measured {goal}\n")
+            try:
+                figures += measure()
+            except (OSError, RuntimeError, ValueError) as error:
+                # What took an hour to measure isn't lost by it.
+                has_failed = True
+                sys.stderr.write(f"couldn't measure {goal}: {error}\n")
+            else:
+                sys.stderr.write(f"measured {goal}\n")
     sys.stdout.write(table(figures) + "\n\n")
     sys.stdout.write(json.dumps([{**asdict(figure), "ratio": figure.ratio} for figure in figures], indent=1) + "\n")
-    return 0
+    return int(has_failed)
 
 
 def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]]]:

@@ -108,7 +108,7 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
     for name, text in texts.items():
         marks = len(re.findall(r"\[repeated \d+x across cluster\]", text))
         begins = re.findall(r'"trace_id": "0x[^"]*"(?:.*\[repeated (\d+)x)?', text)
-        is_log = bool(re.search(r"pid=\d+\)|^\w+-1  \|", text, re.MULTILINE))
+        is_log = bool(re.search(r"pid=\d+\)|^\S+ stdout F ", text, re.MULTILINE))
         begun = sum(int(times or 1) for times in begins) - len(files[name]) if is_log else 0
         if begun:
             counts["deduplicated" if marks else "prefixed"] += marks or begun

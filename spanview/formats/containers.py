@@ -14,6 +14,9 @@ from typing import Any, Final
 
 ELEMENT_CAPS: Final = 16
 """An element, which is a whole trace, or all spans of a resource, may be so many times as long as a document else."""
+_REACH: Final = 8192
+"""Bytes of a document by which it is told: always the same ones, in whatever pieces they come."""
+_MAY_BE_FRONT: Final = re.compile(rb'\[|\{\s*+"(?:data|traces|resourceSpans|resource_spans|batches|schema)"')
 _FRONT: Final = re.compile(
     rb"""
     \{ \s*+ (?: "schema" \s*+ : \s*+ "spanview/trace-tree/v1" \s*+ , \s*+ )?
@@ -32,12 +35,18 @@ def is_element(value: Any) -> bool:
     return isinstance(value, dict) and "traceId" in value and "id" in value
 
 
-def first_element(data: bytes, position: int) -> int:
+def first_element(data: bytes, position: int, cap: int) -> int:
     """Return where the first element of a document stands that holds records one by one; `position` for any other.
 
     Args:
         data: The buffer.
         position: Where the document begins.
+        cap: Bytes of the longest document that is kept; so many are looked at, at the most.
     """
-    match = _FRONT.match(data, position)
+    match = _FRONT.match(data, position, position + min(_REACH, cap))
     return match.end() if match else position
+
+
+def is_undecided(data: bytes, position: int, cap: int) -> bool:
+    """Tell whether more bytes may show that a document holds records one by one."""
+    return len(data) - position < min(_REACH, cap) and _MAY_BE_FRONT.match(data, position) is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
-from spanview.formats.containers import ELEMENT_CAPS, first_element, is_element
+from spanview.formats.containers import ELEMENT_CAPS, first_element, is_element, is_undecided
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -53,7 +53,6 @@ class Framer:
         """Offset in the file of the first byte that waits for more."""
         self._data = b""
         self._before = _LF
-        """The byte before the buffer."""
         self._in_text = self._discarding = False
         self._gap_at: int | None = None
         self._gap_kind = ProblemKind.TORN
@@ -62,7 +61,6 @@ class Framer:
         self._has_commas = False
         """Whether there are commas between documents, as in a list."""
         self._indent = ONE_LINE
-        """Of the members of the document that is too large to be kept."""
         self._scanner: Scanner | None = None
         self._is_inside = self._is_behind = False
         """Whether documents are elements of one that was too large or damaged, or stand behind its elements."""
@@ -182,7 +180,8 @@ class Framer:
 
         Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
         """
-        inside = position if self._is_inside or self._gap_at is not None else first_element(self._data, position)
+        may_enter = not self._is_inside and self._gap_at is None
+        inside = first_element(self._data, position, self._cap) if may_enter else position
         if inside != position:
             if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
                 self._frames.gaps.append(Gap(ProblemKind.TORN, self.offset + position, inside - position))
@@ -215,8 +214,7 @@ class Framer:
 
     def _search(self, start: int, position: int) -> tuple[bool, int]:
         """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""
-        data = self._data
-        named, self.meets_prefix = find_prefix(data, position, start, is_line=self._byte_before(position) == _LF)
+        named, self.meets_prefix = find_prefix(self._data, position, start, is_line=self._byte_before(position) == _LF)
         if named != NOWHERE:
             self._in_text = False
             if self.meets_prefix:
@@ -225,7 +223,7 @@ class Framer:
         self._in_text = start == NOWHERE and self._gap_at is None
         if start != NOWHERE:
             return True, start
-        start, self._in_text = marks.find_so_far(data, position, in_text=self._in_text)
+        start, self._in_text = marks.find_so_far(self._data, position, in_text=self._in_text)
         return False, start
 
     def _frame_slowly(self, position: int, *, quiet: bool) -> int:
@@ -251,6 +249,8 @@ class Framer:
             except BadJsonError:
                 self._open_gap(position)
                 return end
+        if not quiet and is_undecided(data, position, self._cap):
+            return position
         if (inside := self._enter(position, is_torn=True)) != position:
             return inside
         is_large = end - position > self._cap

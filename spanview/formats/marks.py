@@ -16,7 +16,7 @@ _FIRST_VALUE: Final = (
 _BEGINNING: Final = re.compile(rb"\{|\[" + _FIRST_VALUE)
 _FRONT: Final = (
     rb'\{[ \t\r\n]*+"(?:resource(?:S|_s)pans"[ \t\r\n]*+:|schema"[ \t\r\n]*+:[ \t\r\n]*+"spanview/trace-tree'
-    rb'|data"[ \t\r\n]*+:[ \t\r\n]*+\[[ \t\r\n]*+\{[ \t\r\n]*+"traceID")|\[[ \t\r\n]*+\{[ \t\r\n]*+"traceId"'
+    rb'|data"[ \t]*+:[ \t]*+\[[ \t]*+\{[ \t\r\n]*+"traceID")|\[[ \t]*+\{[ \t\r\n]*+"traceId"'
 )
 """Of a document that holds records one by one."""
 _PART: Final = rb"[ \t\r\n]{0,20}".join(
@@ -24,7 +24,7 @@ _PART: Final = rb"[ \t\r\n]{0,20}".join(
     rb'|trace(?:ID|Id)" : "[0-9a-f]{16,32}" , "(?:spans|id)|resource" : \{ "attributes)"'.split(b" ")
 )
 """Of a line of spanview's, or of a document; what else is logged has a trace id, too."""
-_LIST: Final = rb'\[[ \t\r\n]*+\{[ \t\r\n]*+"(?:traceID|trace_id|resource)"'
+_LIST: Final = rb'\[[ \t]*+\{[ \t\r\n]*+"(?:traceID|trace_id|resource)"'
 """Of traces, or of the spans of resources, where what stands before it is damaged."""
 _LINE_OR_RECORD: Final = re.compile(
     rb"\n"

@@ -141,7 +141,7 @@ def _both_of_rays_hooks(folder: Path) -> None:
 def _log(folder: Path, *, has_lost: bool) -> None:
     lines = json.dumps(Builder().span("printed", trace=2), indent=4).splitlines()
     # Whoever collects logs puts another name there, of which nothing is known.
-    name, times = ("\x1b[36m(ProxyActor pid=4582)\x1b[0m", 1) if has_lost else ("web-1  |", 3)
+    name, times = ("\x1b[36m(ProxyActor pid=4582)\x1b[0m", 1) if has_lost else ("2026-11-20T11:55:46Z stdout F", 3)
     text = "".join(f"{name} {line}\n" for line in lines) * times
     lost = '\x1b[36m(App pid=1)\x1b[0m "trace_id": "0x01",\x1b[32m [repeated 8x across cluster]\x1b[0m\n' * 5
     (folder / "driver.log").write_text("Started.\n" + text + (lost if has_lost else ""))

@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import dataclass, field, fields
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.decoder import Decoder, decode_span
 from spanview.formats.framing import DEFAULT_CAP
+from spanview.formats.prefix import find_prefix
 from spanview.formats.rows import Columns
 from spanview.model.span import Source
 
@@ -30,21 +32,27 @@ _LONGEST_INTEGER: Final = 4_000
 class Decoded:
     """All that a file's bytes came to."""
 
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
-    """The columns' values, span by span."""
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    """Offset and length of each."""
+    rows: list[tuple[int, int, tuple[Any, ...]]] = field(default_factory=list)
+    """Offset and length of each span, and the columns' values."""
+    documents: list[tuple[int, int]] = field(default_factory=list)
+    """Offset and length of each that holds spans without a length of their own."""
     skipped: list[tuple[int, int]] = field(default_factory=list)
     gaps: list[tuple[str, int, int]] = field(default_factory=list)
     has_text: bool = False
 
     def add(self, batch: Batch) -> None:
         """Take in what one piece came to."""
-        self.rows += zip(*(getattr(batch.columns, column.name) for column in fields(Columns)), strict=True)
-        self.spans += zip(batch.offsets, batch.lengths, strict=True)
+        values = zip(*(getattr(batch.columns, column.name) for column in fields(Columns)), strict=True)
+        self.rows += zip(batch.offsets, batch.lengths, values, strict=True)
+        self.documents += batch.documents
         self.skipped += batch.skipped
         self.gaps += [(gap.kind.value, gap.offset, gap.length) for gap in batch.gaps]
         self.has_text = self.has_text or batch.has_text
+
+    def in_order(self) -> tuple[object, ...]:
+        """Return all of it by offset: of a log with several writers, more comes of one while another waits."""
+        rows = sorted(self.rows, key=itemgetter(0, 1))
+        return rows, sorted(self.documents), sorted(self.skipped), sorted(self.gaps, key=itemgetter(1)), self.has_text
 
 
 def decoded(pieces: Sequence[bytes], cap: int = DEFAULT_CAP) -> Decoded:
@@ -62,23 +70,37 @@ def cut_at(data: bytes, cuts: Sequence[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(edges)]
 
 
-def mistakes_of(data: bytes, cuts: Sequence[int], cap: int = DEFAULT_CAP) -> Iterator[str]:
-    """Yield what doesn't hold for these bytes, cut at these places."""
+def mistakes_of(data: bytes, cuts: Sequence[int], cap: int = DEFAULT_CAP, *, gaps_too: bool = True) -> Iterator[str]:
+    """Yield what doesn't hold for these bytes, cut at these places; also of where gaps begin and end, or not."""
     whole, pieces = decoded([data], cap), cut_at(data, cuts)
-    if whole != decoded(pieces, cap):
+    # In a log, how far a gap reaches is told by the lines that are still known.
+    told = slice(None if gaps_too and not is_log(data) else 3)
+    if whole.in_order()[told] != decoded(pieces, cap).in_order()[told]:
         yield f"another result in pieces of {[*map(len, pieces)]}"
-    yield from _misplaced(whole, len(data))
-    for row, (at, size) in zip(whole.rows, whole.spans, strict=True):
-        yield from _misread(row, data[at : at + size])
+    yield from _misplaced(whole, data)
+    for at, size, row in whole.rows:
+        if size:
+            yield from _misread(row, data[at : at + size])
 
 
-def _misplaced(whole: Decoded, size: int) -> Iterator[str]:
-    for places in (whole.spans, whole.skipped, [gap[1:] for gap in whole.gaps]):
-        if places != sorted(places):
-            yield f"out of order: {places}"
-    places = sorted([*whole.spans, *whole.skipped, *[gap[1:] for gap in whole.gaps]])
+def is_log(data: bytes) -> bool:
+    """Tell whether a name stands before any line."""
+    return find_prefix(data, 0, len(data), is_line=True)[1]
+
+
+def _misplaced(whole: Decoded, data: bytes) -> Iterator[str]:
+    size = len(data)
+    spans = [(at, length) for at, length, _ in whole.rows if length]
+    lists = (spans, whole.documents, whole.skipped, [gap[1:] for gap in whole.gaps])
+    places = sorted(itertools.chain(*lists))
     if any(at < 0 or length <= 0 or at + length > size for at, length in places):
         yield f"outside of the {size} bytes: {places}"
+    if is_log(data):
+        # The lines of several writers stand among one another.
+        return
+    for each in lists:
+        if each != sorted(each):
+            yield f"out of order: {each}"
     if any(at + length > after for (at, length), (after, _) in itertools.pairwise(places)):
         yield f"over each other: {places}"
 

@@ -180,7 +180,7 @@ def _cost(inputs: int, _: Path) -> Figures:
         while _seconds(_among_records(make(amount))) < _LONG_ENOUGH_S and amount < _MOST:
             amount *= 2
         few, many = _among_records(make(amount)), _among_records(make(amount * _TIMES))
-        names = [row[5] for row in decoded([few]).rows]
+        names = [row[2][5] for row in decoded([few]).rows]
         figures.compare("aab", [*names[:1], *names[-2:]], name)
         # Where a machine is busy, one of some attempts is undisturbed.
         ratio = min(_seconds(many) / _seconds(few) for _attempt in range(_ATTEMPTS))

@@ -2,6 +2,7 @@ r"""The names that stand before each line which a process printed, where lines o
 
 (ProxyActor pid=18681) …                          Ray, in a driver's console
 \x1b[36m(train pid=93, ip=192.0.2.7)\x1b[0m …     as it mostly is, terminal or not
+(pid=93) …                                        of a worker that has neither a task nor an actor yet
 api-1      | …                                    docker compose logs
 [pod/api-6f/app] …                                kubectl logs --prefix
 api-1      | (train pid=93) …                     both
@@ -15,7 +16,7 @@ from typing import Final
 from spanview.formats.marks import NOWHERE
 
 _COLOUR: Final = rb"(?:\x1b\[[0-9;]*m)*+"
-_RAY: Final = rb"\(([^\r\n]{1,200}? pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)" + _COLOUR + rb" ?"
+_RAY: Final = rb"\(((?:[^\r\n]{1,200}? )?pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)" + _COLOUR + rb" ?"
 _OTHER: Final = (
     _COLOUR + rb"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,100})\ +\||\[(pod/[^\]\r\n]{1,300})\])" + _COLOUR + rb" ?" + _COLOUR
 )

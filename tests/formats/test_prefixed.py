@@ -32,6 +32,7 @@ NAMES: Final = (
     b"\x1b[36m(App pid=2)\x1b[0m ",
     b"\x1b[36m(ServeReplica:app:Model pid=3)\x1b[0m ",
     b"(Worker(rank=0) pid=4, ip=192.0.2.7) ",
+    b"\x1b[36m(pid=12)\x1b[0m ",
     b"api-1      | ",
     b"\x1b[33mdb-1   |\x1b[0m ",
     b"[pod/api-6f/app] ",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import console
 from spanview.formats.containers import is_element
-from spanview.formats.frames import Frames
+from spanview.formats.frames import Frames, Mixed
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import dumps_sorted, loads_exact
-from spanview.formats.prefixed import Mixed, PrefixedLines, unmixed
+from spanview.formats.prefixed import PrefixedLines, unmixed
 from spanview.formats.rows import Batch, Columns, join_columns
 
 if TYPE_CHECKING:

@@ -7,17 +7,18 @@ it is whole and a record, so that neither an event nor a link inside a torn span
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
 from spanview.formats.containers import ELEMENT_CAPS, first_element, is_element, is_undecided
+from spanview.formats.doclines import take_apart
 from spanview.formats.ends import try_ends
-from spanview.formats.frames import Frames, Gap
+from spanview.formats.frames import Frames, Gap, Mixed, OpenGap
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
-from spanview.formats.marks import LOOK_BACK, NOWHERE
 from spanview.formats.prefix import find_prefix
 from spanview.formats.scanner import Scanner, Verdict
 from spanview.formats.straight import take_straight
@@ -48,14 +49,13 @@ class Framer:
         self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
     ) -> None:
         self._is_record, self._keep = is_record, keep
-        self._cap = self._cap_outside = max(cap, LOOK_BACK)
+        self._cap = self._cap_outside = max(cap, marks.LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
         self._data = b""
         self._before = _LF
         self._in_text = self._discarding = False
-        self._gap_at: int | None = None
-        self._gap_kind = ProblemKind.TORN
+        self._gap = OpenGap()
         self._break: Break | None = None
         """In a gap: the last document there that broke off."""
         self._has_commas = False
@@ -72,12 +72,12 @@ class Framer:
     @property
     def waiting(self) -> bool:
         """Whether something has begun that isn't whole yet."""
-        return bool(self._data) or self._gap_at is not None
+        return bool(self._data) or self._gap.is_open
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing is left that what follows could be a part of, but for the bytes that wait for more."""
-        return not (self._gap_at is not None or self._in_text or self._has_commas)
+        return not (self._gap.is_open or self._in_text or self._has_commas)
 
     @property
     def unread(self) -> bytes:
@@ -114,7 +114,7 @@ class Framer:
 
     def _give_up(self, position: int) -> None:
         """Take an unfinished document for one that broke off."""
-        self._open_gap(position)
+        self._gap.open(self.offset + position)
         self._break_off(position)
         self._lists.forget()
 
@@ -150,11 +150,7 @@ class Framer:
         return frames
 
     def _run(self, position: int, *, quiet: bool) -> tuple[bool, int]:
-        """Frame what can be framed from `position` on.
-
-        Returns:
-            Whether an unfinished document is left, and the position of the first byte that has to wait.
-        """
+        """Frame from `position` on; return whether an unfinished document is left, and the first byte that waits."""
         if self._discarding:
             position = self._discard()
             if self._discarding:
@@ -164,7 +160,7 @@ class Framer:
             if not found:
                 return False, position
             after = position
-            if self._scanner is None and self._gap_at is None and not self._is_behind:
+            if self._scanner is None and not self._gap.is_open and not self._is_behind:
                 after, taken = take_straight(self._data, position, keep=self._keep, cap=self._cap, base=self.offset)
                 self._frames.documents += taken
             if after == position:
@@ -176,11 +172,9 @@ class Framer:
             position = after
 
     def _enter(self, position: int, *, is_torn: bool = False) -> int:
-        """Return where the first element stands of a document that holds records one by one; else `position`.
-
-        Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
-        """
-        may_enter = not self._is_inside and self._gap_at is None
+        """Return where the first element stands of a document that holds records one by one; else `position`."""
+        # Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
+        may_enter = not self._is_inside and not self._gap.is_open
         inside = first_element(self._data, position, self._cap) if may_enter else position
         if inside != position:
             if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
@@ -194,7 +188,7 @@ class Framer:
         data = self._data
         if self._scanner is not None:
             return True, position
-        if self._gap_at is not None:
+        if self._gap.is_open:
             return self._search(marks.find_in_gap(data, position, self._byte_before(position)), position)
         if not self._in_text:
             self._has_commas |= data[position : position + 1] == b"," and self._byte_before(position) in b"}]"
@@ -204,7 +198,7 @@ class Framer:
             if marks.may_begin(data, position):
                 return True, position
             if self._is_inside and data[position] != _CLOSE_BRACKET:
-                self._open_gap(position)
+                self._gap.open(self.offset + position)
                 return self._next_start(position)
             self._cap = self._cap_outside
             self._frames.has_text, self._is_inside, self._is_behind = True, False, self._is_inside or self._is_behind
@@ -215,62 +209,64 @@ class Framer:
     def _search(self, start: int, position: int) -> tuple[bool, int]:
         """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""
         named, self.meets_prefix = find_prefix(self._data, position, start, is_line=self._byte_before(position) == _LF)
-        if named != NOWHERE:
+        if named != marks.NOWHERE:
             self._in_text = False
             if self.meets_prefix:
                 self._close_gap(named)
             return False, named
-        self._in_text = start == NOWHERE and self._gap_at is None
-        if start != NOWHERE:
+        self._in_text = start == marks.NOWHERE and not self._gap.is_open
+        if start != marks.NOWHERE:
             return True, start
         start, self._in_text = marks.find_so_far(self._data, position, in_text=self._in_text)
         return False, start
 
     def _frame_slowly(self, position: int, *, quiet: bool) -> int:
         """Frame the document at `position`; return where to go on, `position` itself to wait for more."""
-        data = self._data
         if self._scanner is None:
             if self._break is not None and self._break.leaves_open(position):
                 return position + 1
-            after = None if self._gap_at is not None else self._frame_cheaply(position, quiet=quiet)
+            after = None if self._gap.is_open else self._frame_cheaply(position, quiet=quiet)
             if after is not None:
                 return after
             self._scanner = Scanner(position)
-        verdict, end = self._scanner.scan(data), self._scanner.position
+        verdict, end = self._scanner.scan(self._data), self._scanner.position
         if verdict is Verdict.UNFINISHED:
             return position
         if verdict is Verdict.WHOLE:
             self._scanner = None
-            if self._gap_at is not None and end == len(data) <= position + self._cap and not quiet:
+            if self._gap.is_open and end == len(self._data) <= position + self._cap and not quiet:
                 # What follows tells whether it is a part of something torn.
                 return position
-            try:
-                return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
-            except BadJsonError:
-                self._open_gap(position)
-                return end
-        if not quiet and is_undecided(data, position, self._cap):
+            with suppress(BadJsonError):
+                return self._accept(position, end, loads_quick(memoryview(self._data)[position:end]))
+        elif not quiet and is_undecided(self._data, position, self._cap):
             return position
-        if (inside := self._enter(position, is_torn=True)) != position:
+        elif (inside := self._enter(position, is_torn=True)) != position:
             return inside
+        apart = self._take_apart(position, quiet=quiet)
+        return self._pass_over(position, end) if apart is None else apart
+
+    def _pass_over(self, position: int, end: int) -> int:
+        """Take the document between these for damaged; return where to look for the next one."""
         is_large = end - position > self._cap
-        self._open_gap(position, ProblemKind.TOO_LARGE if is_large else ProblemKind.TORN)
+        self._gap.open(self.offset + position, ProblemKind.TOO_LARGE if is_large else ProblemKind.TORN)
+        if self._scanner is None:
+            return end
         search_from = self._scanner.search_from(self._cap) if is_large else 0
         self._break_off(position)
         return max(position + 1, search_from)
 
     def _frame_cheaply(self, position: int, *, quiet: bool) -> int | None:
         """Frame the document at `position` where that needs no scan; return where to go on, None where it does."""
-        data = self._data
-        if data[position] == _BRACKET:
-            first = self._lists.look(data, position)
+        if self._data[position] == _BRACKET:
+            first = self._lists.look(self._data, position)
             if first != position:
                 # The elements are framed one by one.
                 return position if first is None else first
-        end, value, has_line_end = try_ends(data, position)
+        end, value, has_line_end = try_ends(self._data, position)
         if end:
             return self._accept(position, end, value)
-        is_short = len(data) - position < min(_SCAN_FROM, self._cap)
+        is_short = len(self._data) - position < min(_SCAN_FROM, self._cap)
         return position if is_short and not quiet and not has_line_end else None
 
     def _accept(self, position: int, end: int, value: Any) -> int:
@@ -278,10 +274,10 @@ class Framer:
         if end - position > self._cap:
             if (inside := self._enter(position)) != position:
                 return inside
-            self._open_gap(position, ProblemKind.TOO_LARGE)
+            self._gap.open(self.offset + position, ProblemKind.TOO_LARGE)
             self._close_gap(end)
             return end
-        if self._gap_at is not None and self._is_part(position, end, value):
+        if self._gap.is_open and self._is_part(position, end, value):
             return end
         self._close_gap(position)
         self._is_behind = self._is_behind and not (self._is_record(value) or is_element(value))
@@ -289,14 +285,25 @@ class Framer:
             self._frames.documents.append((self.offset + position, end - position, self._keep(value)))
         return end
 
+    def _take_apart(self, position: int, *, quiet: bool) -> int | None:
+        """Frame the record at `position` if only other lines stand in it; return where to go on, None if not."""
+        if self._is_inside or self._byte_before(position) != _LF:
+            return None
+        found = take_apart(self._data, position, self._is_record, cap=self._cap, is_all=quiet)
+        if found is None or found[0] == position:
+            return found and position
+        self._close_gap(position)
+        self._scanner, self._frames.has_text, self._is_behind = None, True, False
+        self._frames.documents.append((self.offset + position, found[0] - position, Mixed(self._keep(found[1]))))
+        return found[0]
+
     def _is_part(self, position: int, end: int, value: Any) -> bool:
         """Tell whether a whole document in a gap is a part of something torn."""
-        data = self._data
-        if self._break is not None and self._break.holds(data, position, end, has_commas=self._has_commas):
+        if self._break is not None and self._break.holds(self._data, position, end, has_commas=self._has_commas):
             return True
         if self._is_record(value) or (self._is_inside and is_element(value)):
             return False
-        is_alone = data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in data[position:end]
+        is_alone = self._data[end : end + 1] in (b"", b"\r", b"\n") and b"\n" not in self._data[position:end]
         return not is_alone or self._byte_before(position) != _LF
 
     def _byte_before(self, position: int) -> int:
@@ -313,7 +320,7 @@ class Framer:
         if self._scanner.position - position <= self._cap:
             # A long number, or what seems to be one, may still break within what is kept.
             return position
-        self._open_gap(position, ProblemKind.TOO_LARGE)
+        self._gap.open(self.offset + position, ProblemKind.TOO_LARGE)
         self._discarding, self._indent = True, indent_of_members(self._data, position)
         return self._discard()
 
@@ -322,7 +329,7 @@ class Framer:
         scanner = self._scanner or Scanner(0)
         verdict = scanner.scan(self._data)
         if verdict is Verdict.UNFINISHED:
-            return max(0, min(scanner.keep_from(self._cap), len(self._data) - LOOK_BACK))
+            return max(0, min(scanner.keep_from(self._cap), len(self._data) - marks.LOOK_BACK))
         if verdict is Verdict.WHOLE:
             self._scanner, self._discarding = None, False
             self._close_gap(scanner.position)
@@ -338,13 +345,6 @@ class Framer:
             self._break = Break(self._scanner, indent)
         self._scanner, self._discarding = None, False
 
-    def _open_gap(self, position: int, kind: ProblemKind = ProblemKind.TORN) -> None:
-        if self._gap_at is None:
-            self._gap_at, self._gap_kind = self.offset + position, kind
-        elif kind is ProblemKind.TOO_LARGE:
-            self._gap_kind = kind
-
     def _close_gap(self, position: int) -> None:
-        if self._gap_at is not None:
-            self._frames.gaps.append(Gap(self._gap_kind, self._gap_at, self.offset + position - self._gap_at))
-            self._gap_at = self._break = None
+        self._frames.gaps += self._gap.close(self.offset + position)
+        self._break = None

@@ -13,7 +13,9 @@ _FIRST_VALUE: Final = (
     rb"|[A-Za-z0-9.+-]*+[ \t\r\n]*+\Z)"
 )
 """What follows the bracket of a list, or may; a log's `[INFO]` and `[2026-11-20 …]` are none."""
-_BEGINNING: Final = re.compile(rb"\{|\[" + _FIRST_VALUE)
+_OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z))"
+"""What opens an object; `{'loss': 0.1}` is Python's."""
+_BEGINNING: Final = re.compile(_OPENING + rb"|\[" + _FIRST_VALUE)
 _FRONT: Final = (
     rb'\{[ \t\r\n]*+"(?:resource(?:S|_s)pans"[ \t\r\n]*+:|schema"[ \t\r\n]*+:[ \t\r\n]*+"spanview/trace-tree'
     rb'|data"[ \t]*+:[ \t]*+\[[ \t]*+\{[ \t\r\n]*+"traceID")|\[[ \t]*+\{[ \t\r\n]*+"traceId"'
@@ -29,7 +31,9 @@ _LIST: Final = rb'\[[ \t]*+\{[ \t\r\n]*+"(?:traceID|trace_id|resource)"'
 _LINE_OR_RECORD: Final = re.compile(
     rb"\n"
     + _INDENT
-    + rb"(?:\{|\[(?="
+    + rb"(?:"
+    + _OPENING
+    + rb"|\[(?="
     + _FIRST_VALUE
     + rb'))|\{[ \t\r\n]*+"name"[ \t\r\n]*+:|'
     + _PART
@@ -46,8 +50,9 @@ _BEGIN_SO_FAR: Final = re.compile(
     rb'(?:"[A-Za-z_]{0,14}(?:"[ \t\r\n]*(?::[ \t\r\n\[{]*(?:"[A-Za-z_/-]{0,22}(?:"[ \t\r\n]*)?)?)?)?)?\Z'
     rb'|\{"trace(?:_id|ID|Id)"[a-z0-9_:", \t\r\n]{0,160}\Z'
 )
-_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+)\Z")
-_MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z")
+_PYTHON_SO_FAR: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
+_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PYTHON_SO_FAR + rb")")
+_MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z|" + _PYTHON_SO_FAR)
 
 REPEATED: Final = b"x across cluster]"
 """In the text that Ray's de-duplication puts where it left out lines."""
@@ -69,7 +74,7 @@ def skip_separators(data: bytes, position: int) -> int:
 
 
 def is_mark_so_far(data: bytes, position: int) -> bool:
-    """Tell whether the bytes from `position` on may become a byte order mark."""
+    """Tell whether the bytes from `position` on may become a byte order mark, or what Python prints."""
     return _MARK_SO_FAR.match(data, position) is not None
 
 
@@ -113,7 +118,7 @@ def find_so_far(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool
         return begin.start(), in_text
     line = data.rfind(b"\n", position) if in_text else NOWHERE
     if line >= 0 and (match := _BLANK_LINE_SO_FAR.match(data, line)):
-        # A byte order mark that isn't whole yet may be the last of it.
+        # A byte order mark that isn't whole yet may be the last of it, or what Python prints.
         return match.start(1), False
     return max(position, len(data) - (data[-1:] in (b"\n", b"\x00"))), in_text
 

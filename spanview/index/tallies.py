@@ -36,6 +36,8 @@ class FileTally:
     """Marks in the text that stand for lines which Ray's log de-duplication left out."""
     fragments: int = 0
     """Beginnings of spans in the text."""
+    content: int = 0
+    """Bytes, unpacked where they are compressed."""
 
 
 class Tallies:
@@ -71,9 +73,10 @@ class Tallies:
         """Count a file, once however often it is replaced."""
         self._files.setdefault(path, FileTally())
 
-    def add_bytes(self, path: str, count: int) -> None:
-        """Count bytes read from a file."""
+    def add_bytes(self, path: str, count: int, *, content: int | None = None) -> None:
+        """Count bytes read from a file, and how many they are unpacked where they are compressed."""
         self._files[path].bytes += count
+        self._files[path].content += count if content is None else content
 
     def add_records(self, path: str, count: int) -> None:
         """Count spans of a file, doubles included."""

@@ -6,15 +6,15 @@ import os
 from collections import Counter, defaultdict
 from typing import IO, TYPE_CHECKING, Final
 
-from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind
+from spanview.sources.content import Content
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.held import HeldOpen
 from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from spanview.formats.rows import Batch
     from spanview.sources.details import Details
@@ -186,39 +186,25 @@ class Reading:
         head = self._read_piece(stream)
         while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
             head += more
-        if not is_packed(head):
-            yield from self.read_pieces(STANDARD_INPUT, self._pieces(head, stream))
-            return
-        unpacked = Unpacked(stream, head)
-        yield from self.read_pieces(STANDARD_INPUT, unpacked.pieces())
-        if unpacked.failure:
-            self.report_unreadable(STANDARD_INPUT, f"the compressed data breaks off: {unpacked.failure}")
+        unpacked = Unpacked(stream, head) if is_packed(head) else None
+        content = self.open_content(STANDARD_INPUT)
+        for data, count in self._pieces(head, stream) if unpacked is None else unpacked.pieces():
+            content.take(data, count)
+            yield count
+        content.close()
+        if unpacked is not None and unpacked.failure:
+            self.report_broken(STANDARD_INPUT, content, unpacked.failure)
 
     def _pieces(self, data: bytes, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         while data:
             yield data, len(data)
             data = self._read_piece(stream)
 
-    def read_pieces(self, path: str, pieces: Iterable[tuple[bytes, int]]) -> Iterator[int]:
-        """Read what can't be read again, and keep it; yield the bytes that were read for each piece.
-
-        Args:
-            path: What it is shown as.
-            pieces: The content, and how many bytes were read for it.
-        """
-        sink, spool = self._sink, self._details.spool
-        source = sink.add_source(path, self._generations[path])
+    def open_content(self, path: str) -> Content:
+        """Return what takes the next content that is shown as this path, and can't be read again."""
+        source = self._sink.add_source(path, self._generations[path])
         self._generations[path] += 1
-        decoder, offset = Decoder(cap=self.options.cap), 0
-        for data, count in pieces:
-            spool.write(source, offset, data)
-            offset += len(data)
-            sink.tallies.add_bytes(path, count)
-            sink.add(source, decoder.feed(data))
-            if not self.options.keep_details:
-                spool.forget(source, decoder.offset)
-            yield count
-        sink.add(source, decoder.close())
+        return Content(path, source, self._sink, self._details.spool, self.options)
 
     def _read_piece(self, stream: IO[bytes]) -> bytes:
         # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
@@ -240,6 +226,13 @@ class Reading:
     def report_unreadable(self, path: str, reason: str) -> None:
         """Tell that a file can't be read, or not further."""
         self.report(Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}"))
+
+    def report_broken(self, path: str, content: Content, reason: str) -> None:
+        """Tell that no more can be had of what is compressed."""
+        detail = (
+            f"can't be read further: the compressed data breaks off after {content.size:,} bytes unpacked: {reason}"
+        )
+        self.report(Problem(ProblemKind.UNREADABLE, path, content.size, 0, detail))
 
     def report_spool(self) -> None:
         """Tell that what is read live can't be kept, if so."""

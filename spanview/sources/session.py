@@ -337,6 +337,7 @@ class Session:
             self._reading.finish(tail)
         self._tails.clear()
         self._leaving.clear()
+        self._packed.close()
 
     def _take_note(self, listing: Listing) -> None:
         self._folders = listing.searched

@@ -33,7 +33,7 @@ def _folder(path: str) -> str:
 
 
 def _torn(facts: Facts, *, at_end: bool) -> list[Problem]:
-    sizes = {path: file.bytes for path, file in facts.files}
+    sizes = {path: file.content for path, file in facts.files}
     return [
         problem
         for problem in facts.problems

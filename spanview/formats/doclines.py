@@ -1,0 +1,159 @@
+"""Which lines that a process printed are of a document on several lines, and which were printed between them.
+
+{
+    "name": "train",
+INFO 2026-11-20 11:55:46,917 …          a log's line
+{"level": "info", "epoch": 3}           a line of JSON that stands for itself
+    "context": {
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.jsontext import BadJsonError, loads_quick
+from spanview.formats.marks import NOWHERE, find_in_gap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_JSON: Final = re.compile(
+    rb"""
+    [ \t]*+ (?:
+        [}\]]
+        | \{ (?!') | \[ [ \t\r]* (?: [\[{"\]] | \Z )
+        | "(?:[^"\\]|\\.)*+" [ \t]*+ (?: : | ,? [ \t\r]*+ \Z )
+        | (?: -?[0-9][0-9.eE+-]*+ | true | false | null | NaN | -?Infinity ) ,? [ \t\r]*+ \Z
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""How a line of a JSON document begins, indented or not; what else is printed meanwhile mustn't be taken for one."""
+STANDS_FOR_OTHERS: Final = re.compile(rb'\[repeated ([0-9]{1,9})x across cluster\][^"]*\Z')
+"""What Ray puts behind the line that it printed for several."""
+_OPENING: Final = re.compile(rb"\{[ \t\r]*\Z")
+_CLOSING: Final = re.compile(rb"\}(.*\{)?[ \t\r]*\Z", re.DOTALL)
+_MEMBER: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t]*+:', re.DOTALL)
+_CLOSED: Final = re.compile(rb"[ \t]*[}\]]")
+_OPENED_BEFORE: Final = re.compile(rb"[{\[][ \t\r]*\Z")
+_OPENED: Final = re.compile(rb'[{\[][ \t]*"')
+_FIRST_LINE: Final = re.compile(rb"\{[ \t\r]*\n")
+_OF_A_DOCUMENT: Final = re.compile(rb"[,{\[][ \t\r]*\Z|[\x00-\x07\x0e-\x1a]")
+"""In a line that is none of a document's any more: it may be a damaged one."""
+_BLANK: Final = ord(" ")
+_FARTHEST: Final = 1024 * 1024
+"""Bytes in which the end of a document is looked for."""
+
+
+class Line(Enum):
+    """What a line is."""
+
+    OF_DOCUMENT = auto()
+    ALONE = auto()
+    """JSON at the margin within a document that is indented."""
+    OTHER = auto()
+
+
+class _In(Enum):
+    NOTHING = auto()
+    """No document, or one that isn't indented."""
+    FIRST_LINE = auto()
+    INDENTED = auto()
+
+
+class DocumentLines:
+    """The lines of one process, told apart in their order."""
+
+    __slots__ = ("_in",)
+
+    def __init__(self) -> None:
+        self._in = _In.NOTHING
+
+    def sort(self, text: bytes) -> Line:
+        """Return what the next line is, which comes without its end."""
+        if _JSON.match(text) is None or STANDS_FOR_OTHERS.search(text):
+            return Line.OTHER
+        if text[0] in b" \t":
+            self._in = _In.INDENTED if self._in is _In.FIRST_LINE else self._in
+        elif _OPENING.match(text):
+            self._in = _In.FIRST_LINE
+        elif self._in is not _In.NOTHING:
+            closing = _CLOSING.match(text)
+            if not (closing or (self._in is _In.FIRST_LINE and _MEMBER.match(text))):
+                return Line.ALONE
+            self._in = _In.FIRST_LINE if closing and closing[1] else _In.NOTHING
+        return Line.OF_DOCUMENT
+
+
+def take_apart(
+    data: bytes, position: int, is_record: Callable[[Any], bool], *, cap: int, is_all: bool
+) -> tuple[int, Any] | None:
+    """Return where a record ends that has other lines between its own, and its value.
+
+    It is taken only where nothing of its own can be missing: a line that was left out is none that ends like a line of
+    JSON, which another one would have to follow, nor the only one between brackets, and no key is there twice, as in
+    the halves of two records.
+
+    Args:
+        data: The buffer.
+        position: Where the record begins, at the start of a line.
+        is_record: Tells whether a decoded value is one.
+        cap: Bytes of the longest record that is kept, other lines included.
+        is_all: Whether nothing follows the buffer.
+
+    Returns:
+        `position` and None where more bytes must tell; None for what is no such record.
+    """
+    if not _FIRST_LINE.match(data, position):
+        return None
+    kept, lines, start, has_others = list[bytes](), DocumentLines(), position, False
+    while start < position + min(cap, _FARTHEST):
+        line_end = data.find(b"\n", start)
+        if line_end < 0 and not is_all:
+            return position, None
+        line_end = line_end if line_end >= 0 else len(data)
+        text = data[start:line_end]
+        sort = lines.sort(text)
+        if sort is not Line.OF_DOCUMENT:
+            if line_end == len(data) or _OF_A_DOCUMENT.search(text) or _holds_record(text, is_record):
+                return None
+            has_others = has_others or not text.isspace()
+        elif kept and (text[0] == ord("{") or (_CLOSED.match(text) and _OPENED_BEFORE.search(kept[-1]))):
+            return None
+        elif text[0] == ord("}"):
+            value = _load([*kept, b"}"]) if has_others else None
+            return (start + 1, value) if is_record(value) else None
+        else:
+            kept.append(text)
+        start = line_end + 1
+    return None
+
+
+def _holds_record(text: bytes, is_record: Callable[[Any], bool]) -> bool:
+    """Tell whether a line is, or holds, what may be a record itself, whole or damaged."""
+    if find_in_gap(text, 0, _BLANK) != NOWHERE:
+        return True
+    try:
+        return is_record(loads_quick(text))
+    except BadJsonError:
+        return _OPENED.match(text) is not None
+
+
+def _load(lines: list[bytes]) -> Any:
+    """Return what lines are of a document, None where they are none."""
+    text = b"\n".join(lines)
+    try:
+        json.loads(text, object_pairs_hook=_each_once)
+        return loads_quick(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError
+    return found

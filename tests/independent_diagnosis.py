@@ -122,6 +122,8 @@ def _of_traces(spans: list[Record], counts: Counter[str]) -> None:
     wanted = {(span["trace_id"], span["parent_id"]) for span in spans if span["parent_id"]}
     counts["missing_parents"] = len(wanted - by_id.keys())
     counts["no_end"] = sum(span["end_ns"] is None for span in spans)
+    counts["bad_id"] = sum(span["trace_id"] is None or span["span_id"] is None for span in spans)
+    counts["odd_value"] = sum(not str(span["kind"]).startswith("SpanKind.") for span in spans)
     counts["capped_events"] = sum(len(span["events"]) == 128 for span in spans)
     for span in spans:
         parent = by_id.get((span["trace_id"], span["parent_id"])) if span["parent_id"] else None

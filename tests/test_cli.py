@@ -200,13 +200,15 @@ def test_default_places_are_read(tmp_path: Path, place: str) -> None:
 
 
 def test_folder_without_spans_is_no_error(tmp_path: Path) -> None:
-    """An empty folder, an empty file, a binary file and foreign text end with status 0 and one notice each."""
+    """Where there is nothing, or something else, commands end with status 0 and one notice; `check` minds damage."""
     for name, data, said in (
         ("nothing", None, "no files"),
         ("empty", b"", "1 empty file"),
         ("binary", bytes(range(256)) * 100, "1 file with something else"),
         ("text", b"not a span\n", "1 file with something else"),
         ("other", b'{"a": 1}\n', "1 file with something else"),
+        ("no spans in it", b'{"resourceSpans": []}\n', "1 file with something else"),
+        ("torn", b'{"name": "a", "context": {\n', "1 file with damaged records"),
     ):
         folder = tmp_path / name
         folder.mkdir()
@@ -214,10 +216,20 @@ def test_folder_without_spans_is_no_error(tmp_path: Path) -> None:
             (folder / "file").write_bytes(data)
         for command in READING:
             done = spanview(command, folder)
-            assert done.status == 0, (name, command)
+            assert done.status == ((name, command) == ("torn", "check")), (name, command)
             assert is_one_line(done), (name, command, done.notices)
             assert "no spans" in done.notices
             assert said in done.notices
+
+
+def test_spans_lost_in_a_log_are_told(folder: Path) -> None:
+    """Spans of which a log has parts only are counted on standard error, and `check` ends with 1."""
+    (folder / "app.log").write_text('node-7: {\nnode-7:     "trace_id": "0x0123"\nnode-7: }\n' * 3)
+    done = spanview("spans", folder)
+    assert done.notices == "spanview: 3 spans in logs can't be read there; spanview check says why\n"
+    done = spanview("check", folder)
+    assert done.status == 1
+    assert "warning: prefixed: 3 spans begin in 1 log" in done.text
 
 
 def test_binary_and_empty_files_beside_spans_are_passed_over(folder: Path) -> None:

@@ -136,17 +136,24 @@ def notice_problems(store: Store) -> bool:
         say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
     if len(store.spans) and store.tallies.torn:
         say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
+    lost = sum(file.fragments for _, file in store.tallies.each_file())
+    if len(store.spans) and lost:
+        say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
     return bool(noticed)
 
 
 def nothing_in(store: Store, paths: Iterable[str]) -> str:
     """Return what there is in the place of spans."""
     where = ", ".join(paths)
-    foreign = sum(1 for problem in store.problems() if problem.kind is ProblemKind.NO_SPANS)
-    if foreign:
-        return f"{where}: no spans; {count(foreign, 'file')} with something else, listed by spanview check"
-    empty = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
-    return f"{where}: no spans; {empty}"
+    files = [file for _, file in store.tallies.each_file() if file.bytes]
+    damaged = sum(1 for file in files if file.gaps or file.fragments)
+    if not files:
+        what = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
+    elif damaged:
+        what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
+    else:
+        what = f"{count(len(files), 'file')} with something else, listed by spanview check"
+    return f"{where}: no spans; {what}"
 
 
 def say_if_nothing_matches(store: Store, chosen: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ itself writes it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
 from hashlib import blake2b
@@ -16,7 +17,7 @@ from spanview.formats import console
 from spanview.formats.containers import is_element
 from spanview.formats.frames import Frames, Mixed
 from spanview.formats.framing import DEFAULT_CAP, Framer
-from spanview.formats.jsontext import dumps_sorted, loads_exact
+from spanview.formats.jsontext import BadJsonError, dumps_sorted, loads_exact
 from spanview.formats.prefixed import PrefixedLines, unmixed
 from spanview.formats.rows import Batch, Columns, join_columns
 
@@ -239,10 +240,10 @@ def spans_in_document(document: bytes) -> list[Span]:
 
 
 def _loads_unmixed(document: bytes) -> Any:
-    try:
-        return loads_exact(document)
-    except ValueError:
-        return loads_exact(unmixed(document))
+    if document.startswith((b"{", b"[")):
+        with suppress(BadJsonError):
+            return loads_exact(document)
+    return loads_exact(unmixed(document))
 
 
 def decode_span(record: bytes, source: Source) -> Span | None:

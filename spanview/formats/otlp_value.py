@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from decimal import Decimal
 from functools import cache
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -28,6 +29,7 @@ _DEEPEST_READ: Final = 64
 _DEEPEST_WRITTEN: Final = 31
 """So deep may lists and maps nest in an event's attribute, for protobuf reads 100 messages one in the other."""
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+_DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _CAPITAL: Final = re.compile("[A-Z]")
@@ -51,7 +53,13 @@ def integer(value: Any) -> int | None:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else None
+    if not isinstance(value, str):
+        return None
+    if _INTEGER.fullmatch(value):
+        return int(value)
+    # As JSON's mapping of protobuf has it, an exponent may be there, or a fraction of zero.
+    number = Decimal(value) if _DECIMAL.fullmatch(value) else None
+    return None if number is None or number != number.to_integral_value() else int(number)
 
 
 def bytes_of(text: str) -> bytes | None:

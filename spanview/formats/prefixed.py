@@ -11,7 +11,6 @@ one to the end of the last, others included; `unmixed` leaves these out again.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import deque
 from functools import partial
@@ -217,7 +216,11 @@ class _Writer:
     def _take(self, framed: Frames) -> Frames:
         """Return what was framed, in its places in the file."""
         frames = Frames(has_text=framed.has_text)
-        frames.gaps += [self._gap_of(gap.kind, gap.offset, gap.length) for gap in framed.gaps]
+        for gap in framed.gaps:
+            frames.gaps.append(self._gap_of(gap.kind, gap.offset, gap.length))
+            # A gap tells of them already.
+            frames.fragments -= _take_fragments(self._passed, gap)
+            _take_fragments(self._lines, gap)
         for at, size, kept in framed.documents:
             frames.fragments += self._pass_by(at)
             if self._lines and self._lines[0].at <= at:
@@ -262,6 +265,16 @@ class _Writer:
         return Gap(kind, first.begin, last.end - first.begin)
 
 
+def _take_fragments(lines: deque[_Line] | list[_Line], gap: Gap) -> int:
+    """Let no line in a gap have beginnings of spans; return how many they had."""
+    fragments = 0
+    for at, line in enumerate(lines):
+        if line.fragments and gap.offset <= line.at < gap.offset + gap.length:
+            fragments += line.fragments
+            lines[at] = line._replace(fragments=0)
+    return fragments
+
+
 def unmixed(record: bytes) -> bytes:
     """Return a document without the lines of others, and without names.
 
@@ -283,6 +296,8 @@ def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:
     """
     last = name.rpartition(b"\n")[2]
     if last and record.count(b"(%b)" % last if b"(%b)" % last in prefix else last) == record.count(b"\n" + prefix) + 1:
-        return re.findall(rb"(?:\A|\n)" + re.escape(prefix) + rb"([^\n]*)", record)
+        # No regular expression: the lines of thousands of others may be among them.
+        texts = (b"\n" + record).split(b"\n" + prefix)[1:]
+        return [text if (end := text.find(b"\n")) < 0 else text[:end] for text in texts]
     lines = record.split(b"\n")
     return [line[start:] for line in lines for found, start in [match_prefix(line)] if found == name]

@@ -155,6 +155,13 @@ def _empty(folder: Path) -> None:
         (folder / f"{number}.txt").write_bytes(b"")
 
 
+def _odd(folder: Path) -> None:
+    build = Builder()
+    spans = [build.span("usual"), build.span("no id", trace=2), build.span("no kind", trace=3) | {"kind": 7}]
+    spans[1]["context"]["span_id"] = "0xnone"
+    (folder / "1.json").write_bytes(file_of(spans))
+
+
 def _health(folder: Path, checks: int, others: int) -> None:
     build = Builder()
     spans = [build.span("ServeReplica:app:App.check_health ray.remote_worker", trace=at + 1) for at in range(checks)]
@@ -205,6 +212,7 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "a log with gaps": (partial(_log, has_lost=True), {"deduplicated": 5, "foreign": 1}),
     "a log": (partial(_log, has_lost=False), {"prefixed": 3, "foreign": 1}),
     "empty files": (_empty, {"all_empty": 3}),
+    "odd values": (_odd, {"bad_id": 1, "odd_value": 1}),
     "health checks": (partial(_health, checks=20, others=80), {"health_checks": 20}),
     "few health checks": (partial(_health, checks=20, others=81), {}),
     "a late host": (partial(_hosts, late_us=5_000), {"clock_skew": 1}),
@@ -302,9 +310,23 @@ def test_spans_without_ids_are_named_by_their_place() -> None:
     """Where there is no id to name a span by, its file and offset do."""
     build = Builder()
     broken = build.span("x", duration=None) | {"context": {"trace_id": "zz", "span_id": "zz", "trace_state": "[]"}}
-    (finding,) = diagnose(store_of(broken)).findings
-    assert finding.kind is Kind.NO_END
-    assert [place.to_json() for place in finding.evidence] == [{"file": "spans/1.json", "offset": 0}]
+    findings = {finding.kind: finding for finding in diagnose(store_of(broken)).findings}
+    assert findings.keys() == {Kind.NO_END, Kind.BAD_ID}
+    for finding in findings.values():
+        assert [place.to_json() for place in finding.evidence] == [{"file": "spans/1.json", "offset": 0}]
+
+
+def test_odd_values_say_in_which_document(tmp_path: Path) -> None:
+    """What is wrong in a document with several spans is told with the place of the document."""
+    lines = [b'{"resourceSpans": []}\n']
+    for start in ("1", "x"):
+        spans = [{"traceId": f"{1:032x}", "spanId": f"{at:016x}", "startTimeUnixNano": start} for at in (1, 2, 3)]
+        lines.append(file_of([{"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}]))
+    (tmp_path / "traces.json").write_bytes(b"".join(lines))
+    finding = _only(tmp_path, Kind.ODD_VALUE)
+    assert finding.count == 3
+    offset = len(lines[0] + lines[1])
+    assert [place.to_json() for place in finding.evidence] == [{"file": f"{tmp_path}/traces.json", "offset": offset}]
 
 
 def test_report_in_text_and_json(tmp_path: Path) -> None:

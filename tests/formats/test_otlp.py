@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from google.protobuf.json_format import ParseDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 import spanview
 from builders import MemoryReader, store_of, store_of_files
@@ -142,6 +144,7 @@ def test_kinds(field: dict[str, Any], expected: int) -> None:
         ({"status": 2}, "code_value=0"),
         ({"name": ["a"]}, "name='[\"a\"]'"),
         ({"startTimeUnixNano": str(2**63)}, f"start_ns={NO_TIME}"),
+        ({"startTimeUnixNano": "1.5"}, f"start_ns={NO_TIME}"),
         ({"startTimeUnixNano": "2024-05-28"}, f"start_ns={NO_TIME}"),
         ({"endTimeUnixNano": -1}, f"end_ns={NO_TIME}"),
         ({"events": {}}, "events=()"),
@@ -266,6 +269,14 @@ def test_one_meaning_of_all_spellings(value: dict[str, Any]) -> None:
         assert [repr(span) for span in otlp.spans_of(spelled, NOWHERE)] == expected
     parts = [otlp.spans_of(part, NOWHERE) for part in value["resourceSpans"] if otlp.is_document(part)]
     assert [repr(span) for part in parts for span in part] == expected
+
+
+@pytest.mark.parametrize("text", ["1.7e18", "1700000000000000001", "1700000000000000000.0", "+5", "1E3"])
+def test_integers_as_text(text: str) -> None:
+    """An integer may have an exponent, or a fraction of zero, as JSON's mapping of protobuf has it."""
+    expected = ParseDict({"startTimeUnixNano": text}, ProtoSpan()).start_time_unix_nano
+    span = span_of(startTimeUnixNano=text)
+    assert (span.start_ns, span.warnings) == (expected, Warnings(0))
 
 
 # -- anything ---------------------------------------------------------------------------------------------------------

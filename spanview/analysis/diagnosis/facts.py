@@ -208,7 +208,21 @@ class Facts:
         if not trace_id or not span_id:
             trace_id = span_id = 0
         name = self.store.names.texts[spans.name[row]]
-        return Place(path, spans.offset[row], trace_id, span_id, trace, row, name)
+        return Place(path, self._offset(row), trace_id, span_id, trace, row, name)
+
+    def file_places(self, rows: Iterable[int]) -> list[Place]:
+        """Return where the first of some spans stand, each record or document once."""
+        sources, spans, places = self.store.sources, self.store.spans, dict[Place, None]()
+        for row in rows:
+            places[Place(sources[spans.source[row]].path, self._offset(row))] = None
+            if len(places) == MOST_PLACES:
+                break
+        return [*places]
+
+    def _offset(self, row: int) -> int:
+        """Return where a span's record begins, or the document that it stands in."""
+        spans = self.store.spans
+        return self.store.intake.details.place(spans.source[row], spans.offset[row], spans.length[row])[0]
 
     def trace_places(self, traces: Iterable[int]) -> list[Place]:
         """Return the first of some traces as places."""

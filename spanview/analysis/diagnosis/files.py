@@ -151,7 +151,7 @@ def deduplicated(facts: Facts) -> Finding | None:
         return None
     marks, parts = sum(file.repeated for _, file in logs), sum(file.fragments for _, file in logs)
     detail = (
-        f"Ray left out repeated lines in {marks:,} places of {number(len(logs), 'log', 'logs')}; "
+        f"Ray left out repeated lines in {number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}; "
         f"{number(parts, 'span is', 'spans are')} lost by it, and others may lack attributes."
     )
     return found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs])

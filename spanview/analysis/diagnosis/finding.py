@@ -54,6 +54,8 @@ class Kind(StrEnum):
     MISSING_ROOTS = "missing_roots"
     MISSING_PARENTS = "missing_parents"
     NO_END = "no_end"
+    BAD_ID = "bad_id"
+    ODD_VALUE = "odd_value"
     CLOCK_SKEW = "clock_skew"
     CAPPED_EVENTS = "capped_events"
 
@@ -139,7 +141,7 @@ RULES: Final = {
         _WARNING,
         _LIKELY,
         "a file goes on behind a record that breaks off: a killed writer's file was written on by another process",
-        _FRESH,
+        f"Where a PID came again: {_FRESH[0].lower()}{_FRESH[1:]} Elsewhere, what broke off is lost.",
     ),
     Kind.TRUNCATED: Rule(
         _WARNING,
@@ -180,10 +182,10 @@ RULES: Final = {
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
     ),
     Kind.PREFIXED: Rule(
-        _INFO,
+        _WARNING,
         _CERTAIN,
-        "spans begin in a log and aren't whole there, or stand behind something else than Ray's names of processes",
-        "The workers' own files have them: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
+        "spans begin in a log and aren't whole there, or stand behind something else than names that spanview knows",
+        "Ray's workers have them in their own files: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
     ),
     Kind.ALL_EMPTY: Rule(
         _INFO,
@@ -215,6 +217,18 @@ RULES: Final = {
         _CERTAIN,
         "a record has no end; durations leave it out",
         "The SDK writes spans when they end: look at what made these records.",
+    ),
+    Kind.BAD_ID: Rule(
+        _WARNING,
+        _CERTAIN,
+        "a span's trace id, span id or parent id can't be one, and is left out: it stands in no trace, or under nobody",
+        "Ids are 16 and 8 bytes in hex digits, in OTLP also in base64, not all zeros: look at what made the record.",
+    ),
+    Kind.ODD_VALUE: Rule(
+        _WARNING,
+        _CERTAIN,
+        "a field of a span has a value of a type that it can't have, which is left out or shown as text",
+        "Look at what made the record; `spanview spans` says `odd_value` under warnings of each such span.",
     ),
     Kind.CLOCK_SKEW: Rule(
         _WARNING,

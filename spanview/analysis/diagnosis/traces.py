@@ -55,6 +55,24 @@ def no_end(facts: Facts) -> Finding | None:
     return found(Kind.NO_END, len(rows), detail, facts.places(rows.tolist()))
 
 
+def bad_id(facts: Facts) -> Finding | None:
+    """Find spans of which an id is unusable."""
+    return _warned(facts, Kind.BAD_ID, Warnings.BAD_ID, "an id that can't be one")
+
+
+def odd_value(facts: Facts) -> Finding | None:
+    """Find spans that have something of which a part was left out."""
+    return _warned(facts, Kind.ODD_VALUE, Warnings.ODD_VALUE, "a field of the wrong type")
+
+
+def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding | None:
+    rows = np.flatnonzero(facts.column("warnings") & int(warning))
+    if not len(rows):
+        return None
+    detail = f"{number(len(rows), 'span has', 'spans have')} {what}."
+    return found(kind, len(rows), detail, facts.file_places(rows.tolist()))
+
+
 def clock_skew(facts: Facts) -> Finding | None:
     """Find spans that start before their parents, and the two processes whose clocks differ most."""
     rows, parents = facts.early

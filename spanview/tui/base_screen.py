@@ -13,6 +13,8 @@ from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
+    from textual.events import ScreenResume
+    from textual.geometry import Size
 
     from spanview.tui.app import SpanviewApp
     from spanview.tui.linelist import LineList
@@ -51,8 +53,9 @@ class BaseScreen(Screen[None]):
         """Whether it was left and its widgets are going; messages that were on their way still come."""
         return self not in self.app.screen_stack
 
-    def on_screen_resume(self) -> None:
-        """Take on the theme that was chosen while another screen was in sight."""
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
+        event.refresh_styles = False
         if self._theme and self._theme != self.app.theme:
             self.app.stylesheet.update(self)
         self._theme = self.app.theme
@@ -60,6 +63,23 @@ class BaseScreen(Screen[None]):
     def on_screen_suspend(self) -> None:
         """Remember by which theme it is styled."""
         self._theme = self.app.theme
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out what has another size now.
+
+        Textual tells a screen of its size after each layout for a new one, too, and then lays out and paints again.
+        """
+        if size != self._compositor.size:
+            super()._screen_resized(size)
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - as Textual has it
+        """Lay out and paint; what was painted whole isn't painted once more because it has another size."""
+        is_whole = size is not None and size != self._compositor.size
+        super()._refresh_layout(size, scroll)
+        if is_whole and self.is_current and not self.app._batch_count:  # noqa: SLF001 - its own kind
+            for widget in self._compositor.visible_widgets:
+                widget._repaint_required = False  # noqa: SLF001
+            self._dirty_widgets.clear()
 
     def title_text(self) -> str:
         """Return what the header says on the left."""

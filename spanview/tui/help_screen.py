@@ -31,6 +31,8 @@ class KeyLines(LineList):
         self._spells = spells
         self._lines: list[tuple[Key | str, str, str]] = []
         """What each line is of, the key as it is shown, and what it does."""
+        self._width = 0
+        """Cells that they were wrapped for."""
 
     @property
     def selected(self) -> Key | str | None:
@@ -42,13 +44,14 @@ class KeyLines(LineList):
         self._wrap()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap the lines anew."""
-        self._wrap()
+        """Wrap the lines anew where there is more or less room."""
+        if self.line_width != self._width:
+            self._wrap()
         super().on_resize(event)
 
     def _wrap(self) -> None:
         width, selected = self.line_width or self.app.size.width - 1, self.selected
-        self._lines = []
+        self._width, self._lines = width, []
         for key in self._keys:
             if isinstance(key, str):
                 self._lines += [(key, "", text) for text in in_lines(key, max(1, width - 1))]

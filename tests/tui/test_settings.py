@@ -301,7 +301,7 @@ async def test_the_orders_of_groups_blocks_and_comparisons_come_back(path: Path)
         await look.press("escape", "d", "down", "d")
         await look.until_shown("SELF B ▾")
         await look.press("escape", "r")
-        assert "ERR ▴" in look.text
+        await look.until_shown("ERR ▴")
         look.app.forget_settings()
         await look.press("r")
         assert "TRACES ▾" in look.text

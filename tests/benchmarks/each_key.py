@@ -84,7 +84,8 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
             terminal.press(sent(key))
         number += 1
         until = time.monotonic() + _PATIENCE_S
-        while len(places := done.read_text().splitlines()) < number:
+        # A line that is being written doesn't count yet.
+        while len(places := done.read_text().rpartition("\n")[0].splitlines()) < number:
             if time.monotonic() > until:
                 raise TimeoutError(f"{key!r} was not painted on {place}")
             terminal.read(_LOOK_S)

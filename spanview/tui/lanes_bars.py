@@ -24,7 +24,7 @@ FAILED: Final = "✖"
 _FULL: Final = EIGHTHS[-1]
 _DENSITY: Final = " ▁▂▃▄▅▆▇"
 _BEFORE, _BEHIND = "‹", "›"
-_LOOKED_AT: Final = 8
+_LOOKED_AT: Final = 5
 """Of the blocks of one cell so many are held against each other, for its colour."""
 NOBODY: Final = -1
 """The place of no block."""
@@ -173,15 +173,17 @@ def _longest(
         among: One that runs on from before, or `NOBODY`, and those from a place on to another; of many some are asked.
         function_of: Returns the number of the function of a row.
     """
-    starts, ends, (running, first, behind) = blocks.starts, blocks.ends, among
+    starts, ends, rows, (begin, end) = blocks.starts, blocks.ends, blocks.rows, cell
+    running, first, behind = among
     best, most, lengths = first, -1, dict[int, int]()
     step = max(1, (behind - first) // _LOOKED_AT)
+    # This runs for every cell in sight, too.
     for place in (*((running,) if running != NOBODY else ()), *range(first, behind, step)):
-        start, end = starts[place], ends[place]
-        length = (min(cell[1], end)) - (max(cell[0], start))
+        started, ended = starts[place], ends[place]
+        length = (ended if ended < end else end) - (started if started > begin else begin)  # noqa: FURB136
         if length > most:
             best, most = place, length
-        function = function_of(blocks.rows[place])
+        function = function_of(rows[place])
         lengths[function] = lengths.get(function, 0) + length
     return NOBODY if len(lengths) > 1 and 2 * max(lengths.values()) < sum(lengths.values()) else best
 

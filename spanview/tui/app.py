@@ -23,7 +23,7 @@ from spanview.tui.terminal import careful
 from spanview.tui.themes import NAMES
 from spanview.tui.traces_model import MANY
 from spanview.tui.traces_screen import TracesScreen
-from spanview.tui.warm import AT_REST_S, Tidy, import_screens
+from spanview.tui.warm import EVERY_S, Tidy, import_screens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +142,7 @@ class SpanviewApp(OpeningApp):
                 asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
-            self.set_interval(AT_REST_S, self._tidy.collect)
+            self.set_interval(EVERY_S, self._tidy.collect)
         # When this has returned: what is painted before goes nowhere.
         self.call_later(self._begin)
 

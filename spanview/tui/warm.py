@@ -31,13 +31,19 @@ _FOR_MANY: Final = (
     "spanview.analysis.bulk_lanes",
 )
 
-AT_REST_S: Final = 3.0
+EVERY_S: Final = 1.0
+"""So often it is looked for what to collect."""
+_AT_REST_S: Final = 10.0
 """So long after a key nobody is thought to wait for the next one."""
-_LONGEST_S: Final = 60.0
-"""Garbage is collected after so long, whoever waits."""
 _NEVER: Final = 1_000_000
-_WORTH_IT: Final = 10
-"""Collections of what is young that come before a whole one, as Python has it."""
+_WORTH_IT: Final = 2
+"""Collections of what is young before what outlived them is looked at: some 15,000 objects by then."""
+_TOO_MANY: Final = 12
+"""As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
+_KEPT: Final = 20_000
+"""So many objects are kept at the least before all of them are looked at."""
+_MOST_KEPT: Final = 1_000_000
+"""So many are looked at whoever waits."""
 
 
 def import_screens(*, has_many: bool) -> None:
@@ -51,30 +57,38 @@ def import_screens(*, has_many: bool) -> None:
 
 
 class Tidy:
-    """Puts the collection of garbage off until nobody is thought to wait: all threads wait for a whole one.
+    """Collects garbage in small portions, and all of it when nobody is thought to wait: all threads wait meanwhile.
 
-    That takes a tenth of a second where much is there.
+    What outlives a portion is kept: no later portion looks at it, only the whole.
     """
 
     def __init__(self) -> None:
         self._pressed_at = 0.0
-        self._collected_at = time.monotonic()
+        self._kept = 0
+        """Objects that outlived the last whole."""
 
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
         self._pressed_at = time.monotonic()
 
     def put_off(self) -> None:
-        """Let what is there by now never be looked at for garbage, and all else only by `collect`."""
+        """Keep what is there by now, and let all else be collected only by `collect`."""
         gc.freeze()
+        self._kept = gc.get_freeze_count()
         gc.enable()
         young, older, _ = gc.get_threshold()
         gc.set_threshold(young, older, _NEVER)
 
     def collect(self) -> None:
-        """Collect what was put off, if it is worth it, and the time for it."""
-        now = time.monotonic()
-        if now - self._pressed_at > AT_REST_S or now - self._collected_at > _LONGEST_S:
-            self._collected_at = now
-            if gc.get_count()[2] >= _WORTH_IT:
+        """Collect what is worth it by now, and that there is time for."""
+        kept = gc.get_freeze_count() - self._kept
+        at_rest = time.monotonic() - self._pressed_at > _AT_REST_S
+        if kept > (_KEPT if at_rest else _MOST_KEPT):
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._kept = gc.get_freeze_count()
+        elif (collections := gc.get_count()[2]) >= _WORTH_IT:
+            if collections < _TOO_MANY:
                 gc.collect()
+            gc.freeze()

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import time
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,13 +31,31 @@ def as_before() -> Iterator[None]:
     gc.unfreeze()
 
 
-@pytest.fixture(name="collected")
-def count_collections(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """Return a list that grows with each whole collection, all of which are worth it."""
-    collected: list[None] = []
-    monkeypatch.setattr(gc, "collect", lambda: collected.append(None))
-    monkeypatch.setattr(warm, "_WORTH_IT", 0)
-    return collected
+@pytest.fixture(name="tidy")
+def tidy_with_a_clock(monkeypatch: pytest.MonkeyPatch) -> Tidy:
+    """Return what collects, which has put off what is there; a key was pressed just now."""
+    tidy = Tidy()
+    gc.collect()
+    tidy.put_off()
+    tidy.key_was_pressed()
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    return tidy
+
+
+class _Circle:
+    """What only a collection can free."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def _grow(circles: int, portion: int) -> list[_Circle]:
+    """Return some of what is made, while what is young is collected as ever, so many times at the least."""
+    made: list[_Circle] = []
+    while len(made) < circles or gc.get_count()[2] < portion:
+        made.append(_Circle())
+    return made[:circles]
 
 
 def test_only_whole_collections_are_put_off() -> None:
@@ -48,30 +67,48 @@ def test_only_whole_collections_are_put_off() -> None:
     assert gc.get_freeze_count() > 1000
 
 
-@pytest.mark.parametrize(("key_s", "before_s", "expected"), [(1, 10, 0), (4, 10, 1), (1, 61, 1), (4, 61, 1)], ids=str)
-def test_garbage_is_collected_at_rest(
-    monkeypatch: pytest.MonkeyPatch, collected: list[None], key_s: float, before_s: float, expected: int
+def test_portions_are_collected_between_keys(tidy: Tidy) -> None:
+    """What has become garbage goes, and what outlives it isn't looked at again."""
+    kept = gc.get_freeze_count()
+    gone = [weakref.ref(each) for each in _grow(100, portion=0)]
+    living = _grow(100, portion=2)
+    tidy.collect()
+    assert [ref() for ref in gone if ref() is not None] == []
+    assert gc.get_freeze_count() >= kept + len(living)
+
+
+def test_a_portion_that_is_not_worth_it(tidy: Tidy) -> None:
+    """Where hardly anything was made, nothing is collected."""
+    kept = gc.get_freeze_count()
+    gone = weakref.ref(_Circle())
+    tidy.collect()
+    assert gone() is not None
+    assert gc.get_freeze_count() == kept
+
+
+def test_much_at_once_is_collected_later(tidy: Tidy) -> None:
+    """What has grown large at once is kept from the portions."""
+    made = weakref.ref(_grow(1, portion=12)[0])
+    tidy.collect()
+    assert made() is not None
+    assert gc.get_count()[2] == 0
+
+
+@pytest.mark.parametrize(("rest_s", "most", "is_gone"), [(9, 10**9, False), (11, 10**9, True), (0, 0, True)], ids=str)
+def test_the_whole_is_collected_at_rest(
+    monkeypatch: pytest.MonkeyPatch, tidy: Tidy, rest_s: float, most: int, *, is_gone: bool
 ) -> None:
-    """Some seconds after the last key, or when it was put off for a minute."""
-    now = 1000.0
+    """Some seconds after the last key, or when too much was kept: also what became garbage after it was kept."""
+    made = _grow(30_000, portion=2)
+    tidy.collect()
+    assert gc.get_count()[2] == 0
+    gone = weakref.ref(made.pop())
+    made.clear()
+    now = time.monotonic() + rest_s
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    tidy = Tidy()
-    now += before_s - key_s
-    tidy.key_was_pressed()
-    now += key_s
+    monkeypatch.setattr(warm, "_MOST_KEPT", most)
     tidy.collect()
-    assert len(collected) == expected
-    now += 0.5
-    tidy.key_was_pressed()
-    tidy.collect()
-    assert len(collected) == expected
-
-
-def test_a_collection_that_is_not_worth_it(monkeypatch: pytest.MonkeyPatch, collected: list[None]) -> None:
-    """Where hardly anything was allocated, nothing is collected."""
-    monkeypatch.setattr(warm, "_WORTH_IT", 1 << 30)
-    Tidy().collect()
-    assert collected == []
+    assert (gone() is None) is is_gone
 
 
 def test_screens_that_are_imported_are_those_that_keys_open() -> None:

@@ -65,7 +65,7 @@ class Tidy:
     def __init__(self) -> None:
         self._pressed_at = 0.0
         self._kept = 0
-        """Objects that outlived the last whole."""
+        """Objects since the last whole."""
 
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
@@ -74,21 +74,21 @@ class Tidy:
     def put_off(self) -> None:
         """Keep what is there by now, and let all else be collected only by `collect`."""
         gc.freeze()
-        self._kept = gc.get_freeze_count()
         gc.enable()
         young, older, _ = gc.get_threshold()
         gc.set_threshold(young, older, _NEVER)
 
     def collect(self) -> None:
         """Collect what is worth it by now, and that there is time for."""
-        kept = gc.get_freeze_count() - self._kept
         at_rest = time.monotonic() - self._pressed_at > _AT_REST_S
-        if kept > (_KEPT if at_rest else _MOST_KEPT):
+        if self._kept > (_KEPT if at_rest else _MOST_KEPT):
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            self._kept = gc.get_freeze_count()
+            self._kept = 0
         elif (collections := gc.get_count()[2]) >= _WORTH_IT:
             if collections < _TOO_MANY:
                 gc.collect()
+            # Python counts what is frozen one by one.
+            self._kept += len(gc.get_objects())
             gc.freeze()

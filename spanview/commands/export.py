@@ -45,10 +45,10 @@ def run(options: Options) -> int:
 
 def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:
     if options.format == "jsonl":
-        return jsonl_chunks(store, selection.rows(store))
+        return jsonl_chunks(store, selection.rows(store), losses)
     traces = selection.traces(store)
     if options.format in _FOREIGN:
         module: Any = import_module(f"spanview.exports.{options.format}")
         foreign: Iterator[bytes] = getattr(module, f"{options.format}_chunks")(store, traces, losses)
         return foreign
-    return trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())
+    return trace_tree_chunks(store, traces, losses, summary=store.summary(), problems=store.problems())

@@ -12,18 +12,19 @@ from spanview.exports.jsonl import trace_text
 from spanview.exports.pieces import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.exports.pieces import Texts
     from spanview.index.store import Store
 
 
-def lines(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
+def lines(store: Store, rows: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield lines, many at a time.
 
     Args:
         store: Where the spans are; it must not grow meanwhile.
         rows: Their rows.
+        lose: Takes note of what JSON can't say.
     """
     chosen, table = np.array(rows, np.int64), store.trace_table
     own, have, warned = of_all(store)
@@ -36,5 +37,5 @@ def lines(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
             which[0], texts = len(texts), [*texts, texts[which[0]][2:]]
         return texts_of(texts)[which]
 
-    yield from BulkTexts(store).chunks(chosen, own[chosen], have[chosen], warned[chosen], before)
+    yield from BulkTexts(store, lose).chunks(chosen, own[chosen], have[chosen], warned[chosen], before)
     yield b"}\n"

@@ -65,11 +65,12 @@ class BulkTexts:
 
     Args:
         store: Where the spans are.
+        lose: Takes note of what JSON can't say.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, lose: Callable[[str], None]) -> None:
         self._store = store
-        self._slow = SpanTexts(store)
+        self._slow = SpanTexts(store, lose)
         self._patterns: list[Pattern] = []
         self._kinds: dict[int, _Kind] = {}
         texts = [text.encode("utf-8", "surrogatepass") for text in store.names.texts]

@@ -16,23 +16,24 @@ from spanview.formats.jsontext import dumps_strict
 from spanview.index.bulk import copy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.exports.pieces import Texts
     from spanview.index.bulk import Places
     from spanview.index.store import Store
 
 
-def trace_parts(store: Store, traces: Sequence[int]) -> Iterator[bytes]:
+def trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the texts of traces, as they stand in the list of all.
 
     Args:
         store: Where they are; it must not grow meanwhile.
         traces: Their numbers.
+        lose: Takes note of what JSON can't say.
     """
     before = _Before(store, np.array(traces, np.int64))
     walked = before.walk
-    yield from BulkTexts(store).chunks(walked.rows, walked.own, walked.have, walked.warned, before.texts)
+    yield from BulkTexts(store, lose).chunks(walked.rows, walked.own, walked.have, walked.warned, before.texts)
     yield before.last
 
 

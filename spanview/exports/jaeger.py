@@ -14,7 +14,7 @@ from spanview.formats.jaeger_value import (
     warnings_of_trace,
     with_references_within,
 )
-from spanview.formats.jsontext import dumps_strict
+from spanview.formats.jsontext import dumps_strict, dumps_telling
 from spanview.model.ids import format_trace_id as format_whole
 
 if TYPE_CHECKING:
@@ -49,10 +49,13 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
                 elif above is Above.CIRCLE:
                     lose(CIRCLES)
                     value = with_references_within(with_references_within(value, 1, lose), 0)
-                yield before + dumps_strict(value)
+                yield before + dumps_telling(value, lose)
                 before = b",\n"
                 warnings += warnings_of_trace(span)
         if before == b",\n":
-            yield b'],"processes":%b,"warnings":%b}' % (dumps_strict(processes.values), dumps_strict(warnings or None))
+            yield b'],"processes":%b,"warnings":%b}' % (
+                dumps_telling(processes.values, lose),
+                dumps_telling(warnings or None, lose),
+            )
             between = b",\n"
     yield b'],"total":0,"limit":0,"offset":0,"errors":null}\n'

@@ -12,11 +12,12 @@ from spanview.analysis.selftime import self_times, stitched
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own_value import dumps_span, span_value
+from spanview.formats.tags import nothing_lost
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.model.span import Span
@@ -51,20 +52,21 @@ def indented(line: bytes) -> str:
         return line.decode().rstrip("\n")
 
 
-def jsonl_chunks(store: Store, rows: Sequence[int]) -> Iterator[bytes]:
+def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] = nothing_lost) -> Iterator[bytes]:
     """Yield spans as lines of JSON, some lines at a time.
 
     Args:
         store: Where the spans are.
         rows: Their rows, in the order in which they are to be written.
+        lose: Takes note of what JSON can't say.
     """
     if are_many(store, len(rows)):
         from spanview.exports.bulk_lines import lines
 
-        yield from lines(store, rows)
+        yield from lines(store, rows, lose)
         return
     own, warnings = _known_by_trees(store, rows)
-    texts, trace_of, table = SpanTexts(store), store.spans.trace, store.trace_table
+    texts, trace_of, table = SpanTexts(store, lose), store.spans.trace, store.trace_table
     for first in range(0, len(rows), BATCH):
         some = rows[first : first + BATCH]
         ids = {trace: trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, some)}}

@@ -27,6 +27,7 @@ import orjson
 from spanview.formats.console_spans import details_of
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own_value import dumps_span, span_value, warning_names
+from spanview.formats.tags import nothing_lost
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import PAYS_FROM
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
@@ -36,7 +37,7 @@ from spanview.model.span import Span
 from spanview.model.times import NO_TIME, format_times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from spanview.index.store import Store
 
@@ -118,10 +119,12 @@ class SpanTexts:
 
     Args:
         store: Where the spans are.
+        lose: Takes note of what JSON can't say.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, lose: Callable[[str], None] = nothing_lost) -> None:
         self._store = store
+        self._lose = lose
         self._shapes = _Shapes(store.names.texts)
         self._tails: dict[tuple[int, bytes], bytes] = {}
 
@@ -171,7 +174,7 @@ class SpanTexts:
         return spans.source, spans.offset, spans.length
 
     def _general(self, row: int, own: int | None, warnings: int) -> bytes:
-        return dumps_span(span_value(self._store.span(row), own, Warnings(warnings)))[1:-1]
+        return dumps_span(span_value(self._store.span(row), own, Warnings(warnings)), self._lose)[1:-1]
 
     def _columns(self, rows: Sequence[int]) -> Iterator[Sequence[Any]]:
         """Yield shapes and what is filled into them: trace ids, span ids, parent ids, starts, ends, durations."""

@@ -14,9 +14,10 @@ from spanview.exports.gathered import gathered
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
+from spanview.formats.tags import nothing_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.model.problems import Problem, Summary
@@ -27,22 +28,28 @@ _TOGETHER: Final = 64
 
 
 def trace_tree_chunks(
-    store: Store, traces: Sequence[int], *, summary: Summary, problems: Sequence[Problem]
+    store: Store,
+    traces: Sequence[int],
+    lose: Callable[[str], None] = nothing_lost,
+    *,
+    summary: Summary,
+    problems: Sequence[Problem],
 ) -> Iterator[bytes]:
     """Yield the trace-tree document of some traces, in pieces of some 256 KiB.
 
     Args:
         store: Where the traces are.
         traces: Their numbers, in the order in which they are to be written.
+        lose: Takes note of what JSON can't say.
         summary: Of the whole store.
         problems: Of the whole store.
     """
-    return gathered(_parts(store, traces, summary, problems))
+    return gathered(_parts(_trace_parts(store, traces, lose), summary, problems))
 
 
-def _parts(store: Store, traces: Sequence[int], summary: Summary, problems: Sequence[Problem]) -> Iterator[bytes]:
+def _parts(traces: Iterator[bytes], summary: Summary, problems: Sequence[Problem]) -> Iterator[bytes]:
     yield b'{"schema":' + dumps_strict(SCHEMA) + b',\n"traces":['
-    yield from _trace_parts(store, traces)
+    yield from traces
     yield b'],\n"summary":' + dumps_strict(asdict(summary))
     yield b',\n"problems":['
     between = b"\n"
@@ -52,15 +59,15 @@ def _parts(store: Store, traces: Sequence[int], summary: Summary, problems: Sequ
     yield b"]}\n"
 
 
-def _trace_parts(store: Store, traces: Sequence[int]) -> Iterator[bytes]:
+def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the traces; most are small, so the texts of spans are asked for many traces at once."""
     table = store.trace_table
     if are_many(store, sum(map(table.span_count.__getitem__, traces))):
         from spanview.exports.bulk_tree import trace_parts
 
-        yield from trace_parts(store, traces)
+        yield from trace_parts(store, traces, lose)
         return
-    texts, pending, between = SpanTexts(store), Nodes(), b"\n"
+    texts, pending, between = SpanTexts(store, lose), Nodes(), b"\n"
     for trace in traces:
         pending.add(store, trace, between)
         between = b",\n"

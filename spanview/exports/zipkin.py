@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spanview.exports.gathered import gathered
 from spanview.exports.losses import CIRCLES
 from spanview.exports.walks import Above, spans_in_place
-from spanview.formats.jsontext import dumps_strict
+from spanview.formats.jsontext import dumps_telling
 from spanview.formats.zipkin_value import value_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,6 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
             seen.add(value["id"])
             if above is Above.CIRCLE and value.pop("parentId", None) is not None:
                 lose(CIRCLES)
-            yield before + dumps_strict(value)
+            yield before + dumps_telling(value, lose)
             before = b",\n"
     yield b"[]\n" if before == b"[\n" else b"\n]\n"

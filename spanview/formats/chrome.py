@@ -21,7 +21,7 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats.jsontext import dumps_sorted, dumps_strict
+from spanview.formats.jsontext import dumps_sorted, dumps_strict, dumps_telling
 from spanview.formats.tags import nothing_lost
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
@@ -180,7 +180,7 @@ class Writer:
         times = b'{"ts":' + _micros(ns - self._base_ns)
         if duration_ns is not None:
             times += b',"dur":' + _micros(duration_ns)
-        return times + b"," + dumps_strict(event)[1:]
+        return times + b"," + dumps_telling(event, self._lose)[1:]
 
     # -- flows -------------------------------------------------------------------------------------------------------
 

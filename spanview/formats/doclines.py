@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.marks import NOWHERE, find_in_gap
+from spanview.formats.prefix import names_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,11 +43,31 @@ _CLOSED: Final = re.compile(rb"[ \t]*[}\]]")
 _OPENED_BEFORE: Final = re.compile(rb"[{\[][ \t\r]*\Z")
 _OPENED: Final = re.compile(rb'[{\[][ \t]*"')
 _FIRST_LINE: Final = re.compile(rb"\{[ \t\r]*\n")
-_OF_A_DOCUMENT: Final = re.compile(rb"[,{\[][ \t\r]*\Z|[\x00-\x07\x0e-\x1a]")
+_OF_A_DOCUMENT: Final = re.compile(rb"[,{\[][ \t\r]*\Z")
 """In a line that is none of a document's any more: it may be a damaged one."""
+_CONTROL: Final = re.compile(rb"[\x00-\x07\x0e-\x1a]")
+_WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\Z")
+"""
+What no damage makes of a line of an indented document: it is one word, or has a quotation mark or some of the blanks.
+"""
 _BLANK: Final = ord(" ")
+NAMED: Final = (NOWHERE, None)
 _FARTHEST: Final = 1024 * 1024
 """Bytes in which the end of a document is looked for."""
+
+
+def whole_of(text: bytes) -> tuple[bytes, int]:
+    """Return a line without what Ray puts behind one that stands for others, and for how many; else as it is, and 0.
+
+    That is, where a whole document stands before it. Lines of a document on several are of none any more.
+    """
+    others = STANDS_FOR_OTHERS.search(text) if text[:1] == b"{" else None
+    if others:
+        document = text[: text.rfind(b"}") + 1]
+        with suppress(BadJsonError):
+            loads_quick(document)
+            return document, int(others[1]) - 1
+    return text, 0
 
 
 class Line(Enum):
@@ -105,7 +127,8 @@ def take_apart(
         is_all: Whether nothing follows the buffer.
 
     Returns:
-        `position` and None where more bytes must tell; None for what is no such record.
+        `position` and None where more bytes must tell; `NAMED` where a line begins with the name of who printed it;
+        None for what is no such record.
     """
     if not _FIRST_LINE.match(data, position):
         return None
@@ -118,7 +141,9 @@ def take_apart(
         text = data[start:line_end]
         sort = lines.sort(text)
         if sort is not Line.OF_DOCUMENT:
-            if line_end == len(data) or _OF_A_DOCUMENT.search(text) or _holds_record(text, is_record):
+            if sort is Line.OTHER and names_writer(text):
+                return NAMED
+            if line_end == len(data) or _may_be_own(text) or _holds_record(text, is_record):
                 return None
             has_others = has_others or not text.isspace()
         elif kept and (text[0] == ord("{") or (_CLOSED.match(text) and _OPENED_BEFORE.search(kept[-1]))):
@@ -130,6 +155,11 @@ def take_apart(
             kept.append(text)
         start = line_end + 1
     return None
+
+
+def _may_be_own(text: bytes) -> bool:
+    """Tell whether a line may be one of the document that is damaged."""
+    return bool(_CONTROL.search(text) or (_OF_A_DOCUMENT.search(text) and not _WORDS.match(text)))
 
 
 def _holds_record(text: bytes, is_record: Callable[[Any], bool]) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.formats import marks
 from spanview.formats.breaks import ONE_LINE, Break, indent_of_members
 from spanview.formats.containers import ELEMENT_CAPS, first_element, is_element, is_undecided
-from spanview.formats.doclines import take_apart
+from spanview.formats.doclines import NAMED, take_apart
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap, Mixed, OpenGap
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
-
 _BRACKET, _CLOSE_BRACKET, _LF = b"[]\n"
 _SCAN_FROM: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
@@ -52,15 +51,13 @@ class Framer:
         self._cap = self._cap_outside = max(cap, marks.LOOK_BACK)
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
-        self._data = b""
-        self._before = _LF
+        self._data, self._before = b"", _LF
         self._in_text = self._discarding = False
-        self._gap = OpenGap()
+        self._gap, self._indent = OpenGap(), ONE_LINE
         self._break: Break | None = None
         """In a gap: the last document there that broke off."""
         self._has_commas = False
         """Whether there are commas between documents, as in a list."""
-        self._indent = ONE_LINE
         self._scanner: Scanner | None = None
         self._is_inside = self._is_behind = False
         """Whether documents are elements of one that was too large or damaged, or stand behind its elements."""
@@ -139,6 +136,8 @@ class Framer:
         return frames
 
     def _take(self, position: int) -> Frames:
+        if self.meets_prefix:
+            self._close_gap(position)
         self._before = self._byte_before(position)
         self._data = self._data[position:]
         self.offset += position
@@ -165,6 +164,8 @@ class Framer:
                 self._frames.documents += taken
             if after == position:
                 after = self._frame_slowly(position, quiet=quiet)
+            if self.meets_prefix:
+                return False, position
             if after == position and len(self._data) - position > self._cap and not self._discarding:
                 after = self._enter(position)
             if after == position:
@@ -211,8 +212,6 @@ class Framer:
         named, self.meets_prefix = find_prefix(self._data, position, start, is_line=self._byte_before(position) == _LF)
         if named != marks.NOWHERE:
             self._in_text = False
-            if self.meets_prefix:
-                self._close_gap(named)
             return False, named
         self._in_text = start == marks.NOWHERE and not self._gap.is_open
         if start != marks.NOWHERE:
@@ -290,7 +289,8 @@ class Framer:
         if self._is_inside or self._byte_before(position) != _LF:
             return None
         found = take_apart(self._data, position, self._is_record, cap=self._cap, is_all=quiet)
-        if found is None or found[0] == position:
+        self.meets_prefix = found == NAMED
+        if found is None or found[1] is None:
             return found and position
         self._close_gap(position)
         self._scanner, self._frames.has_text, self._is_behind = None, True, False

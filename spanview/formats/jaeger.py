@@ -25,6 +25,7 @@ from spanview.formats.jaeger_value import (
     EVENT,
     EVENT_DROPPED,
     FORMAT,
+    KINDS,
     NO_END,
     PARENT_TYPES,
     Processes,
@@ -51,7 +52,7 @@ from spanview.formats.tags import (
     take_shared,
     times_of,
 )
-from spanview.model.codes import ERROR, KIND_NAMES, KIND_UNSPECIFIED
+from spanview.model.codes import ERROR, KIND_UNSPECIFIED
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, parse_id
 from spanview.model.ids import format_trace_id as format_whole
 from spanview.model.problems import NO_WARNINGS, Warnings
@@ -69,7 +70,6 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _ODD_FLOATS: Final = ("NaN", "Infinity", "-Infinity")
 _BOOLS: Final = {"true": True, "false": False}
 _OF_ANSWERS: Final = frozenset(("total", "limit", "offset", "errors"))
-_KINDS: Final = {name.lower(): value for value, name in enumerate(KIND_NAMES)}
 
 
 def is_document(value: Any) -> bool:
@@ -151,7 +151,7 @@ def _span(
         warnings |= Warnings.ODD_VALUE
     tags = Tags(pairs)
     shared = take_shared(tags)
-    kind = tags.take(KIND, lambda value: _KINDS.get(value) if isinstance(value, str) else None)
+    kind = tags.take(KIND, lambda value: KINDS.get(value) if isinstance(value, str) else None)
     status = _status(tags)
     read = Span(
         trace_id=format_whole(trace_id) if trace_id != UNUSABLE else None,

@@ -13,18 +13,20 @@ from spanview.formats.console import as_text
 from spanview.formats.jsontext import dumps_sorted
 from spanview.formats.tags import (
     ERROR_TAG,
+    EVENTS_AT_ZERO,
     KIND,
     STATUS_CODE,
     STATUS_DESCRIPTION,
     dropped_in,
     lose_extra,
+    lose_meant,
     lose_rest,
     micros_of,
     nothing_lost,
     shared_tags,
     text_of,
 )
-from spanview.model.codes import ERROR
+from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.span import BytesText
 from spanview.model.times import NO_TIME
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "jaeger"
 """The key of `extra` under which stands what only Jaeger says."""
+KINDS: Final = {name.lower(): value for value, name in enumerate(KIND_NAMES)}
+"""What the tag for the kind says."""
 EVENT: Final = "event"
 """The field of a log that has the event's name."""
 EVENT_DROPPED: Final = "otel.event.dropped_attributes_count"
@@ -96,8 +100,10 @@ def value_of(span: Span, processes: Processes, lose: Callable[[str], None] = not
     lose_rest(span, FORMAT, lose)
     start, end = micros_of(span.start_ns, lose), micros_of(span.end_ns, lose)
     duration = 0 if NO_TIME in (span.start_ns, span.end_ns) else end - start
-    if span.start_ns == NO_TIME != span.end_ns:
-        lose("ends of spans without a start left out")
+    if span.start_ns == NO_TIME:
+        lose("spans without a start written at 1970")
+        if span.end_ns != NO_TIME:
+            lose("ends of spans without a start left out")
     if NO_TIME < span.end_ns < span.start_ns:
         lose("negative durations written as 0")
     kept, flags = own.get("duration"), own.get("flags")
@@ -229,7 +235,12 @@ def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
         pairs.append((ERROR_TAG, True))
     if span.status.description is not None:
         pairs.append((STATUS_DESCRIPTION, span.status.description))
-    return [tag_of(key, value, lose) for key, value in (*pairs, *span.attributes.items())]
+    attributes = {**span.attributes}
+    if span.status.code_value != ERROR and attributes.get(ERROR_TAG) in (True, "true"):
+        lose("error attributes of spans that didn't fail left out")
+        del attributes[ERROR_TAG]
+    lose_meant(pairs, attributes, KINDS, lose)
+    return [tag_of(key, value, lose) for key, value in (*pairs, *attributes.items())]
 
 
 def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
@@ -238,6 +249,8 @@ def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str
     pairs: list[tuple[str, Any]] = [(EVENT, event.name)] if event.name else []
     pairs += [] if dropped is None else [(EVENT_DROPPED, dropped)]
     lose_extra(event.extra, FORMAT, lose, "dropped_attributes_count")
+    if event.timestamp_ns == NO_TIME:
+        lose(EVENTS_AT_ZERO)
     fields = [tag_of(key, value, lose) for key, value in (*pairs, *event.attributes.items())]
     return {"timestamp": micros_of(event.timestamp_ns, lose), "fields": changed(fields, own_extra(event.extra))}
 
@@ -262,7 +275,7 @@ def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> 
 def changed(tags: list[dict[str, Any]], own: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return tags without those that the file didn't have, and with those that nothing else keeps."""
     less, more = ([tag for tag in _list(own.get(key)) if is_tag(tag)] for key in ("less", "more"))
-    return _without(tags, less) + more if less or more else tags
+    return _with(_without(tags, less), more) if less or more else tags
 
 
 def difference(written: list[dict[str, Any]], raw: list[dict[str, Any]]) -> dict[str, Any]:
@@ -278,6 +291,15 @@ def is_tag(value: Any) -> bool:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _with(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return tags with others, before the last one of the same key: readers take that for the attribute."""
+    last = {tag["key"]: at for at, tag in enumerate(tags)}
+    before: dict[int, list[dict[str, Any]]] = {}
+    for tag in more:
+        before.setdefault(last.get(tag["key"], len(tags)), []).append(tag)
+    return [tag for at in range(len(tags) + 1) for tag in (*before.get(at, ()), *tags[at : at + 1])]
 
 
 def _without(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from math import isfinite, isnan
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from spanview.formats.deepjson import loads_deep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _MARKED: Final = bytes(
     ord("0") if byte in b"0123456789" else ord(" ") if byte in b" \t\n\r,:[-" else ord(".") for byte in range(256)
@@ -17,6 +21,9 @@ _MARKED: Final = bytes(
 """Digits, and what can stand before a number inside a list or an object."""
 _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
+INVALID_TEXT: Final = "texts that are no valid Unicode changed"
+"""What is lost of them in any JSON."""
 
 
 class BadJsonError(ValueError):
@@ -136,6 +143,35 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+def dumps_telling(value: Any, lose: Callable[[str], None]) -> bytes:
+    """Encode a value as `dumps_strict` does.
+
+    Args:
+        value: What JSON has: dicts, lists, texts, numbers, booleans and None.
+        lose: Takes note of texts that can't be written as they are.
+    """
+    text = dumps_strict(value)
+    if _REPLACEMENT in text:
+        for part in parts_in(value):
+            if isinstance(part, str) and not is_valid_text(part):
+                lose(INVALID_TEXT)
+    return text
+
+
+def parts_in(value: Any) -> Iterator[Any]:
+    """Yield what nests in a value at any depth, and the keys; in any order."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Mapping):
+            pending += part.values()
+            yield from part
+        elif isinstance(part, list | tuple):
+            pending += part
+        else:
+            yield part
+
+
 def _strict(value: Any) -> Any:
     """Copy a value without recursion, with texts and numbers that strict JSON has."""
     top: list[Any] = [value]
@@ -144,7 +180,7 @@ def _strict(value: Any) -> Any:
         holder = pending.pop()
         for key, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
             if isinstance(item, dict):
-                renamed = {_valid_text(str(name)): part for name, part in item.items()}
+                renamed = {valid_text(str(name)): part for name, part in item.items()}
                 holder[key] = renamed if len(renamed) == len(item) else _numbered(item)
                 pending.append(holder[key])
             elif isinstance(item, list | tuple):
@@ -153,17 +189,17 @@ def _strict(value: Any) -> Any:
             elif isinstance(item, float) and not isfinite(item):
                 holder[key] = "NaN" if isnan(item) else "Infinity" if item > 0 else "-Infinity"
             elif isinstance(item, str):
-                holder[key] = _valid_text(item)
+                holder[key] = valid_text(item)
     return top[0]
 
 
 def _numbered(item: dict[Any, Any]) -> dict[str, Any]:
     """Return a dict with valid keys of which none is lost; those that are valid stay as they are."""
     names = [*map(str, item)]
-    taken, counts = {name for name in names if _valid_text(name) == name}, Counter[str]()
+    taken, counts = {name for name in names if valid_text(name) == name}, Counter[str]()
     numbered: dict[str, Any] = {}
     for name, part in zip(names, item.values(), strict=True):
-        valid = free = _valid_text(name)
+        valid = free = valid_text(name)
         while free in taken and free != name:
             counts[valid] += 1
             free = f"{valid} ({counts[valid] + 1})"
@@ -172,5 +208,11 @@ def _numbered(item: dict[Any, Any]) -> dict[str, Any]:
     return numbered
 
 
-def _valid_text(text: str) -> str:
+def valid_text(text: str) -> str:
+    """Return a text with U+FFFD for what is no valid Unicode."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_valid_text(text: str) -> bool:
+    """Tell whether all of a text can be written in UTF-8."""
+    return valid_text(text) == text

@@ -13,8 +13,9 @@ from functools import cache
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.formats.careful import Careful
 from spanview.formats.console import as_text
-from spanview.formats.jsontext import dumps_strict
+from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, valid_text
 from spanview.model.span import BytesText
 
 if TYPE_CHECKING:
@@ -71,35 +72,10 @@ def bytes_of(text: str) -> bytes | None:
         return None
 
 
-class Reader:
+class Reader(Careful):
     """Reads values and remembers whether one of them was unusable, or not as the protocol has it."""
 
-    __slots__ = ("is_odd",)
-
-    def __init__(self) -> None:
-        self.is_odd = False
-
-    def text(self, value: Any) -> str:
-        """Return a text; whatever else is there, as text."""
-        self.is_odd |= not isinstance(value, str | None)
-        return as_text(value)
-
-    def objects(self, value: Any) -> list[dict[str, Any]]:
-        """Return the objects of a list; nothing of whatever else is there."""
-        items = self.items(value)
-        objects = [item for item in items if isinstance(item, dict)]
-        self.is_odd |= len(objects) < len(items)
-        return objects
-
-    def items(self, value: Any) -> list[Any]:
-        """Return a list; an empty one of whatever else is there."""
-        self.is_odd |= not isinstance(value, list | None)
-        return value if isinstance(value, list) else []
-
-    def object(self, value: Any) -> dict[str, Any]:
-        """Return an object; an empty one of whatever else is there."""
-        self.is_odd |= not isinstance(value, dict | None)
-        return value if isinstance(value, dict) else {}
+    __slots__ = ()
 
     def number_in(self, value: Any, limits: range) -> int:
         """Return an integer within limits; 0 for none and for whatever else is there."""
@@ -212,12 +188,10 @@ class Writer:
 
     def text(self, text: str) -> str:
         """Return a text as it is, or without what is no Unicode."""
-        if not text.isascii():
-            valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            if valid != text:
-                self.lose("texts that are no valid Unicode changed")
-                return valid
-        return text
+        valid = valid_text(text)
+        if valid != text:
+            self.lose(INVALID_TEXT)
+        return valid
 
     def attributes(self, attributes: Mapping[str, Any], depth: int = 0) -> list[dict[str, Any]]:
         """Return attributes as a list of pairs."""

@@ -5,15 +5,17 @@ Source: "trace-tree JSON" in README.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats.console import as_text, parse_parent
+from spanview.formats.careful import Careful
+from spanview.formats.console import parse_parent
 from spanview.formats.rows import nothing_passed
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
-from spanview.model.times import parse_time
+from spanview.model.times import NO_TIME, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "spanview/trace-tree/v1"
 _KEYS: Final = frozenset(("span_id", "parent_id", "name", "status", "attributes"))
+_DIGITS: Final = {"trace_id": TRACE_ID_DIGITS, "span_id": SPAN_ID_DIGITS}
 _KEPT_WARNINGS: Final = {flag.name.lower(): flag for flag in (Warnings.BAD_ID, Warnings.ODD_VALUE) if flag.name}
 """What only the record told that the span was read from; all else is found out anew."""
 
@@ -97,82 +100,90 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         value: The decoded object.
         source: Where it stands.
     """
+    reader = Careful()
     warnings = NO_WARNINGS
-    for name in _list(value.get("warnings")):
+    for name in reader.items(value.get("warnings")):
         warnings |= _KEPT_WARNINGS.get(name, NO_WARNINGS) if isinstance(name, str) else NO_WARNINGS
-    trace_id, span_id = (
-        parse_id(value.get(key), digits) for key, digits in (("trace_id", TRACE_ID_DIGITS), ("span_id", SPAN_ID_DIGITS))
-    )
+    trace_id, span_id = (parse_id(value.get(key), digits) for key, digits in _DIGITS.items())
     parent_id, is_bad = parse_parent(value.get("parent_id"))
     warnings |= Warnings.BAD_ID if is_bad else NO_WARNINGS
-    kind, status = value.get("kind"), value.get("status")
-    code = status.get("code") if isinstance(status, dict) else None
-    description = status.get("description") if isinstance(status, dict) else None
-    if (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES:
-        warnings |= Warnings.ODD_VALUE
-    start, end = (parse_time(value.get(key)) for key in ("start_time", "end_time"))
-    resource, scope, extra = (_dict(value.get(key)) for key in ("resource", "scope", "extra"))
-    return Span(
+    kind, status = value.get("kind"), reader.object(value.get("status"))
+    code = status.get("code")
+    resource = reader.object(value.get("resource"))
+    scope = value.get("scope")
+    span = Span(
         trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
-        name=as_text(value.get("name")),
+        name=reader.text(value.get("name")),
         kind_value=KIND_NAMES.index(kind) if kind in KIND_NAMES else KIND_UNSPECIFIED,
-        start_ns=start,
-        end_ns=end,
+        start_ns=_time(reader, value.get("start_time")),
+        end_ns=_time(reader, value.get("end_time")),
         status=Status(
-            STATUS_NAMES.index(code) if code in STATUS_NAMES else 0,
-            None if description is None else as_text(description),
+            STATUS_NAMES.index(code) if code in STATUS_NAMES else 0, _text_or_none(reader, status.get("description"))
         ),
-        attributes=_dict(value.get("attributes")),
-        events=tuple(map(_event, _dicts(value.get("events")))),
-        links=tuple(map(_link, _dicts(value.get("links")))),
-        trace_state=_texts(value.get("trace_state")),
-        resource=Resource(_dict(resource.get("attributes")), as_text(resource.get("schema_url")), _extra(resource)),
-        scope=_scope(scope) if isinstance(value.get("scope"), dict) else None,
-        extra=extra,
+        attributes=reader.object(value.get("attributes")),
+        events=tuple(_event(reader, event) for event in reader.objects(value.get("events"))),
+        links=tuple(_link(reader, link) for link in reader.objects(value.get("links"))),
+        trace_state=_texts(reader, value.get("trace_state")),
+        resource=Resource(
+            reader.object(resource.get("attributes")),
+            reader.text(resource.get("schema_url")),
+            reader.object(resource.get("extra")),
+        ),
+        scope=None if scope is None else _scope(reader, reader.object(scope)),
+        extra=reader.object(value.get("extra")),
         source=source,
-        warnings=warnings,
     )
+    is_odd = reader.is_odd or (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
+    return replace(span, warnings=warnings | (Warnings.ODD_VALUE if is_odd else NO_WARNINGS))
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _time(reader: Careful, value: Any) -> int:
+    time = parse_time(value)
+    reader.is_odd |= time == NO_TIME and value is not None
+    return time
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _text_or_none(reader: Careful, value: Any) -> str | None:
+    return None if value is None else reader.text(value)
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [each for each in _list(value) if isinstance(each, dict)]
+def _texts(reader: Careful, value: Any) -> dict[str, str]:
+    return {key: reader.text(text) for key, text in reader.object(value).items()}
 
 
-def _texts(value: Any) -> dict[str, str]:
-    return {key: text for key, text in _dict(value).items() if isinstance(text, str)}
-
-
-def _event(event: Mapping[str, Any]) -> Event:
+def _event(reader: Careful, event: Mapping[str, Any]) -> Event:
     return Event(
-        as_text(event.get("name")), parse_time(event.get("timestamp")), _dict(event.get("attributes")), _extra(event)
+        reader.text(event.get("name")),
+        _time(reader, event.get("timestamp")),
+        reader.object(event.get("attributes")),
+        reader.object(event.get("extra")),
     )
 
 
-def _link(link: Mapping[str, Any]) -> Link:
-    trace_id, span_id = parse_id(link.get("trace_id"), TRACE_ID_DIGITS), parse_id(link.get("span_id"), SPAN_ID_DIGITS)
+def _link(reader: Careful, link: Mapping[str, Any]) -> Link:
+    trace_id, span_id = (_id_of_link(reader, link.get(key), digits) for key, digits in _DIGITS.items())
     return Link(
         format_trace_id(trace_id) if trace_id != UNUSABLE else None,
         format_span_id(span_id) if span_id != UNUSABLE else None,
-        _texts(link.get("trace_state")),
-        _dict(link.get("attributes")),
-        _extra(link),
+        _texts(reader, link.get("trace_state")),
+        reader.object(link.get("attributes")),
+        reader.object(link.get("extra")),
     )
 
 
-def _extra(holder: Mapping[str, Any]) -> dict[str, Any]:
-    return _dict(holder.get("extra"))
+def _id_of_link(reader: Careful, value: Any, digits: int) -> int:
+    number = parse_id(value, digits)
+    reader.is_odd |= number == UNUSABLE and value is not None
+    return number
 
 
-def _scope(scope: Mapping[str, Any]) -> Scope:
-    version, schema_url = (None if scope.get(key) is None else as_text(scope[key]) for key in ("version", "schema_url"))
-    return Scope(as_text(scope.get("name")), version, schema_url, _dict(scope.get("attributes")), _extra(scope))
+def _scope(reader: Careful, scope: Mapping[str, Any]) -> Scope:
+    return Scope(
+        reader.text(scope.get("name")),
+        _text_or_none(reader, scope.get("version")),
+        _text_or_none(reader, scope.get("schema_url")),
+        reader.object(scope.get("attributes")),
+        reader.object(scope.get("extra")),
+    )

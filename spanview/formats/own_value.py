@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats.jsontext import dumps_strict
+import orjson
+
+from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, is_valid_text, parts_in
+from spanview.formats.tags import nothing_lost
 from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.span import BytesText
 from spanview.model.times import format_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
 _ODD: Final = b"null"
@@ -50,15 +57,29 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
     }
 
 
-def dumps_span(value: dict[str, Any]) -> bytes:
+def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost) -> bytes:
     """Encode a span's object as strict JSON.
 
     The quick encoder writes NaN and infinities as null without a word. So the nulls in its text are counted against
     those that the span's own fields account for: where there are more, the text is written again with care.
+
+    Args:
+        value: What `span_value` returned.
+        lose: Takes note of what JSON can't say.
     """
-    text = dumps_strict(value, has_odd_numbers=False)
-    if text.count(_ODD) == [*value.values()].count(None):
-        return text
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+        if text.count(_ODD) == [*value.values()].count(None):
+            return text
+    except orjson.JSONEncodeError:
+        pass
+    for part in parts_in(value):
+        if isinstance(part, float) and not isfinite(part):
+            lose("NaN and infinities as text")
+        elif isinstance(part, BytesText):
+            lose("bytes as text, in base64")
+        elif isinstance(part, str) and not is_valid_text(part):
+            lose(INVALID_TEXT)
     return dumps_strict(value)
 
 

@@ -35,6 +35,11 @@ def match_prefix(line: bytes) -> tuple[bytes, int]:
     return (b"\n".join(filter(None, match.groups())), match.end()) if match else (b"", 0)
 
 
+def names_writer(line: bytes) -> bool:
+    """Tell whether a line begins with a name that tells what kind of file this is."""
+    return _IN_LOG.match(line) is not None
+
+
 def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple[int, bool]:
     """Return where the first line begins that has a name, and True; else the last one that may get one, and False.
 

@@ -17,7 +17,7 @@ from functools import partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.doclines import STANDS_FOR_OTHERS, DocumentLines, Line
+from spanview.formats.doclines import STANDS_FOR_OTHERS, DocumentLines, Line, whole_of
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.marks import FRAGMENT, REPEATED
 from spanview.formats.prefix import match_prefix
@@ -128,10 +128,13 @@ class PrefixedLines:
             text = line[start:]
             if name not in self._lines:
                 self._lines[name] = DocumentLines()
-            sort = self._lines[name].sort(text)
+            document, more = whole_of(text)
+            sort = self._lines[name].sort(document)
             if sort is not Line.OTHER:
+                frames.repeated += bool(more)
+                frames.fragments += document.count(FRAGMENT) * more
                 writer = self._writer_of(name, is_alone=sort is Line.ALONE)
-                writer.add(text + b"\n", base + position, base + line_end)
+                writer.add(document + b"\n", base + position, base + line_end)
             elif text and not text.isspace():
                 frames.has_text = True
                 frames.repeated += text.count(REPEATED)
@@ -283,7 +286,8 @@ def unmixed(record: bytes) -> bytes:
     """
     name, start = match_prefix(record[: record.find(b"\n") + 1] or record)
     lines = DocumentLines()
-    return b"\n".join(text for text in _texts_of(record, name, record[:start]) if lines.sort(text) is Line.OF_DOCUMENT)
+    texts = [whole_of(text)[0] for text in _texts_of(record, name, record[:start])]
+    return b"\n".join(text for text in texts if lines.sort(text) is Line.OF_DOCUMENT)
 
 
 def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:

@@ -14,7 +14,7 @@ from spanview.model.span import Scope
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from spanview.model.span import Span
 
@@ -29,7 +29,10 @@ _SCOPE: Final = ("otel.scope.name", "otel.scope.version")
 _LIBRARY: Final = ("otel.library.name", "otel.library.version")
 DROPPED: Final = {f"dropped_{part}_count": f"otel.dropped_{part}_count" for part in ("attributes", "events", "links")}
 """Tags for what a span has dropped, by the field's name in OTLP."""
+_MEANT: Final = frozenset((KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values()))
+"""Names of tags that stand for parts of a span."""
 _MOST_DROPPED: Final = 2**32
+EVENTS_AT_ZERO: Final = "events without a time written at 1970"
 _LONG_CODE: Final = "STATUS_CODE_"
 
 
@@ -190,6 +193,28 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
         if count is not None:
             pairs.append((key, count))
     return pairs
+
+
+def lose_meant(
+    own: Iterable[tuple[str, Any]], attributes: Mapping[str, Any], kinds: Container[str], lose: Callable[[str], None]
+) -> None:
+    """Say which attributes readers will take for parts of the span, because of their names.
+
+    Args:
+        own: The tags that stand for parts of the span, which come first.
+        attributes: Those of the span, as they are written.
+        kinds: Names of kinds that the format's tag can have.
+        lose: Takes note of it.
+    """
+    meant = {key: value for key, value in attributes.items() if key in _MEANT}
+    if meant:
+        tags = Tags((*own, *meant.items()))
+        take_shared(tags)
+        tags.take(KIND, lambda value: value if isinstance(value, str) and value in kinds else None)
+        tags.take(STATUS_CODE, status_named)
+        tags.take_text(STATUS_DESCRIPTION)
+        for _ in meant.keys() - dict(tags.pairs):
+            lose("attributes that have the name of a tag that stands for a part of the span")
 
 
 def lose_rest(span: Span, own: str, lose: Callable[[str], None]) -> None:

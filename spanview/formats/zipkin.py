@@ -53,6 +53,7 @@ __all__ = ["is_document", "spans_of", "value_of"]
 _Record: TypeAlias = dict[str, Any]
 _OF_V1: Final = "binaryAnnotations"
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
+_ENDPOINT: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MOST_LINKS: Final = 128
 
 
@@ -212,8 +213,13 @@ def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, st
         attributes.setdefault(of_address, address)
     if "port" in valid:
         attributes.setdefault(of_port, valid["port"])
-    known = {key: part for key, part in endpoint.items() if key in ("serviceName", "ipv4", "ipv6", "port") and part}
+    known = {key: part for key, part in endpoint.items() if key in _ENDPOINT and not _is_nothing(key, part)}
     return as_text(endpoint.get("serviceName")), known != valid
+
+
+def _is_nothing(key: str, part: Any) -> bool:
+    """Tell whether a part of an endpoint is what programs write that don't know it."""
+    return part is None or part == "" or (key == "port" and type(part) is int and part == 0)
 
 
 def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:

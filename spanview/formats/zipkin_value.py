@@ -13,12 +13,14 @@ from spanview.formats.console import as_text
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.tags import (
     ERROR_TAG,
+    EVENTS_AT_ZERO,
     KIND,
     STATUS_CODE,
     STATUS_DESCRIPTION,
     dropped_in,
     format_state,
     lose_extra,
+    lose_meant,
     lose_rest,
     micros_of,
     nothing_lost,
@@ -176,6 +178,7 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
         tags[KIND] = "internal"
     for at, link in enumerate(_usable(span.links, lose)):
         tags[LINK.format(at)] = _link_text(link, lose)
+    lose_meant(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():
         if key in tags:
             lose("attributes left out that have the name of a tag that Zipkin gives a meaning")
@@ -228,6 +231,8 @@ def _link_text(link: Link, lose: Callable[[str], None]) -> str:
 def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
     annotations: dict[tuple[int, str], dict[str, Any]] = {}
     for event in span.events:
+        if event.timestamp_ns == NO_TIME:
+            lose(EVENTS_AT_ZERO)
         time, text = micros_of(event.timestamp_ns, lose), annotation_of(event, lose)
         if (time, text) in annotations:
             lose("events that are the same twice written once")

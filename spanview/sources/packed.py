@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from spanview.sources.reading import Reading
 
 _GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD: Final = (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % first for first in range(0x50, 0x60)))
+"""Of a frame, and of those that are passed over; pzstd begins with one of these."""
 MAGIC: Final = 4
 """First bytes that tell what is compressed, and how."""
 _GZIP_WINDOW: Final = 31
@@ -41,7 +42,7 @@ _OF_RAY: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing
 
 def is_packed(head: bytes) -> bool:
     """Tell whether something that begins so is compressed."""
-    return head.startswith((_GZIP, _ZSTD))
+    return head.startswith((_GZIP, *_ZSTD))
 
 
 class _Inflater:

@@ -128,3 +128,27 @@ def test_what_python_prints_is_text() -> None:
         assert places_of(batches)[0] == [1]
         assert not any(batch.gaps for batch in batches)
         assert any(batch.has_text for batch in batches)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "other", [b"epoch 1,", b"INFO config = {", b"x = [", b"{'lr': 0.1,", b"\x1b[32mloss 3,"], ids=repr
+)
+def test_text_that_ends_like_json(name: bytes, other: bytes) -> None:
+    """Words at the margin are none of an indented document's, whatever they end with."""
+    lines = file_of([Builder().span(attributes=ATTRIBUTES)], indent=4).splitlines(keepends=True)
+    for at in range(1, len(lines)):
+        text = b"".join(name + line for line in (*lines[:at], other + b"\n", *lines[at:]))
+        assert places_of(batches_of([text]))[0] == [1], at
+
+
+def test_the_first_name_stands_within_a_span() -> None:
+    """The lines of a program's own span and those of a worker's are told apart from the first one on."""
+    builder = Builder()
+    own, other = (file_of([builder.span()], indent=4).splitlines(keepends=True) for _ in range(2))
+    for at in range(1, len(own)):
+        text = b"".join([*own[:at], *(b"(A pid=1) " + line for line in other), *own[at:]])
+        for pieces in ([text], [text[begin : begin + 7] for begin in range(0, len(text), 7)]):
+            batches = batches_of(pieces)
+            assert sorted(places_of(batches)[0]) == [1, 2], at
+            assert not any(batch.gaps for batch in batches)

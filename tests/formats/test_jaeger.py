@@ -428,6 +428,37 @@ def test_losses() -> None:
     ]
 
 
+def test_names_that_stand_for_parts() -> None:
+    """What readers would take for a part of the span is told; a success isn't turned into a failure."""
+    lost: list[str] = []
+    attributes = {"error": True, "otel.status_description": "d", "otel.scope.name": 7, "span.kind": "weird", "a": 1}
+    span = Span(WHOLE, "000000000000000b", None, "a", 0, START * 1000, START * 1000, Status(1), attributes)
+    (again,) = spans_of(json.loads(dumps_strict(trace_of([span], lost.append))), SOURCE)
+    assert again.status == Status(1, "d")
+    assert again.attributes == {"otel.scope.name": 7, "span.kind": "weird", "a": 1}
+    assert lost == [
+        "error attributes of spans that didn't fail left out",
+        "attributes that have the name of a tag that stands for a part of the span",
+    ]
+
+
+def test_unknown_times() -> None:
+    """Jaeger has no word for a time that isn't known: that it becomes 1970 is told."""
+    lost: list[str] = []
+    span = Span(WHOLE, "000000000000000b", None, "a", 0, NO_TIME, NO_TIME, events=(Event("e", NO_TIME),))
+    (again,) = spans_of(json.loads(dumps_strict(trace_of([span], lost.append))), SOURCE)
+    assert (again.start_ns, again.end_ns, again.events) == (NO_TIME, NO_TIME, span.events)
+    assert lost == ["spans without a start written at 1970", "events without a time written at 1970"]
+
+
+def test_the_last_of_a_name_stays_the_last() -> None:
+    """Of tags with one name, the same is the attribute when what was read is written and read again."""
+    value = trace(record(tags=[tag("a", "string", text) for text in "12324"] + [tag("b", "int64", 1)]))
+    (span,) = spans_of(value, SOURCE)
+    (again,) = spans_of(trace_of([span]), SOURCE)
+    assert span.attributes == again.attributes == {"a": "4", "b": 1}
+
+
 def test_deep_values_are_read_and_written() -> None:
     """Nesting that no recursion comes to the end of goes in and out as text."""
     deep: list[Any] = []

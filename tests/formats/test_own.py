@@ -185,3 +185,49 @@ def test_details_of_a_document(tmp_path: Path) -> None:
     # What is at hand stays so; what has to be read again is gone.
     again = spanview.load([str(tmp_path)])
     assert len(again.spans) == 0
+
+
+_LINE: Final[dict[str, Any]] = {
+    "trace_id": f"{7:032x}",
+    "span_id": f"{8:016x}",
+    "parent_id": None,
+    "name": "a",
+    "kind": "SERVER",
+    "start_time": "2026-11-20T11:55:46.000000Z",
+    "end_time": "2026-11-20T11:55:47.000000Z",
+    "status": {"code": "OK"},
+    "attributes": {},
+    "events": [{"name": "e", "timestamp": "2026-11-20T11:55:46.000000Z", "attributes": {}}],
+    "links": [{"trace_id": f"{7:032x}", "span_id": f"{9:016x}", "trace_state": {}, "attributes": {}}],
+    "trace_state": {"a": "1"},
+    "resource": {"attributes": {}, "schema_url": ""},
+    "scope": {"name": "s", "version": "1", "schema_url": None, "attributes": {}},
+    "extra": {},
+    "warnings": [],
+}
+
+
+def _with(value: Any, path: list[Any], part: Any) -> Any:
+    """Return a copy of a value with another part at a path."""
+    changed = json.loads(json.dumps(value))
+    holder = changed
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = part
+    return changed
+
+
+def _paths(value: Any, path: list[Any]) -> list[list[Any]]:
+    """Return the paths to all parts of a value."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [each for key, part in parts for each in ([*path, key], *_paths(part, [*path, key]))]
+
+
+_ODD: Final = [path for path in _paths(_LINE, []) if path[0] not in ("trace_id", "span_id", "parent_id")]
+
+
+@pytest.mark.parametrize("path", _ODD, ids=str)
+def test_a_part_of_another_type(path: list[Any]) -> None:
+    """What can't be where it stands is left out or shown as text, and marked; what is as it should be isn't."""
+    assert own.span_of(_LINE, NOWHERE).warnings == Warnings(0)
+    assert own.span_of(_with(_LINE, path, 7), NOWHERE).warnings == Warnings.ODD_VALUE

@@ -202,3 +202,16 @@ def test_no_lines_of_others() -> None:
     """`unmixed` leaves out what others printed, and what is no part of a document."""
     record = b'(A pid=1) {\n(B pid=2) {\nINFO hello\n(A pid=1) WARNING no\n(A pid=1)   "x": 1\n(A pid=1) }'
     assert unmixed(record) == b'{\n  "x": 1\n}'
+
+
+def test_a_whole_document_that_stands_for_others() -> None:
+    """A document on one line is read that Ray has put its mark behind; only those are lost that it stands for."""
+    builder = Builder()
+    first, second = (file_of([builder.span(attributes={"x": name})]) for name in "ab")
+    text = b"(f pid=7) " + first + b"(f pid=8) " + second[:-1] + b"\x1b[32m [repeated 5x across cluster]\x1b[0m\n"
+    batches = decoded([text])
+    assert ids_of(batches) == [1, 2]
+    assert sum(batch.fragments for batch in batches) == 4
+    assert sum(batch.repeated for batch in batches) == 1
+    store = store_of_files({"driver.log": text})
+    assert [store.span(row).attributes for row in range(2)] == [{"x": "a"}, {"x": "b"}]

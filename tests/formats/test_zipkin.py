@@ -196,6 +196,9 @@ def test_times(members: Json, start: int, end: int, warning: Warnings) -> None:
         ({"localEndpoint": "x"}, Warnings.ODD_VALUE),
         ({"remoteEndpoint": {"ipv4": "1.2.3"}}, Warnings.ODD_VALUE),
         ({"remoteEndpoint": {"port": 0}}, NO_WARNINGS),
+        ({"remoteEndpoint": {"port": False}}, Warnings.ODD_VALUE),
+        ({"localEndpoint": {"serviceName": []}}, Warnings.ODD_VALUE),
+        ({"localEndpoint": {"serviceName": None, "ipv4": ""}}, NO_WARNINGS),
     ],
 )
 def test_odd_values(members: Json, warning: Warnings) -> None:
@@ -397,8 +400,8 @@ def test_losses() -> None:
         0,
         START * 1000,
         START * 1000,
-        attributes={"n": 1, "error": False, "span.kind": "x", "a": "1"},
-        events=(Event("e", START * 1000), Event("e", START * 1000)),
+        attributes={"n": 1, "error": False, "span.kind": "x", "a": "1", "otel.status_code": "OK"},
+        events=(Event("e", START * 1000), Event("e", START * 1000), Event("f", NO_TIME)),
         links=(Link(None, None), Link(TRACE, "000000000000000c", {"a": "1"}, {"k": 1}, {"flags": 1})),
         resource=Resource({"service.name": "web", "host": "h", "a": "2"}),
     )
@@ -409,9 +412,11 @@ def test_losses() -> None:
         "attributes of resources left out where the span has one of the same name",
         "attributes of resources written as the span's",
         "attributes that aren't text written as text",
+        "attributes that have the name of a tag that stands for a part of the span",
         "durations of less than a microsecond written as one",
         "error attributes of spans that didn't fail left out",
         "events that are the same twice written once",
+        "events without a time written at 1970",
         "fields that only other formats have left out",
         "links without usable ids left out",
         "spans without usable ids left out",

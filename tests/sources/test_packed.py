@@ -36,6 +36,8 @@ PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "zstd": ZSTD.compress,
     # Without the size of the content, as from a pipe.
     "zstd stream": lambda data: (packer := ZSTD.ZstdCompressor()).compress(data) + packer.flush(),
+    # As pzstd writes them.
+    "zstd behind what is passed over": lambda data: b"\x50\x2a\x4d\x18\x04\0\0\0size" + ZSTD.compress(data),
     "gzip in parts": lambda data: b"".join(gzip.compress(data[at : at + 1000]) for at in range(0, len(data), 1000)),
 }
 BREAKS: Final = pytest.mark.parametrize("packer", [PACKERS["gzip"], PACKERS["zstd"]], ids=["gzip", "zstd"])

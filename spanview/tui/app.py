@@ -41,6 +41,10 @@ _SAID_S = 4.0
 _LONGEST_SAID = 300
 _EVERY_S = 0.2
 """News of many traces are passed on so often, at the most."""
+_ACTS_S = 0.1
+"""So long after a key they wait, for what it brings onto the screen."""
+_LONGEST_S = 1.0
+"""So long they wait for keys, at the most."""
 _LONGEST_PATH = 40
 _ENDS_S = 1.0
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -232,9 +236,13 @@ class SpanviewApp(OpeningApp):
             await self._everything_was_read()
 
     def _pass_on_in_turn(self) -> None:
-        """Pass on, but not so often that a long list, which is put in order each time, keeps keys waiting."""
+        """Pass on, but not so often that a long list, which is put in order each time, keeps keys waiting.
+
+        Not while a key acts, either, unless they come so quickly that nothing would be passed on.
+        """
         if self._pass_on_timer is None:
-            left = self._passed_on_at + _EVERY_S - time.monotonic()
+            key_at, last = self._tidy.pressed_at, self._passed_on_at
+            left = max(last + _EVERY_S, min(key_at + _ACTS_S, last + _LONGEST_S)) - time.monotonic()
             if left <= 0:
                 self._pass_on()
             else:
@@ -243,7 +251,7 @@ class SpanviewApp(OpeningApp):
     def _pass_on_now(self) -> None:
         self._pass_on_timer = None
         if not self.paused:
-            self._pass_on()
+            self._pass_on_in_turn()
 
     def _take_notice(self) -> None:
         """Say what was refused or can't be read, when it turns up."""

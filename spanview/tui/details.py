@@ -189,11 +189,11 @@ class Details(Vertical):
         self.query_one(Headline).say(headline(self.subject))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
-        # Before there is a layout, it is as wide as the screen.
-        width = self.lines.line_width or self.size.width or self.app.size.width - 1
         view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)
         shown = self.subject.row, self.section
-        self.lines.show(detail_lines(self.subject, self.section, width, view), stay=shown == self._shown)
+        self.lines.show(
+            detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown
+        )
         self._shown = shown
 
     def show_linked(self, linked: tuple[Part, ...]) -> None:

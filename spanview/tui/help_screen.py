@@ -50,7 +50,7 @@ class KeyLines(LineList):
         super().on_resize(event)
 
     def _wrap(self) -> None:
-        width, selected = self.line_width or self.app.size.width - 1, self.selected
+        width, selected = self.line_width, self.selected
         self._width, self._lines = width, []
         for key in self._keys:
             if isinstance(key, str):

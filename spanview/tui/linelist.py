@@ -89,8 +89,12 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def line_width(self) -> int:
-        """Cells of a line; the scrollbar's place stays free without one, so that nothing moves when it comes."""
-        return max(0, self.content_size.width - self.styles.scrollbar_size_vertical - self._gutter)
+        """Cells of a line; the scrollbar's place stays free without one, so that nothing moves when it comes.
+
+        A key may come before the list is shown: then those that it gets where it is as wide as the terminal.
+        """
+        width = (self.content_size or self.app.size).width
+        return max(0, width - self.styles.scrollbar_size_vertical - self._gutter)
 
     @property
     def _gutter(self) -> int:

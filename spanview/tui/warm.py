@@ -63,13 +63,14 @@ class Tidy:
     """
 
     def __init__(self) -> None:
-        self._pressed_at = 0.0
+        self.pressed_at = 0.0
+        """When the last key came, by `time.monotonic`."""
         self._kept = 0
         """Objects since the last whole."""
 
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
-        self._pressed_at = time.monotonic()
+        self.pressed_at = time.monotonic()
 
     def put_off(self) -> None:
         """Keep what is there by now, and let all else be collected only by `collect`."""
@@ -80,7 +81,7 @@ class Tidy:
 
     def collect(self) -> None:
         """Collect what is worth it by now, and that there is time for."""
-        at_rest = time.monotonic() - self._pressed_at > _AT_REST_S
+        at_rest = time.monotonic() - self.pressed_at > _AT_REST_S
         if self._kept > (_KEPT if at_rest else _MOST_KEPT):
             gc.unfreeze()
             gc.collect()

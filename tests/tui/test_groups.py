@@ -245,6 +245,16 @@ async def test_columns_that_are_not_shown_are_passed_over() -> None:
         assert seen == ["ERR", "ERR%", "INC", "P50", "P95", "MAX", "ROOT", "TRACES"]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_keys_can_come_before_the_groups_are_laid_out(size: tuple[int, int]) -> None:
+    """What can be sorted by is the same before the first painting: the next key may be here already."""
+    async with looking_at(*documents(), size=size) as look:
+        before = groups_on(look).columns()
+        await look.press("r")
+        await look.until_shown("TRACES")
+        assert groups_on(look).columns() == before
+
+
 async def test_the_cursor_and_the_order() -> None:
     """Who is at the top stays there, to see the first; who has chosen a group stays on it, while more comes, too."""
     async with looking_at(*documents()) as look:

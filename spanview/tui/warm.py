@@ -40,10 +40,10 @@ _WORTH_IT: Final = 2
 """Collections of what is young before what outlived them is looked at: some 15,000 objects by then."""
 _TOO_MANY: Final = 12
 """As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
-_KEPT: Final = 20_000
-"""So many objects are kept at the least before all of them are looked at."""
-_MOST_KEPT: Final = 1_000_000
-"""So many are looked at whoever waits."""
+_KEPT: Final = 10
+"""So many of them, before all objects are looked at."""
+_MOST_KEPT: Final = 400
+"""After so many, whoever waits: three million objects were made, most of which are gone."""
 
 
 def import_screens(*, has_many: bool) -> None:
@@ -65,8 +65,8 @@ class Tidy:
     def __init__(self) -> None:
         self.pressed_at = 0.0
         """When the last key came, by `time.monotonic`."""
-        self._kept = 0
-        """Objects since the last whole."""
+        self._kept: int | None = None
+        """Collections of what is young since the last whole; None before anything is put off."""
 
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
@@ -78,18 +78,21 @@ class Tidy:
         gc.enable()
         young, older, _ = gc.get_threshold()
         gc.set_threshold(young, older, _NEVER)
+        self._kept = 0
 
     def collect(self) -> None:
         """Collect what is worth it by now, and that there is time for."""
+        if self._kept is None:
+            return
         at_rest = time.monotonic() - self.pressed_at > _AT_REST_S
-        if self._kept > (_KEPT if at_rest else _MOST_KEPT):
+        collections = gc.get_count()[2]
+        if self._kept >= (_KEPT if at_rest else _MOST_KEPT):
             gc.unfreeze()
             gc.collect()
             gc.freeze()
             self._kept = 0
-        elif (collections := gc.get_count()[2]) >= _WORTH_IT:
+        elif collections >= _WORTH_IT:
             if collections < _TOO_MANY:
                 gc.collect()
-            # Python counts what is frozen one by one.
-            self._kept += len(gc.get_objects())
             gc.freeze()
+            self._kept += collections

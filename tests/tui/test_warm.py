@@ -86,6 +86,16 @@ def test_a_portion_that_is_not_worth_it(tidy: Tidy) -> None:
     assert gc.get_freeze_count() == kept
 
 
+def test_nothing_is_collected_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While files are read, nothing is looked at."""
+    monkeypatch.setattr(gc, "get_count", lambda: (0, 0, 5))
+    kept = gc.get_freeze_count()
+    gone = weakref.ref(_Circle())
+    Tidy().collect()
+    assert gone() is not None
+    assert gc.get_freeze_count() == kept
+
+
 def test_much_at_once_is_collected_later(tidy: Tidy) -> None:
     """What has grown large at once is kept from the portions."""
     made = weakref.ref(_grow(1, portion=12)[0])
@@ -99,7 +109,7 @@ def test_the_whole_is_collected_at_rest(
     monkeypatch: pytest.MonkeyPatch, tidy: Tidy, rest_s: float, most: int, *, is_gone: bool
 ) -> None:
     """Some seconds after the last key, or when too much was kept: also what became garbage after it was kept."""
-    made = _grow(30_000, portion=2)
+    made = _grow(90_000, portion=10)
     tidy.collect()
     assert gc.get_count()[2] == 0
     gone = weakref.ref(made.pop())

@@ -33,7 +33,7 @@ _FOR_MANY: Final = (
 
 EVERY_S: Final = 1.0
 """So often it is looked for what to collect."""
-_AT_REST_S: Final = 10.0
+_AT_REST_S: Final = 5.0
 """So long after a key nobody is thought to wait for the next one."""
 _NEVER: Final = 1_000_000
 _WORTH_IT: Final = 2
@@ -42,8 +42,8 @@ _TOO_MANY: Final = 12
 """As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
 _KEPT: Final = 10
 """So many of them, before all objects are looked at."""
-_MOST_KEPT: Final = 400
-"""After so many, whoever waits: three million objects were made, most of which are gone."""
+_MOST_KEPT: Final = 600
+"""After so many, whoever waits: four million objects were made, most of which are gone."""
 
 
 def import_screens(*, has_many: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -61,26 +62,30 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost
     """Encode a span's object as strict JSON.
 
     The quick encoder writes NaN and infinities as null without a word. So the nulls in its text are counted against
-    those that the span's own fields account for: where there are more, the text is written again with care.
+    those that the span's own fields account for: where there are more, each value is looked at.
 
     Args:
         value: What `span_value` returned.
         lose: Takes note of what JSON can't say.
     """
-    try:
+    text = b""
+    with suppress(orjson.JSONEncodeError):
         text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
         if text.count(_ODD) == [*value.values()].count(None):
             return text
-    except orjson.JSONEncodeError:
-        pass
-    for part in parts_in(value):
-        if isinstance(part, float) and not isfinite(part):
-            lose("NaN and infinities as text")
-        elif isinstance(part, BytesText):
-            lose("bytes as text, in base64")
-        elif isinstance(part, str) and not is_valid_text(part):
-            lose(INVALID_TEXT)
-    return dumps_strict(value)
+    odd = [sentence for part in parts_in(value) if (sentence := _lost_of(part))]
+    for sentence in odd:
+        lose(sentence)
+    return dumps_strict(value) if odd or not text else text
+
+
+def _lost_of(part: Any) -> str:
+    """Return what JSON can't say of a value that isn't nested; "" where it says all of it."""
+    if isinstance(part, float):
+        return "" if isfinite(part) else "NaN and infinities as text"
+    if isinstance(part, BytesText):
+        return "bytes as text, in base64"
+    return INVALID_TEXT if isinstance(part, str) and not is_valid_text(part) else ""
 
 
 def _status(status: Status) -> dict[str, str]:

@@ -146,6 +146,25 @@ async def test_news_of_many_traces_come_in_turn(monkeypatch: pytest.MonkeyPatch)
         assert len(shown) < 10
 
 
+@pytest.mark.parametrize(("acts_s", "longest_s"), [(2, 3600), (3600, 2)])
+async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: float, longest_s: float) -> None:
+    """While a key may act still nothing is put in order, but not for ever."""
+    builder = Builder()
+    async with looking_at(builder.span("first", trace=1)) as look:
+        monkeypatch.setattr(app, "MANY", 0)
+        monkeypatch.setattr(app, "_EVERY_S", 0)
+        monkeypatch.setattr(app, "_ACTS_S", acts_s)
+        monkeypatch.setattr(app, "_LONGEST_S", longest_s)
+        look.app._pass_on()
+        shown: list[set[int]] = []
+        monkeypatch.setattr(look.screen, "feed_has_news", shown.append)
+        await look.press("j")
+        look.data.add(builder.span("more", trace=2, span=2))
+        await look.tell(FeedState(loading=False, following=True))
+        assert shown == []
+        await look.until(lambda: shown == [{1}])
+
+
 async def test_many_new_traces_are_plotted_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plot of a long list isn't drawn each time that spans come, but it is drawn."""
     builder = Builder()

@@ -72,15 +72,6 @@ class BaseScreen(Screen[None]):
         if size != self._compositor.size:
             super()._screen_resized(size)
 
-    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - as Textual has it
-        """Lay out and paint; what was painted whole isn't painted once more because it has another size."""
-        is_whole = size is not None and size != self._compositor.size
-        super()._refresh_layout(size, scroll)
-        if is_whole and self.is_current and not self.app._batch_count:  # noqa: SLF001 - its own kind
-            for widget in self._compositor.visible_widgets:
-                widget._repaint_required = False  # noqa: SLF001
-            self._dirty_widgets.clear()
-
     def title_text(self) -> str:
         """Return what the header says on the left."""
         raise NotImplementedError

@@ -97,6 +97,14 @@ def test_a_damaged_line_isnt_left_out(junk: bytes) -> None:
             assert ids == [], damaged
 
 
+def test_a_line_of_zeros_isnt_left_out() -> None:
+    """A hole in the file that covers a whole line is no other output."""
+    lines = file_of([Builder().span(attributes=ATTRIBUTES)], indent=4).splitlines(keepends=True)
+    for at in range(1, len(lines) - 1):
+        hole = b"\0" * (len(lines[at]) - 1) + b"\n"
+        assert places_of(batches_of([b"".join([*lines[:at], hole, *lines[at + 1 :]])]))[0] == [], at
+
+
 def test_two_halves_make_no_span() -> None:
     """A record that breaks off and the rest of another one, with text between them, aren't taken for one."""
     first, second = (

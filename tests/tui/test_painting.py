@@ -8,12 +8,14 @@ Down              the row that the cursor leaves and the one that it comes to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
+from textual.geometry import Size
+from textual.screen import Screen
 
 from spanview.tui.lane_lines import LaneLines
 from spanview.tui.lanes_screen import LanesScreen
@@ -96,6 +98,32 @@ async def test_many_lanes_paint_what_is_in_sight(painted: list[int]) -> None:
         painted.clear()
         await look.press("end")
         assert {row for row in painted if row > 1} <= set(range(2_500 - HEIGHT, 2_500))
+
+
+async def test_a_screen_is_laid_out_once_for_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes into sight, or gets another size, isn't laid out for that size again when it is told of it."""
+    sizes: list[Size] = []
+    lay_out = Screen._refresh_layout
+
+    def noted(self: Screen[Any], size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - as Textual has it
+        if size is not None:
+            sizes.append(size)
+        lay_out(self, size, scroll)
+
+    data = many_spans([1] * 60, [0, *[1] * 59], [f"name {at}" for at in range(60)], ["service"] * 60)
+    async with looking_at(data=data, size=(80, 24)) as look:
+        monkeypatch.setattr(Screen, "_refresh_layout", noted)
+        for key, seen in (("enter", "SPAN"), ("question_mark", "on this screen")):
+            sizes.clear()
+            await look.press(key)
+            await look.until_shown(seen)
+            await look.pilot.pause()
+            assert sizes == [Size(80, 24)], key
+        sizes.clear()
+        await look.pilot.resize_terminal(200, 50)
+        await look.until(lambda: sizes)
+        await look.pilot.pause()
+        assert sizes == [Size(200, 50)]
 
 
 async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:

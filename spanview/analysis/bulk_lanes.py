@@ -45,6 +45,7 @@ class _Columns(NamedTuple):
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+    names: NDArray[np.uint32]
     failed: Flags
     parents: Places
     outermost: Places
@@ -70,10 +71,11 @@ def lanes(store: Store, traces: Sequence[int] | None, tell: Tell) -> Lanes:
     numbers, lane = np.unique(sources.astype(np.int64) * wide + services, return_inverse=True)
     outermost = _outermost(parents, lane)
     tell(0.5)
-    starts, ends, status = (copy_of(each)[:count] for each in (spans.start_ns, spans.end_ns, spans.status))
+    starts, ends = (copy_of(each)[:count] for each in (spans.start_ns, spans.end_ns))
+    named, status = (copy_of(each)[:count] for each in (spans.name, spans.status))
     failed, fails = status == ERROR, np.zeros(count, np.bool_)
     fails[outermost[failed]] = True
-    columns = _Columns(starts, ends, failed, parents, outermost, fails)
+    columns = _Columns(starts, ends, named, failed, parents, outermost, fails)
     rows = np.arange(count)
     if traces is not None:
         chosen = np.zeros(int(of_trace.max(initial=0)) + 1, np.bool_)
@@ -91,7 +93,7 @@ def lanes(store: Store, traces: Sequence[int] | None, tell: Tell) -> Lanes:
             tell(0.7 + 0.25 * number / len(keys))
         found.append(_lane(keys[at], parts[at], columns))
     blocks = rows[(outermost[rows] == rows) & (starts[rows] != NO_TIME)]
-    names, counts = np.unique(copy_of(spans.name)[:count][blocks], return_counts=True)
+    names, counts = np.unique(named[blocks], return_counts=True)
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
     return Lanes(
         found,
@@ -172,6 +174,7 @@ def _blocks(rows: Places, columns: _Columns) -> Blocks:
     failed = np.flatnonzero(columns.fails[rows])
     return Blocks(
         rows=_packed("I", rows),
+        names=_packed("I", columns.names[rows]),
         parents=_packed("I", np.where(parents < 0, NO_ROW, parents)),
         starts=_packed("q", starts),
         ends=_packed("q", ends),

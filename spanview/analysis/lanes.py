@@ -45,6 +45,8 @@ class Blocks:
 
     rows: Sequence[int]
     """In the span table, by start, then row."""
+    names: Sequence[int]
+    """The numbers of their names."""
     parents: Sequence[int]
     """The row of each one's parent, `NO_ROW` where it has none or no file holds it."""
     starts: Sequence[int]
@@ -216,7 +218,7 @@ def _one_by_one(store: Store, traces: Sequence[int], tell: Tell) -> Lanes:
     names = Counter[int]()
     starts, ends, failures = list[int](), list[int](), list[int]()
     for lane in found:
-        names.update(map(store.spans.name.__getitem__, lane.blocks.rows))
+        names.update(lane.blocks.names)
         starts += lane.blocks.starts
         ends += lane.blocks.ends
         failures += lane.blocks.failures
@@ -291,6 +293,7 @@ def _blocks(store: Store, rows: Sequence[int], gathered: _Gathered) -> Blocks:
     failed = [place for place, row in enumerate(rows) if row in gathered.failed]
     return Blocks(
         rows=array("I", rows),
+        names=array("I", map(store.spans.name.__getitem__, rows)),
         parents=array("I", map(gathered.outermost.__getitem__, rows)),
         starts=compact(starts),
         ends=compact(ends),

@@ -198,7 +198,7 @@ class LaneLines(LineList):
         if key not in self._painted:
             if len(self._painted) >= _KEPT:
                 self._painted.clear()
-            self._painted[key] = cells_of(lane, self.model.shown, width, self.model.function_number)
+            self._painted[key] = cells_of(lane, self.model.shown, width, self.model.function_numbers)
         return self._painted[key]
 
     def _time(self, at: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
@@ -207,7 +207,7 @@ class LaneLines(LineList):
         style_of = _Styles(self.model, lane, selected, self.get_component_rich_style("lanelines--selected"))
         drawn = self._cells(at, lane, width)
         if selected is not None:
-            drawn = cells_of(lane, window, width, self.model.function_number, selected)
+            drawn = cells_of(lane, window, width, self.model.function_numbers, selected)
         texts: list[tuple[str, Style | None]] = []
         for glyph, place, is_mixed in zip(drawn.glyphs, drawn.places, drawn.mixed, strict=True):
             if glyph == " ":
@@ -230,7 +230,7 @@ class LaneLines(LineList):
         """Return what says without colours which function a full cell is of."""
         if glyph != FULL or not self.app.no_color:
             return glyph
-        return letter_of(self.model.function_number(lane.blocks.rows[place]))
+        return letter_of(self.model.function_numbers[lane.blocks.names[place]])
 
     def _named(
         self, lane: Lane, place: int, size: int, style: Style | None, *, has_edge: bool
@@ -243,7 +243,7 @@ class LaneLines(LineList):
             # Without colours a blank is a gap.
             bare = name.rstrip()
             return edge + bare + FULL * (len(name) - len(bare)), style
-        return edge + name, (style or Style()) + Style(bgcolor=self.rich_style.bgcolor, reverse=True)
+        return edge + name, (style or Style()) + Style(bgcolor=self.page.bgcolor, reverse=True)
 
 
 _UPRIGHT: Final = Style(reverse=False)
@@ -256,11 +256,11 @@ class _Styles(dict[int, Style]):
 
     def __init__(self, model: LanesModel, lane: Lane, selected: int | None, chosen: Style) -> None:
         super().__init__()
-        self._model = model
-        self._rows = lane.blocks.rows
+        self._names = lane.blocks.names
+        self._numbers = model.function_numbers
         if selected is not None:
             self[selected] = Style(color=chosen.bgcolor, bold=True, reverse=False)
 
     def __missing__(self, place: int) -> Style:
-        style = self[place] = _COLORS[self._model.function_number(self._rows[place]) % len(_COLORS)]
+        style = self[place] = _COLORS[self._numbers[self._names[place]] % len(_COLORS)]
         return style

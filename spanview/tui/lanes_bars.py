@@ -6,16 +6,17 @@ blocks     |leaf        |  |pipeline         ✖|  ▅▃▂  |▌
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from operator import sub
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spanview.display.bars import EIGHTHS, OPENINGS
 from spanview.tui.runs import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.analysis.lanes import Blocks, Lane
     from spanview.tui.window import Window
@@ -24,10 +25,12 @@ FAILED: Final = "✖"
 _FULL: Final = EIGHTHS[-1]
 _DENSITY: Final = " ▁▂▃▄▅▆▇"
 _BEFORE, _BEHIND = "‹", "›"
-_LOOKED_AT: Final = 5
+LOOKED_AT: Final = 5
 """Of the blocks of one cell so many are held against each other, for its colour."""
 NOBODY: Final = -1
 """The place of no block."""
+_FEWEST_AT_ONCE: Final = 200
+"""From so many blocks of a lane on it takes less time to ask for all cells at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +55,25 @@ class Cells:
             first = at
 
 
-def cells_of(
-    lane: Lane, window: Window, width: int, function_of: Callable[[int], int], selected: int = NOBODY
-) -> Cells:
+def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], selected: int = NOBODY) -> Cells:
     """Return a lane's time in some cells.
 
     Args:
         lane: The lane.
         window: What is shown of its time.
         width: Cells.
-        function_of: Returns the number of the function that a row of the span table is of.
+        numbers: Of functions, by the numbers of names.
         selected: The place of a block that is shown wherever it runs, whatever else does.
     """
     begin, length = window.start_ns, window.length_ns
     edges = [begin + at * length // width for at in range(width + 1)]
     cells = Cells(_shares(lane, edges), [NOBODY] * width, [False] * width)
-    _place(lane.blocks, edges, function_of, cells)
+    if pays_at_once(lane):
+        from spanview.tui.lanes_bulk import AllAtOnce
+
+        _place(lane.blocks, edges, AllAtOnce(lane.blocks, edges, numbers), cells)
+    else:
+        _place(lane.blocks, edges, _OneByOne(lane.blocks, edges, numbers), cells)
     if selected != NOBODY:
         _show(lane.blocks, selected, window, cells)
     for at, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
@@ -78,6 +84,11 @@ def cells_of(
     elif width and lane.start_ns > window.end_ns:
         cells.glyphs[-1] = _BEHIND
     return cells
+
+
+def pays_at_once(lane: Lane) -> bool:
+    """Tell whether all cells of a lane are asked for at once, for which numpy is imported."""
+    return len(lane.blocks.rows) >= _FEWEST_AT_ONCE and isinstance(lane.blocks.starts, array)
 
 
 def _shares(lane: Lane, edges: list[int]) -> list[str]:
@@ -126,66 +137,90 @@ def _failures(ends: Sequence[int], edges: list[int]) -> list[int]:
     return counts
 
 
-def _place(blocks: Blocks, edges: list[int], function_of: Callable[[int], int], cells: Cells) -> None:
+def _place(blocks: Blocks, edges: list[int], shown: Chooser, cells: Cells) -> None:
     """Find the block that each cell shows, and mark those that have no length."""
-    glyphs, places = cells.glyphs, cells.places
-    begun = [bisect_left(blocks.starts, edge) for edge in edges]
-    # The last cell has the end of the time, too.
-    begun[-1] = bisect_right(blocks.starts, edges[-1])
+    glyphs, places, begun = cells.glyphs, cells.places, shown.begun
     place = NOBODY
     for at, glyph in enumerate(glyphs):
         first, behind = begun[at], begun[at + 1]
         if behind > first:
-            running = _running(blocks, edges[at], first)
+            running = shown.running(at)
             place = running if running != NOBODY else first
             if glyph == " ":
                 glyphs[at] = EIGHTHS[1]
             if behind - first > 1 or running != NOBODY:
-                place = _longest(blocks, (edges[at], edges[at + 1]), (running, first, behind), function_of)
+                place = shown.longest(at)
                 cells.mixed[at] = place == NOBODY
                 place = place if place != NOBODY else behind - 1
         elif glyph == " ":
             place = NOBODY
         elif place == NOBODY or blocks.ends[place] <= edges[at]:
-            place = _running(blocks, edges[at], first)
+            place = shown.running(at)
             if place == NOBODY and blocks.rows:
                 # None runs, but something that it began does so still.
                 place = max(0, first - 1)
         places[at] = place
 
 
-def _running(blocks: Blocks, ns: int, begun: int) -> int:
-    """Return the block that runs on at a time, of those that had begun before the one that started last."""
-    if not begun:
-        return NOBODY
-    place = begun - 1 if blocks.ends[begun - 1] > ns else blocks.reach[begun - 1]
-    return place if blocks.ends[place] > ns else NOBODY
+class Chooser(Protocol):
+    """What knows of a lane's blocks which ones a line of cells may show."""
+
+    begun: list[int]
+    """How many blocks had begun before each edge; before or at the last one, for the last cell has the end, too."""
+
+    def running(self, at: int) -> int:
+        """Return the block that runs on at the beginning of a cell, `NOBODY` where none does.
+
+        Of several it is the one that started last, else the one that ends last.
+        """
+
+    def longest(self, at: int) -> int:
+        """Return the block that takes most of a cell in which some begin.
+
+        It is `NOBODY` where no function takes half of what is taken. Besides the one that runs on from before, of many
+        that begin only some are looked at: each of `step_of` of their number.
+        """
 
 
-def _longest(
-    blocks: Blocks, cell: tuple[int, int], among: tuple[int, int, int], function_of: Callable[[int], int]
-) -> int:
-    """Return the block that takes most of a cell; `NOBODY` where no function takes half of what is taken.
+def step_of(number: Any) -> Any:
+    """Return the step by which some of the blocks in a cell are looked at: for a number, or an array of numbers."""
+    return number // LOOKED_AT + (number < LOOKED_AT)
+
+
+class _OneByOne:
+    """Chooses of few blocks.
 
     Args:
         blocks: Those of the lane.
-        cell: When the cell begins and ends.
-        among: One that runs on from before, or `NOBODY`, and those from a place on to another; of many some are asked.
-        function_of: Returns the number of the function of a row.
+        edges: When the cells begin, and when the last one ends.
+        numbers: Of functions, by the numbers of names.
     """
-    starts, ends, rows, (begin, end) = blocks.starts, blocks.ends, blocks.rows, cell
-    running, first, behind = among
-    best, most, lengths = first, -1, dict[int, int]()
-    step = max(1, (behind - first) // _LOOKED_AT)
-    # This runs for every cell in sight, too.
-    for place in (*((running,) if running != NOBODY else ()), *range(first, behind, step)):
-        started, ended = starts[place], ends[place]
-        length = (ended if ended < end else end) - (started if started > begin else begin)  # noqa: FURB136
-        if length > most:
-            best, most = place, length
-        function = function_of(rows[place])
-        lengths[function] = lengths.get(function, 0) + length
-    return NOBODY if len(lengths) > 1 and 2 * max(lengths.values()) < sum(lengths.values()) else best
+
+    def __init__(self, blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> None:
+        self.begun = [
+            *(bisect_left(blocks.starts, edge) for edge in edges[:-1]),
+            bisect_right(blocks.starts, edges[-1]),
+        ]
+        self._blocks, self._edges, self._numbers = blocks, edges, numbers
+
+    def running(self, at: int) -> int:
+        begun, ends, ns = self.begun[at], self._blocks.ends, self._edges[at]
+        if not begun:
+            return NOBODY
+        place = begun - 1 if ends[begun - 1] > ns else self._blocks.reach[begun - 1]
+        return place if ends[place] > ns else NOBODY
+
+    def longest(self, at: int) -> int:
+        blocks, begin, end = self._blocks, self._edges[at], self._edges[at + 1]
+        running, first, behind = self.running(at), self.begun[at], self.begun[at + 1]
+        best, most, lengths = first, -1, dict[int, int]()
+        for place in (*((running,) if running != NOBODY else ()), *range(first, behind, step_of(behind - first))):
+            length = min(blocks.ends[place], end) - max(blocks.starts[place], begin)
+            if length > most:
+                best, most = place, length
+            function = self._numbers[blocks.names[place]]
+            lengths[function] = lengths.get(function, 0) + length
+        return NOBODY if 2 * max(lengths.values()) < sum(lengths.values()) else best
 
 
 def _show(blocks: Blocks, selected: int, window: Window, cells: Cells) -> None:

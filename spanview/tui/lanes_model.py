@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.lanes import function_of, lanes
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
+from spanview.tui.lanes_bars import pays_at_once
 from spanview.tui.runs import Timed
 from spanview.tui.window import Window
 
@@ -46,8 +49,8 @@ class LanesShape:
     lanes: Sequence[Lane]
     functions: Sequence[tuple[str, int]]
     """What was called, and how often, the most frequent first."""
-    numbers: dict[int, int]
-    """Places of functions by the numbers of names."""
+    numbers: Sequence[int]
+    """Places of functions by the numbers of names; 0 for names that aren't any block's."""
     whole: Window
     timed: Timed
     failures: Timed
@@ -62,13 +65,19 @@ class LanesShape:
             called[texts[name]] += number
         functions = sorted(called.items(), key=lambda item: (-item[1], item[0]))
         place_of = {function: place for place, (function, _) in enumerate(functions)}
+        numbers = array("I", bytes(4 * (max(found.names, default=-1) + 1)))
+        for name, text in texts.items():
+            numbers[name] = place_of[text]
         starts = [lane.start_ns for lane in found.lanes if lane.start_ns != NO_TIME]
         first = min(starts, default=0)
         last = max((lane.end_ns for lane in found.lanes if lane.end_ns != NO_TIME), default=0)
+        if any(map(pays_at_once, found.lanes)):
+            # Not while a line is painted.
+            import_module("spanview.tui.lanes_bulk")
         return cls(
             found.lanes,
             functions,
-            {name: place_of[text] for name, text in texts.items()},
+            numbers,
             Window(first, max(first + 1, last)),
             Timed(found.starts, found.ends),
             Timed(found.failures, found.failures),
@@ -86,7 +95,7 @@ class LanesModel:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.shape = LanesShape((), (), {}, _NOTHING, Timed((), ()), Timed((), ()))
+        self.shape = LanesShape((), (), (), _NOTHING, Timed((), ()), Timed((), ()))
         self.window: Window | None = None
         self.by = Sort.START
         self.order: list[int] = []
@@ -171,9 +180,10 @@ class LanesModel:
 
     # -- functions ---------------------------------------------------------------------------------------------------
 
-    def function_number(self, row: int) -> int:
-        """Return the number of a span's function: that of its colour."""
-        return self.shape.numbers.get(self._store.spans.name[row], 0)
+    @property
+    def function_numbers(self) -> Sequence[int]:
+        """The numbers of functions, which are those of their colours, by the numbers of names."""
+        return self.shape.numbers
 
     def function_text(self, row: int) -> str:
         """Return what a span calls; from a file, to be made harmless."""

@@ -57,6 +57,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         self._painted_width = 0
         """Cells of the lines that were painted last."""
         self._paint_styles: dict[str, Style] = {}
+        self.page = Style()
+        """The colours that lines are painted in where they say nothing else."""
 
     # -- what subclasses say -----------------------------------------------------------------------------------------
 
@@ -115,12 +117,18 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._paint_styles.clear()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Paint what has to be painted of what is in sight; the colours are found out once for all lines."""
+        full = self.rich_style
+        self.page = Style(color=full.color, bgcolor=full.bgcolor)
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """Paint one line of what is in sight."""
         width, self._painted_width = self.scrollable_content_region.width, self.line_width
         row = self.scroll_offset.y + y
         if row >= self._count:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.page)
         mark = ""
         if self.app.no_color:
             has_keys = self.has_focus or not self.can_focus
@@ -130,8 +138,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             name = "linelist--cursor"
             cursor = self.get_component_rich_style(name)
             selected = Style(bgcolor=cursor.bgcolor, bold=cursor.bold, reverse=cursor.reverse)
-            return strip.apply_style(Style(color=self.rich_style.color) + selected)
-        return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))
+            return strip.apply_style(Style(color=self.page.color) + selected)
+        return strip.apply_style(self.page)
 
     def refresh_row(self, row: int) -> None:
         """Paint one row anew, if it is in sight."""

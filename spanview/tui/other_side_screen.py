@@ -63,13 +63,13 @@ class OtherSideScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("a query for the other side; nothing: all others", is_query=True)
+        yield Prompt("a query for the other side; nothing: all others", is_query=True, is_ready=True)
         yield Static(Content("\n".join(_EXAMPLES)), id="nothing")
         yield self.footer()
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Let a query be typed."""
-        self.query_one(Prompt).open()
+        await self.query_one(Prompt).open()
         self.refresh_frame()
 
     def on_unmount(self) -> None:

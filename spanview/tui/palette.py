@@ -89,7 +89,7 @@ class PaletteScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("some words of an action")
+        yield Prompt("some words of an action", is_ready=True)
         yield CommandLines()
         yield self.footer()
 
@@ -98,7 +98,7 @@ class PaletteScreen(BaseScreen):
         """The list."""
         return self.query_one(CommandLines)
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Offer everything."""
         self.rows.spells = self.viewer.spells
         keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
@@ -113,7 +113,7 @@ class PaletteScreen(BaseScreen):
             for name in NAMES
         ]
         self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
-        self.query_one(Prompt).open()
+        await self.query_one(Prompt).open()
         self._find()
         self.refresh_frame()
 

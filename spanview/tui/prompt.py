@@ -14,7 +14,10 @@ from spanview.display.sanitise import meant, sanitise, typed
 from spanview.tui.completing import CompletingLine, Offers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
     from spanview.tui.base_screen import BaseScreen
 
@@ -42,6 +45,7 @@ class Prompt(Vertical):
         text: What is typed already.
         is_query: Whether it is a query, of which keys and values are proposed.
         is_key: Whether it is the key of an attribute, of which those that there are are proposed.
+        is_ready: Whether it is opened as soon as it is there.
         arguments: As every widget takes them.
     """
 
@@ -59,7 +63,14 @@ class Prompt(Vertical):
             return isinstance(message, Prompt.Typed) and not message.done
 
     def __init__(
-        self, hint: str, text: str = "", *, is_query: bool = False, is_key: bool = False, **arguments: Any
+        self,
+        hint: str,
+        text: str = "",
+        *,
+        is_query: bool = False,
+        is_key: bool = False,
+        is_ready: bool = False,
+        **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
         self._hint = hint
@@ -68,16 +79,19 @@ class Prompt(Vertical):
         self._result, self._is_mistake, self._is_mended = "", False, False
         self._shown = "", False
         self._first_text = text
+        self._is_ready = is_ready or bool(text)
+        """Whether it has its parts; most screens are left before anything was typed."""
         self.display = bool(text)
 
     def compose(self) -> ComposeResult:
-        """Make the line, and one for what can be taken."""
-        with Horizontal():
-            yield Label(Content(" ╱ "))
-            line = _Line(typed(self._first_text), self._hint)
-            line.is_key = self._is_key
-            yield line
-            yield Label(Content(""), classes="result")
+        """Make the line, and one for what can be taken, if they are wanted already."""
+        if self._is_ready:
+            yield from self._parts()
+
+    def _parts(self) -> Iterator[Widget]:
+        line = _Line(typed(self._first_text), self._hint)
+        line.is_key = self._is_key
+        yield Horizontal(Label(Content(" ╱ ")), line, Label(Content(""), classes="result"))
         yield Offers()
         yield Label(Content(""), classes="mistake")
 
@@ -86,8 +100,12 @@ class Prompt(Vertical):
         """What is typed; what stands there for a character that isn't shown means that character."""
         return meant(self.query_one(Input).value)
 
-    def open(self) -> None:
-        """Let it be typed."""
+    async def open(self) -> None:
+        """Let it be typed; the next key is looked at behind this."""
+        if not self._is_ready:
+            self._is_ready = True
+            await self.mount(*self._parts())
+            self._show_result()
         self.display = True
         self._begin_offering()
         # At once, not when its turn comes: what was typed right behind the slash belongs here.
@@ -95,6 +113,8 @@ class Prompt(Vertical):
 
     def clear(self) -> None:
         """Drop the text and hide."""
+        if not self._is_ready:
+            return
         with self.prevent(Input.Changed):
             self.query_one(Input).value = ""
         self.say("")
@@ -109,7 +129,7 @@ class Prompt(Vertical):
         # What only waits for what is offered is no mistake yet.
         is_silent = not self._result or (self._is_mistake and self._is_mended)
         shown = "" if is_silent else sanitise(self._result, _LONGEST), self._is_mistake
-        if shown != self._shown:
+        if shown != self._shown and self._is_ready:
             # Each time the whole screen is laid out anew.
             self._shown = shown
             # A mistake has a line of its own, in the place of what is offered: what is typed must be seen beside it.

@@ -231,7 +231,7 @@ class StatsScreen(WorkingScreen):
         if isinstance(answer, str):
             self._by = self._counted.by if self._counted is not None else self._by
             prompt.say(answer, is_mistake=True)
-            prompt.open()
+            self.app.call_later(prompt.open)
             return
         self._counted = answer
         if answer.by not in _OFFERED:
@@ -284,9 +284,9 @@ class StatsScreen(WorkingScreen):
         self._count(groupings[at % len(groupings)])
         self.viewer.say(f"by {sanitise(self._by, 40)}")
 
-    def action_by_key(self) -> None:
+    async def action_by_key(self) -> None:
         """Let the key of an attribute be typed."""
-        self.query_one(Prompt).open()
+        await self.query_one(Prompt).open()
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Count by what was typed."""

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
+from textual.css.stylesheet import Stylesheet
 from textual.filter import Monochrome, NoColor
 
 from spanview.display.sanitise import sanitise
@@ -44,6 +45,8 @@ class ThemedApp(App[None]):
         self._kept = KeptSettings(settings)
         self._usual_theme = theme
         self._is_unkept = self._has_told_aside = False
+        self._sheets: dict[str, Stylesheet] = {}
+        """By theme."""
         self.said = ""
         """What the last key did, for the footer."""
         self.no_color = colorless
@@ -115,11 +118,20 @@ class ThemedApp(App[None]):
         Textual 8 does it for all of them before anything is painted, which takes as long again for each. Before
         anything is shown, nothing has to be parsed twice for it.
         """
-        self.stylesheet.set_variables(self.get_css_variables())
         if self.screen_stack:
-            self.stylesheet.reparse()
+            self._take_sheet()
             self.stylesheet.update(self, animate=animate)
             self.screen.refresh(layout=True)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+            self._sheets = {self.theme: self.stylesheet}
+
+    def _take_sheet(self) -> None:
+        """Take the style sheet of the theme, in which nothing is parsed a second time that was when it was shown."""
+        variables, sources = self.get_css_variables(), self.stylesheet.source
+        self.stylesheet = self._sheets.setdefault(self.theme, Stylesheet(variables=variables))
+        for place, (css, is_default, tie_breaker, scope) in sources.items():
+            self.stylesheet.add_source(css, place, is_default, tie_breaker, scope)
 
     def show_theme(self, name: str) -> None:
         """Show a theme, and keep it."""

@@ -40,9 +40,9 @@ class SearchedTrace(StitchedTrace):
         self._named: tuple[Shape, int, list[int]] | None = None
         """The places of the spans with a name."""
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
         """Let a search be typed."""
-        self.query_one(Prompt).open()
+        await self.query_one(Prompt).open()
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Mark what matches; Enter goes to the next match."""

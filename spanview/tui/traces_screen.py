@@ -176,9 +176,9 @@ class TracesScreen(ListedTraces):
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
         """Let a filter be typed."""
-        self.query_one(Prompt).open()
+        await self.query_one(Prompt).open()
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Filter as it is typed; Enter doesn't begin anew what is filtered already."""

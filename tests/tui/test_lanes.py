@@ -9,7 +9,9 @@ last   90 - 100            work   80 - 85   an error (child of call)
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,7 @@ from builders import EPOCH_NS, Builder, file_of, store_of_files
 from slow_lanes import shown_at
 from spanview.analysis.lanes import lanes
 from spanview.analysis.workers import Worker
+from spanview.tui import lanes_bars, lanes_bulk
 from spanview.tui.lane_lines import LaneLines
 from spanview.tui.lanes_bars import NOBODY, cells_of
 from spanview.tui.lanes_model import LanesModel, LanesShape, Sort
@@ -70,10 +73,12 @@ def drawn(intervals: list[tuple[int, int]], width: int, window: tuple[int, int],
     """Return the glyphs of a lane."""
     _, lane = lane_of(intervals)
     start, end = window
-    cells = cells_of(lane, Window(EPOCH_NS + 1000 * start, EPOCH_NS + 1000 * end), width, lambda _row: 0, selected)
+    cells = cells_of(lane, Window(EPOCH_NS + 1000 * start, EPOCH_NS + 1000 * end), width, SAME, selected)
     return "".join(cells.glyphs)
 
 
+SAME: Final = [0]
+"""The one function of all spans with the one name."""
 LINES: Final = [
     ([(0, 100)], "██████████"),
     ([(0, 50)], "█████     "),
@@ -111,7 +116,7 @@ def test_cells_are_what_runs(drawn_spans: list[tuple[int, int]], window: tuple[i
     intervals = [(start, start + length) for start, length in drawn_spans]
     store, lane = lane_of(intervals)
     begin, length = EPOCH_NS + 1000 * window[0], 1000 * window[1]
-    cells = cells_of(lane, Window(begin, begin + length), width, lambda _row: 0)
+    cells = cells_of(lane, Window(begin, begin + length), width, SAME)
     assert len(cells.glyphs) == len(cells.places) == width
     if lane.end_ns < begin or lane.start_ns > begin + length:
         return
@@ -135,18 +140,38 @@ def test_the_one_that_takes_most_is_shown() -> None:
     """Of several in a cell the longest; where no function has half of it, the cell is of none of them."""
     _, lane = lane_of([(0, 1), (2, 8), (9, 10)])
     window = Window(EPOCH_NS, EPOCH_NS + 10_000)
-    assert cells_of(lane, window, 1, lambda _row: 0).places == [1]
-    _, lane = lane_of([(0, 3), (3, 6), (6, 9)])
-    assert cells_of(lane, window, 1, lambda row: row).mixed == [True]
-    assert cells_of(lane, window, 1, lambda _row: 0).mixed == [False]
+    assert cells_of(lane, window, 1, SAME).places == [1]
+    _, lane = lane_of([(0, 3), (3, 6), (6, 9)], "abc")
+    assert cells_of(lane, window, 1, range(3)).mixed == [True]
+    assert cells_of(lane, window, 1, [0] * 3).mixed == [False]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20), st.sampled_from("abcd")), min_size=1, max_size=60),
+    st.tuples(st.integers(0, 40), st.integers(1, 60)),
+    st.integers(1, 30),
+)
+def test_both_ways_show_the_same(drawn_spans: list[tuple[int, int, str]], window: tuple[int, int], width: int) -> None:
+    """What is found for all cells of a lane with many blocks at once is what is found for one after the other."""
+    spans = [((start, start + length), name) for start, length, name in drawn_spans]
+    _, lane = lane_of([times for times, _ in spans], "".join(name for _, name in spans))
+    shown = Window(EPOCH_NS + 1000 * window[0], EPOCH_NS + 1000 * sum(window))
+    numbers = array("I", range(4))
+    expected = cells_of(lane, shown, width, numbers)
+    with (
+        patch.object(lanes_bars, "_FEWEST_AT_ONCE", 0),
+        patch.object(lanes_bulk, "AllAtOnce", wraps=lanes_bulk.AllAtOnce) as called,
+    ):
+        assert cells_of(lane, shown, width, numbers) == expected
+    assert called.called
 
 
 def test_the_selected_one_is_shown_wherever_it_runs() -> None:
     """However many run at once."""
     _, lane = lane_of([(0, 100), (10, 90), (20, 30)])
     window = Window(EPOCH_NS, EPOCH_NS + 100_000)
-    assert cells_of(lane, window, 10, lambda _row: 0, 2).places.count(2) == 1
-    assert cells_of(lane, window, 10, lambda _row: 0, 0).places == [0] * 10
+    assert cells_of(lane, window, 10, SAME, 2).places.count(2) == 1
+    assert cells_of(lane, window, 10, SAME, 0).places == [0] * 10
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------

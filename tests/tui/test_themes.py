@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from rich.color import ColorType
 from textual.color import Color
+from textual.css import stylesheet
 from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
@@ -207,6 +208,28 @@ async def test_a_screen_out_of_sight_waits_for_the_theme(monkeypatch: pytest.Mon
         styled.clear()
         await look.press("escape")
         assert "TracesScreen" not in styled
+
+
+async def test_a_theme_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T round all themes again parses nothing, and a screen that comes later is parsed for the theme that is shown."""
+    parsed: list[str] = []
+    parse = stylesheet.parse
+
+    def note(scope: str, css: str, *arguments: Any, **named: Any) -> Iterator[Any]:
+        parsed.append(css)
+        return parse(scope, css, *arguments, **named)
+
+    monkeypatch.setattr(stylesheet, "parse", note)
+    async with looking_at(*documents()) as look:
+        await look.press(*"T" * len(NAMES))
+        shown = look.app.theme, look.app.screen.styles.background
+        parsed.clear()
+        await look.press(*"T" * len(NAMES))
+        assert (look.app.theme, look.app.screen.styles.background) == shown
+        assert not parsed
+        await look.press("F")
+        assert len(parsed) == len({*parsed}) > 0
+        assert look.app.screen.styles.background == shown[1]
 
 
 async def test_the_palette_offers_each() -> None:

@@ -15,6 +15,7 @@ import pytest
 from rich.color import ColorType
 from textual.color import Color
 from textual.css import stylesheet
+from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
@@ -26,10 +27,11 @@ from spanview.tui.themes import ANSI, NAMES, service_color, terminal_theme
 from viewers import looking_at
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from rich.segment import Segment
     from rich.style import Style
+    from textual.css.model import RuleSet
     from textual.dom import DOMNode
 
     from builders import Document
@@ -213,9 +215,8 @@ async def test_a_screen_out_of_sight_waits_for_the_theme(monkeypatch: pytest.Mon
 async def test_a_theme_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """T round all themes again parses nothing, and a screen that comes later is parsed for the theme that is shown."""
     parsed: list[str] = []
-    parse = stylesheet.parse
 
-    def note(scope: str, css: str, *arguments: Any, **named: Any) -> Iterator[Any]:
+    def note(scope: str, css: str, *arguments: Any, **named: Any) -> Iterable[RuleSet]:
         parsed.append(css)
         return parse(scope, css, *arguments, **named)
 
@@ -227,7 +228,7 @@ async def test_a_theme_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         await look.press(*"T" * len(NAMES))
         assert (look.app.theme, look.app.screen.styles.background) == shown
         assert not parsed
-        await look.press("F")
+        await look.press("slash")
         assert len(parsed) == len({*parsed}) > 0
         assert look.app.screen.styles.background == shown[1]
 

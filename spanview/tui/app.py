@@ -41,8 +41,6 @@ _SAID_S = 4.0
 _LONGEST_SAID = 300
 _EVERY_S = 0.2
 """News of many traces are passed on so often, at the most."""
-_ACTS_S = 0.1
-"""So long after a key they wait, for what it brings onto the screen."""
 _LONGEST_S = 1.0
 """So long they wait for keys, at the most."""
 _LONGEST_PATH = 40
@@ -117,7 +115,7 @@ class SpanviewApp(OpeningApp):
         self._spoke: Screen[Any] | None = None
         self._pass_on_timer: Any = None
         self._passed_on_at = 0.0
-        self._tidy = Tidy()
+        self.tidy = Tidy()
         self._is_opened = opening.trace is None
         self._is_read = self._is_ending = False
         self._problems_seen = 0
@@ -146,7 +144,7 @@ class SpanviewApp(OpeningApp):
                 asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
-            self.set_interval(EVERY_S, self._tidy.collect)
+            self.set_interval(EVERY_S, self.tidy.collect)
         # When this has returned: what is painted before goes nowhere.
         self.call_later(self._begin)
 
@@ -183,7 +181,7 @@ class SpanviewApp(OpeningApp):
             self._type(_line_of(event.text))
         elif isinstance(event, Key) and not event.is_forwarded and event.key not in _FOR_TEXTUAL:
             self.app_focus = True
-            self._tidy.key_was_pressed()
+            self.tidy.key_was_pressed()
             await super(App, self).on_event(event)
         else:
             await super().on_event(event)
@@ -241,8 +239,8 @@ class SpanviewApp(OpeningApp):
         Not while a key acts, either, unless they come so quickly that nothing would be passed on.
         """
         if self._pass_on_timer is None:
-            key_at, last = self._tidy.pressed_at, self._passed_on_at
-            left = max(last + _EVERY_S, min(key_at + _ACTS_S, last + _LONGEST_S)) - time.monotonic()
+            last = self._passed_on_at
+            left = max(last + _EVERY_S, min(self.tidy.acts_until, last + _LONGEST_S)) - time.monotonic()
             if left <= 0:
                 self._pass_on()
             else:
@@ -290,7 +288,7 @@ class SpanviewApp(OpeningApp):
         """Called in a thread, while nobody waits: the first key of each kind shall be as quick as the second."""
         import_screens(has_many=len(self._store.trace_table) >= MANY)
         if not self.is_headless:
-            self._tidy.put_off()
+            self.tidy.put_off()
 
     async def _open_by_id(self, prefix: str) -> None:
         from spanview.analysis.select import find_trace

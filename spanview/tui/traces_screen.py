@@ -158,7 +158,7 @@ class TracesScreen(ListedTraces):
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
-        if self.viewer.paused:
+        if self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.tidy.acts_until):
             return
         if not self._is_plotted:
             self._plot()

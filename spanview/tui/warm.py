@@ -33,6 +33,8 @@ _FOR_MANY: Final = (
 
 EVERY_S: Final = 1.0
 """So often it is looked for what to collect."""
+_ACTS_S: Final = 0.25
+"""So long after a key all else waits, for what it brings onto the screen."""
 _AT_REST_S: Final = 5.0
 """So long after a key nobody is thought to wait for the next one."""
 _NEVER: Final = 1_000_000
@@ -71,6 +73,11 @@ class Tidy:
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
         self.pressed_at = time.monotonic()
+
+    @property
+    def acts_until(self) -> float:
+        """When the last key has acted, by the same clock."""
+        return self.pressed_at + _ACTS_S
 
     def put_off(self) -> None:
         """Keep what is there by now, and let all else be collected only by `collect`."""

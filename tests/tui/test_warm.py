@@ -153,7 +153,7 @@ async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: floa
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "MANY", 0)
         monkeypatch.setattr(app, "_EVERY_S", 0)
-        monkeypatch.setattr(app, "_ACTS_S", acts_s)
+        monkeypatch.setattr(warm, "_ACTS_S", acts_s)
         monkeypatch.setattr(app, "_LONGEST_S", longest_s)
         look.app._pass_on()
         shown: list[set[int]] = []
@@ -166,11 +166,15 @@ async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: floa
 
 
 async def test_many_new_traces_are_plotted_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plot of a long list isn't drawn each time that spans come, but it is drawn."""
+    """The plot of a long list isn't drawn each time that spans come, nor while a key acts, but it is drawn."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(traces_model, "MANY", 0)
+        monkeypatch.setattr(warm, "_ACTS_S", 2.5)
+        await look.press("j")
+        at = time.monotonic()
         drawn = look.screen.query_one(Plot)
         look.data.add(builder.span("more", trace=2, span=2, start=10, duration=5_000_000))
         await look.tell(FeedState(loading=False, following=True))
         await look.until(lambda: drawn._grid is not None and sum(drawn._grid.counts.values()) == 2)
+        assert time.monotonic() - at >= 2.5

@@ -26,12 +26,14 @@ _BEGINS: Final = "Traceback (most recent call last):"
 _HEAD: Final = re.compile(
     r"[ |+]*" + re.escape(_BEGINS) + r"|[ |+]*\+? Exception Group Traceback \(most recent call last\):"
 )
-_FRAME: Final = re.compile(r'([ |+]*)File "([^"\n]*)", line \d+(?:, in .*)?\r?')
+_FRAME: Final = re.compile(r'([ |+]*)File "([^"\n]*)", line \d+(?:, in (.*?))?\r?')
 _LIBRARY: Final = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\]python\d|[/\\]Python\d+[/\\]Lib[/\\]|^<frozen |^python/ray/",
     re.IGNORECASE,
 )
 """Where frames stand that are nobody's own code; of Ray's compiled modules only the way in its sources is told."""
+_COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0\w+\.[\w.]+")
+"""A way in some sources and a function with its module before it: so Cython names frames of compiled modules."""
 _BETWEEN: Final = ("During handling of the above exception", "The above exception was the direct cause")
 
 
@@ -59,7 +61,8 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
         indent = len(line) - len(line.lstrip(" |+"))
         if match is not None:
             depth, raised = indent, False
-            frame = Tone.DIM if _LIBRARY.search(match[2]) else Tone.OWN
+            is_compiled = _COMPILED.fullmatch(f"{match[2]}\0{match[3] or ''}")
+            frame = Tone.DIM if is_compiled or _LIBRARY.search(match[2]) else Tone.OWN
             tone = frame
             if frame is Tone.OWN:
                 shown = _marked(line, indent)

@@ -175,8 +175,9 @@ class GroupList(LineList):
         return self.groups[self.cursor] if self.cursor < len(self.groups) else None
 
     def show(self, groups: Sequence[GroupRow]) -> None:
-        """Take in other groups; the cursor stays on its name, and on its place on the screen."""
-        before, was_at = self.selected, self.cursor
+        """Take in other groups; the cursor stays on its name, and on its place on the screen, or at the top."""
+        was_at = self.cursor
+        before = self.selected if was_at or self.scroll_offset.y else None
         self.groups = self._in_order(groups)
         cursor = next((at for at, group in enumerate(self.groups) if before and group.name == before.name), 0)
         self.rows_have_changed(len(groups), cursor)

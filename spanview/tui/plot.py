@@ -16,7 +16,7 @@ from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
 from spanview.tui.colorless import OUTSIDE
 from spanview.tui.paint import right
-from spanview.tui.plot_model import FAILED, OTHERS, Grid, label_of
+from spanview.tui.plot_model import FAILED, OTHERS, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,8 @@ ROWS: Final = 5
 _LABELS: Final = 8
 _BETWEEN_TIMES: Final = 20
 """Cells from one time on the axis to the next."""
+_NEAR: Final = 3
+"""So many cells beside a trace a click still means it."""
 
 
 class Plot(Widget, inherit_bindings=False):
@@ -86,9 +88,7 @@ class Plot(Widget, inherit_bindings=False):
         dim, bar, error = (self._style(name) for name in ("dim", "bar", "error"))
         if y >= ROWS:
             return self._strip([Segment(self._axis(grid), dim)])
-        power = grid.top - y
-        label = label_of(power) if power >= 0 else ""
-        segments = [Segment(right(label, _LABELS - 1) + "┤", dim)]
+        segments = [Segment(right(grid.label(y, ROWS), _LABELS - 1) + "┤", dim)]
         first, last = self._picked_columns(grid)
         most = grid.most
         texts: list[tuple[str, Style]] = []
@@ -117,10 +117,12 @@ class Plot(Widget, inherit_bindings=False):
         digits = next((digits for digits in (0, 3) if step_ns >= NS_PER_SECOND // 10**digits), 6)
         with_date = self._model.spans_days
         step = max(_BETWEEN_TIMES, len(moment(grid.start_ns, with_date=with_date, digits=digits)) + 3)
-        text = " " * _LABELS
+        text, before = " " * _LABELS, ""
         for column in range(0, max(1, grid.columns - step + 4), step):
             stamp = moment(grid.time_of(column), with_date=with_date, digits=digits)
-            text = f"{text.ljust(_LABELS + column)}╵{stamp} "
+            # All traces may have begun within one of what the digits tell.
+            if stamp != before:
+                text, before = f"{text.ljust(_LABELS + column)}╵{stamp} ", stamp
         return text
 
     def _picked_columns(self, grid: Grid) -> tuple[int, int]:
@@ -154,6 +156,8 @@ class Plot(Widget, inherit_bindings=False):
         if self._dragged is None or self._grid is None:
             return
         columns = self._dragged[0], self._column(event)
+        if len({*columns}) == 1:
+            columns = (self._grid.near(columns[0], _NEAR),) * 2
         self._dragged = None
         self.release_mouse()
         end = self._grid.time_of(max(columns) + 1) - 1

@@ -40,6 +40,10 @@ class Grid:
     """Where the last column ends."""
     top: int
     """The power of ten of the top row."""
+    least: int
+    """The least power of ten of all durations; what is less than that of the lowest row is in it, too."""
+    greatest: int
+    """The greatest one, likewise."""
     counts: dict[tuple[int, int], int]
     """How many traces are in a cell, by column and row from the top; none where it is empty."""
     failed: frozenset[tuple[int, int]]
@@ -65,9 +69,23 @@ class Grid:
         # By logarithm, so that one slow trace shows beside a thousand quick ones.
         return _BLOCKS[0] if most == 1 else _BLOCKS[round(log(count) / log(most) * (len(_BLOCKS) - 1))]
 
+    def label(self, row: int, rows: int) -> str:
+        """Return from which duration on traces are in a row, or below which one they are, at the lower edge."""
+        power = self.top - row
+        if power < 0:
+            return ""
+        if row == 0 and self.greatest > power:
+            return f"≥{label_of(power)}"
+        return f"<{label_of(power + 1)}" if row == rows - 1 and self.least < power else label_of(power)
+
     def time_of(self, column: float) -> int:
         """Return the time at which a column begins, in nanoseconds since 1970."""
         return self.start_ns + int((self.end_ns - self.start_ns) * column / self.columns)
+
+    def near(self, column: int, most: int) -> int:
+        """Return the nearest column with a trace, no further away than so many; else the column itself."""
+        used = sorted({each for each, _ in self.counts if abs(each - column) <= most})
+        return min(used, key=lambda each: abs(each - column), default=column)
 
     def column_of(self, ns: int) -> int:
         """Return the column of a time, the first or the last where it lies outside."""
@@ -125,7 +143,8 @@ def grid_of(
         for (start, _, _), power in zip(points, powers, strict=True)
     ]
     are_failed = [failed for _, _, failed in points]
-    grid = Grid(columns, first, last + 1, top, dict(Counter(cells)), frozenset(compress(cells, are_failed)))
+    edges = min(powers), max(powers)
+    grid = Grid(columns, first, last + 1, top, *edges, dict(Counter(cells)), frozenset(compress(cells, are_failed)))
     if are_lit is None:
         return grid
     lit_failed = frozenset(compress(cells, map(and_, are_failed, are_lit)))

@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 from spanview.analysis.stats import GROUPINGS, POWERS, Column, Group, column_of, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
-from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
+from spanview.display.histogram import SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.model.problems import QueryError
@@ -23,6 +23,7 @@ from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.prompt import Prompt
 from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
+from spanview.tui.stats_columns import BETWEEN, ON_PATH, TIME, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,63 +35,16 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
-_SORTS: Final[tuple[tuple[str, Callable[[Group], int]], ...]] = (
-    ("total", lambda group: group.total_ns),
-    ("self", lambda group: group.self_ns),
-    ("count", lambda group: group.count),
-    ("errors", lambda group: group.errors),
-    ("p95", lambda group: group.p95_ns or 0),
-    ("max", lambda group: group.max_ns or 0),
-)
-_TIME: Final = 9
-"""Cells of each column before the name."""
-_BETWEEN: Final = 2
-_WIDE: Final = 100
-_LEAST_NAME: Final = 18
-"""Cells that columns leave to a name, which is the last to go."""
-_TIMES: Final[tuple[tuple[str, Callable[[Group], int | None]], ...]] = (
-    ("TOTAL", lambda group: group.total_ns),
-    ("SELF", lambda group: group.self_ns),
-    ("P50", lambda group: group.p50_ns),
-    ("P95", lambda group: group.p95_ns),
-    ("MAX", lambda group: group.max_ns),
-)
-_ON_PATH: Final = "critical path"
-"""Counted by names, too: how many traces have one on their critical path, and what it takes of all of them."""
-_OFFERED: Final = (*GROUPINGS, _ON_PATH)
-_FOR_WIDE: Final = frozenset(("SELF", "P50"))
-_GIVING_WAY: Final = ("MAX", "ERRORS", "P95", "COUNT", "TOTAL")
-"""What goes where the name would have too little room, the first first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The columns at one width."""
-
-    count: int
-    """Cells; 0 where there is no room."""
-    errors: int
-    times: tuple[tuple[str, Callable[[Group], int | None]], ...]
-    has_histogram: bool
-    name: int
-
-    @classmethod
-    def of(cls, width: int) -> Shown:
-        """Return the columns for a list `width` cells wide."""
-        is_wide = width >= _WIDE
-        gone = set() if is_wide else {*_FOR_WIDE}
-        heads = ("COUNT", "ERRORS", *(head for head, _ in _TIMES))
-
-        def room() -> int:
-            columns = sum(head not in gone for head in heads)
-            return width - _TIME * columns - (HISTOGRAM + _BETWEEN) * is_wide - _BETWEEN
-
-        for head in _GIVING_WAY:
-            if room() < _LEAST_NAME:
-                gone.add(head)
-        count, errors = (_TIME * (head not in gone) for head in heads[:2])
-        times = tuple(each for each in _TIMES if each[0] not in gone)
-        return cls(count, errors, times, is_wide, max(1, room()))
+_SORTS: Final[dict[str, Callable[[Group], int]]] = {
+    "total": lambda group: group.total_ns,
+    "self": lambda group: group.self_ns,
+    "count": lambda group: group.count,
+    "errors": lambda group: group.errors,
+    "p95": lambda group: group.p95_ns or 0,
+    "max": lambda group: group.max_ns or 0,
+}
+_SORTS_OF_PATH: Final = ("total", "self", "count")
+_OFFERED: Final = (*GROUPINGS, ON_PATH)
 
 
 class GroupLines(LineList):
@@ -99,31 +53,37 @@ class GroupLines(LineList):
     def __init__(self) -> None:
         super().__init__()
         self.groups: list[Group] = []
-        self._by = ""
+        self._by = self._sort = ""
 
-    def show(self, groups: list[Group], by: str) -> None:
+    @property
+    def columns(self) -> Shown:
+        """The columns that there are."""
+        return Shown.of(self.line_width, self._by, self._sort)
+
+    def show(self, groups: list[Group], by: str, sort: str) -> None:
         """Show other groups, from the first on.
 
         Args:
             groups: In their order.
             by: What they are grouped by.
+            sort: The head of the column that they are sorted by.
         """
-        self.groups, self._by = groups, by
+        self.groups, self._by, self._sort = groups, by, sort
         self.rows_have_changed(len(groups), 0)
         self.reveal()
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one group's line."""
-        group, shown = self.groups[row], Shown.of(width)
+        group, shown = self.groups[row], Shown.of(width, self._by, self._sort)
         parts: list[tuple[str, Style | None]] = [
             (right(f"{group.count:,}", shown.count), None),
             (right(f"{group.errors:,}" if group.errors else "", shown.errors), self.paint_style("error")),
-            ("".join(right(duration(time_of(group)), _TIME) for _, time_of in shown.times), None),
+            ("".join(right(duration(time_of(group)), TIME) for _, time_of in shown.times), None),
         ]
         if shown.has_histogram:
-            parts.append((" " * _BETWEEN + histogram_text(group.histogram), self.paint_style("accent")))
+            parts.append((" " * BETWEEN + histogram_text(group.histogram), self.paint_style("accent")))
         name = group_text(group.key, self._by, shown.name * 2 + 2)
-        parts.append((" " * _BETWEEN + fixed(name, shown.name), None))
+        parts.append((" " * BETWEEN + fixed(name, shown.name), None))
         return line(parts)
 
 
@@ -180,7 +140,7 @@ class StatsScreen(WorkingScreen):
         """What is counted by, or was asked for."""
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
-        self._sort = 0
+        self._sort = next(iter(_SORTS))
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -216,7 +176,7 @@ class StatsScreen(WorkingScreen):
         self._by = by
 
         def ask(tell: Tell) -> Counted | str:
-            if by == _ON_PATH:
+            if by == ON_PATH:
                 return Counted(by, column_of(self._store, "name"), _groups_on_path(self._store, self._traces, tell))
             try:
                 column = column_of(self._store, by, self._traces, part(tell, 0.0, 0.5))
@@ -245,36 +205,39 @@ class StatsScreen(WorkingScreen):
     def _show(self) -> None:
         if self._counted is None:
             return
-        name, key = _SORTS[self._sort]
         by = self._counted.by
-        self.rows.show(sorted(self._counted.groups, key=key, reverse=True), by)
-        shown = Shown.of(self.rows.line_width)
-        columns = [
-            ("TRACES" if by == _ON_PATH else "COUNT", shown.count),
-            ("ERRORS", shown.errors),
-            *((head, _TIME) for head, _ in shown.times),
-        ]
-        heads = "".join(right(head + (" ▾" if head.lower() == name else ""), cells) for head, cells in columns)
-        scale = " " * _BETWEEN + SCALE if shown.has_histogram else ""
+        name = self._sort if self._sort in self._sorts else self._sorts[0]
+        self.rows.show(sorted(self._counted.groups, key=_SORTS[name], reverse=True), by, name.upper())
+        shown = self.rows.columns
+        columns = [("count", shown.count), ("errors", shown.errors), *((head.lower(), TIME) for head, _ in shown.times)]
+        texts = {"count": "TRACES"} if by == ON_PATH else {}
+        heads = "".join(
+            right(texts.get(head, head.upper()) + (" ▾" if head == name else ""), cells) for head, cells in columns
+        )
+        scale = " " * BETWEEN + SCALE if shown.has_histogram else ""
         named = by.upper() if by in _OFFERED else data_text(by, 40).rstrip()
-        self.query_one(".heads", Static).update(Content(f"{heads}{scale}{' ' * _BETWEEN}{named}"))
+        self.query_one(".heads", Static).update(Content(f"{heads}{scale}{' ' * BETWEEN}{named}"))
         self.refresh_frame()
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
-        names = [name for name, _ in _SORTS]
         wanted = self.viewer.settings.statistics_sort
-        self._sort = names.index(wanted) if wanted in names else 0
+        self._sort = wanted if wanted in _SORTS else next(iter(_SORTS))
         self._show()
+
+    @property
+    def _sorts(self) -> tuple[str, ...]:
+        """What can be sorted by."""
+        return _SORTS_OF_PATH if self._counted is not None and self._counted.by == ON_PATH else (*_SORTS,)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self._sort = (self._sort + 1) % len(_SORTS)
-        name = _SORTS[self._sort][0]
-        self.viewer.keep(statistics_sort=name)
-        self.viewer.say(f"sorted by {name}")
+        sorts = self._sorts
+        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)] if self._sort in sorts else sorts[1]
+        self.viewer.keep(statistics_sort=self._sort)
+        self.viewer.say(f"sorted by {self._sort}")
         self._show()
 
     def action_group(self) -> None:

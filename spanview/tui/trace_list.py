@@ -107,6 +107,10 @@ class TraceList(LineList):
         else:
             self.keep_in_place(cursor - before)
 
+    def go_to(self, trace: int) -> None:
+        """Put the cursor on a trace that is listed."""
+        self.move_to(_find(self.model.order, trace, self.cursor))
+
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one trace's line."""
         trace = self.model.order[row]
@@ -195,16 +199,17 @@ class ColumnHeads(Widget):
                 right(self._head(Column.DURATION), widths.duration) + " " * (widths.bar + (widths.bar > 0)),
                 Column.DURATION,
             ),
-            (right(self._head(Column.SPANS), widths.spans), Column.SPANS),
-            (right(self._head(Column.ERRORS), widths.errors), Column.ERRORS),
+            # Columns of figures that fill their heads: there is no blank before the arrow.
+            (right(self._head(Column.SPANS, ""), widths.spans), Column.SPANS),
+            (right(self._head(Column.ERRORS, ""), widths.errors), Column.ERRORS),
             (right("PROC", widths.processes) + "  ", None),
             (fixed(self._head(Column.ROOT), widths.root + 1), Column.ROOT),
             ("STATE" if widths.state > _MARK else "", None),
         ]
 
-    def _head(self, column: Column) -> str:
+    def _head(self, column: Column, between: str = " ") -> str:
         arrow = "▾" if self._model.descending else "▴"
-        return f"{column.value} {arrow}" if column is self._model.sort else column.value
+        return f"{column.value}{between}{arrow}" if column is self._model.sort else column.value
 
     def on_click(self, event: events.Click) -> None:
         """Ask for another order; figures that aren't sorted by ask for none."""

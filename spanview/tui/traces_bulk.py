@@ -128,4 +128,5 @@ def grid_of_many(
         return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
 
     lit_cells = cells_of(columns.name_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
-    return Grid(width, first, last + 1, top, *cells_of(slice(None)), *lit_cells)
+    edges = int(powers.min()), int(powers.max())
+    return Grid(width, first, last + 1, top, *edges, *cells_of(slice(None)), *lit_cells)

@@ -252,11 +252,12 @@ class TracesModel:
             return as_array(listed[Columns(self._store).name_is(name)[listed]])
         return [trace for trace in self.order if self.root_name(trace) == name]
 
-    def newest_failure(self, names: Sequence[str | None] = ()) -> int | None:
+    def newest_failure(self, names: Sequence[str | None] = (), before: int | None = None) -> int | None:
         """Return the listed trace with an error that started last; None where none has one.
 
         Args:
             names: The root name that it has to have; none without.
+            before: A trace: one that started before it is meant, as long as there is one.
         """
         table = self._store.trace_table
         listed: Sequence[int] = self.order
@@ -268,10 +269,11 @@ class TracesModel:
             from spanview.index.bulk import copy_of
 
             traces = np.array(listed, np.int64)
-            traces = traces[copy_of(table.error_count)[traces] > 0]
-            return int(traces[copy_of(table.start_ns)[traces].argmax()]) if len(traces) else None
-        failed = (trace for trace in listed if table.error_count[trace])
-        return max(failed, key=table.start_ns.__getitem__, default=None)
+            listed = traces[copy_of(table.error_count)[traces] > 0].tolist()
+        failed = [(table.start_ns[trace], trace) for trace in listed if table.error_count[trace]]
+        if before is not None:
+            failed = [each for each in failed if each < (table.start_ns[before], before)] or failed
+        return max(failed)[1] if failed else None
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

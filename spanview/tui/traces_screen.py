@@ -56,6 +56,10 @@ class TracesScreen(ListedTraces):
         self._is_mistaken = False
         """Whether what is typed can't be understood, so that the query before it still holds."""
         self._is_plotted = True
+        self._failure: int | None = None
+        """The trace that was opened for its error last."""
+        self._failed_at: tuple[str | None, int | None] | None = None
+        """The group and the trace that the cursor was left on by it."""
         self._held = ""
         """What the header said last, for as long as nothing moves."""
 
@@ -295,13 +299,21 @@ class TracesScreen(ListedTraces):
         self.viewer.say(f"{times}: {found}; Esc: all" if times else found)
 
     async def action_error(self, _by: int) -> None:
-        """Open the newest trace with an error, of the selected group where there is one, at the error."""
+        """Open the newest trace with an error, of the selected group where there is one, at the error.
+
+        Where the cursor still stands as this left it, it is the next one, the one that started before.
+        """
         group = self.chosen_group
-        newest = self._model.newest_failure(self._lit())
+        here = None if group is None else group.name, self.chosen_trace
+        before = self._failure if here == self._failed_at else None
+        newest = self._model.newest_failure(self._lit(), before)
         if newest is None:
             self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
-        else:
-            await self.viewer.open_trace(newest, at_error=True)
+            return
+        if group is None:
+            self.traces.go_to(newest)
+        self._failure, self._failed_at = newest, (here[0], self.chosen_trace)
+        await self.viewer.open_trace(newest, at_error=True)
 
     @property
     def chosen_trace(self) -> int | None:

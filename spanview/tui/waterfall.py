@@ -143,7 +143,8 @@ class Waterfall(LineList):
         node, depth = self.model.rows[row]
         split = self._split(width)
         return [
-            *self._label(node, depth, split.name),
+            # The median of like siblings begins where the duration of a span has a blank.
+            *self._label(node, depth, split.name - bool(self.model.run(node))),
             *self._extras(node, self.facets.shown_in(width)),
             *self._lasted(node),
             *self._bars.of(node, split.time),
@@ -210,6 +211,6 @@ class Waterfall(LineList):
         if tree.is_missing(node):
             return [Segment(" " * (_DURATION + 2))]
         if self.model.run(node):
-            return [Segment(right(fitting(texts, _DURATION + 1), _DURATION + 1) + " ")]
+            return [Segment(" " + right(fitting(texts, _DURATION + 1), _DURATION + 1) + " ")]
         has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
         return [Segment(right(texts[0], _DURATION) + "  ", None if has_end else self.paint_style("warning"))]

@@ -23,6 +23,7 @@ LIBRARIES = [
     r'  File "C:\Python312\Lib\threading.py", line 9, in run',
     '  File "<frozen importlib._bootstrap>", line 9, in _call',
     '  File "python/ray/_raylet.pyx", line 1862, in ray._raylet.execute_task',
+    '  File "src/gevent/event.py", line 329, in gevent._gevent_cevent.AsyncResult.get',
 ]
 HEAD = "Traceback (most recent call last):"
 

@@ -272,6 +272,16 @@ async def test_the_cursor_and_the_order() -> None:
         assert selected.name == chosen.name
 
 
+async def test_groups_that_come_while_all_is_read() -> None:
+    """Nobody has chosen the one that came first: the cursor is at the top when all was read."""
+    builder = Builder()
+    async with looking_at(builder.span("first", trace=90)) as look:
+        await look.press("r")
+        await look.grow(*(builder.span("many", trace=n + 1, span=n + 1) for n in range(9)))
+        assert order_on(look) == ["many", "first"]
+        assert groups_on(look).cursor == 0
+
+
 async def test_the_lists_have_orders_of_their_own() -> None:
     """Sorting groups leaves the order of traces alone, and the other way round."""
     async with looking_at(*documents()) as look:

@@ -72,6 +72,27 @@ def test_labels(power: int, expected: str) -> None:
     assert label_of(power) == expected
 
 
+def test_the_edges_say_what_they_have_besides() -> None:
+    """Slower ones than the top row's are in it, quicker ones in the lowest, and both say so."""
+    usual = [(0, 5_000, False)] * 3 + [(0, 50_000, False)] * 3
+    for more, expected in (
+        ([], ["10 µs", "1 µs"]),
+        ([(9, 10**15, False)], ["≥10 µs", "1 µs"]),
+        ([(9, 1, False)], ["10 µs", "<10 µs"]),
+    ):
+        points = usual + more
+        grid = grid_of(points, 5, 2)
+        assert grid is not None
+        assert [grid.label(row, 2) for row in range(2)] == expected
+
+
+def test_the_nearest_column() -> None:
+    """One with a trace that is near; else the one that was meant."""
+    grid = grid_of([(0, 5, False), (50, 5, False), (99, 5, False)], 50, 1)
+    assert grid is not None
+    assert [grid.near(column, 3) for column in (0, 2, 4, 20, 27, 30, 47)] == [0, 0, 4, 20, 25, 30, 49]
+
+
 # -- on the screen ----------------------------------------------------------------------------------------------------
 
 
@@ -116,6 +137,12 @@ async def test_a_range_is_picked_with_keys() -> None:
         assert _names(look) == ["failed"]
         await look.press("escape")
         assert _names(look) == ["slow", "failed", "quick"]
+
+
+async def test_traces_of_one_moment() -> None:
+    """A time that the digits don't tell from the one before isn't written again."""
+    async with looking_at(Builder().span("a"), size=(200, 40)) as look:
+        assert next(line for line in look.lines if "╵" in line).count("╵") == 1
 
 
 async def test_a_range_is_picked_with_the_mouse() -> None:

@@ -121,10 +121,9 @@ async def test_what_is_on_critical_paths() -> None:
     async with looking_at(*_documents(), size=(110, 24)) as look:
         await look.press("t", "r", "r", "r")
         await look.until_shown("by critical path   2 rows")
-        assert look.lines[1].split()[0] == "TRACES"
-        assert look.lines[1].split()[-2:] == ["CRITICAL", "PATH"]
-        assert look.lines[2].split() == ["2", "349", "µs", "349", "µs", *"–––", "a"]
-        assert look.lines[3].split() == ["2", "51", "µs", "51", "µs", *"–––", "b"]
+        assert look.lines[1].split() == ["TRACES", "TOTAL", "▾", "SELF", "WAIT", "CRITICAL", "PATH"]
+        assert look.lines[2].split() == ["2", "349", "µs", "349", "µs", "0", "µs", "a"]
+        assert look.lines[3].split() == ["2", "51", "µs", "51", "µs", "0", "µs", "b"]
         await look.press("enter")
         assert "critical path a   2 spans" in look.header
 
@@ -227,11 +226,11 @@ async def test_no_value_and_an_empty_one() -> None:
 
 
 NARROW = [
-    (100, "COUNT ERRORS TOTAL P95 MAX"),
-    (80, "COUNT ERRORS TOTAL P95 MAX"),
-    (60, "COUNT ERRORS TOTAL P95"),
-    (50, "COUNT TOTAL P95"),
-    (40, "COUNT TOTAL"),
+    (100, "COUNT ERRORS TOTAL SELF P95 MAX"),
+    (80, "COUNT ERRORS TOTAL SELF P95 MAX"),
+    (60, "COUNT TOTAL SELF P95"),
+    (50, "COUNT TOTAL SELF"),
+    (40, "TOTAL SELF"),
     (20, ""),
 ]
 
@@ -245,6 +244,18 @@ async def test_the_name_is_the_last_to_go(width: int, heads: str) -> None:
         await look.until_shown("NAME")
         assert look.lines[1].replace("▾", "").split() == [*heads.split(), "NAME"]
         assert name[: min(17, width - 4)] in look.lines[2]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+async def test_what_is_sorted_by_is_in_sight(width: int) -> None:
+    """Whatever is sorted by has its column, and only that one has the arrow."""
+    async with looking_at(Builder().span("a"), size=(width, 24)) as look:
+        await look.press("t")
+        await look.until_shown("NAME")
+        for name in ("self", "count", "errors", "p95", "max", "total"):
+            await look.press("s")
+            assert f"sorted by {name}" in look.footer
+            assert [text for text in look.lines[1].replace(" ▾", "▾").split() if "▾" in text] == [f"{name.upper()}▾"]
 
 
 async def test_an_attribute_of_another_trace() -> None:

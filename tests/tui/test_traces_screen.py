@@ -9,8 +9,11 @@ quick              30 µs       5 µs
 
 from __future__ import annotations
 
+import pytest
+
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
+from spanview.tui import traces_model
 from spanview.tui.app import Opening
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
@@ -120,7 +123,10 @@ async def test_sorting_by_keys() -> None:
         assert look.screen.query_one(TraceList).cursor == 0
         assert roots(look) == ["quick", "batch", "batch", "slow"]
         assert "DURATION ▴" in look.text
-        await look.press("s", "s", "s")
+        for head in ("SPANS▾", "ERR▾"):
+            await look.press("s")
+            assert f" {head}" in look.text
+        await look.press("s")
         assert roots(look) == ["batch", "batch", "quick", "slow"]
         await look.press("s")
         assert roots(look) == ["quick", "batch", "batch", "slow"]
@@ -311,6 +317,24 @@ async def test_the_newest_failure() -> None:
         assert look.is_on(TraceScreen)
         assert look.screen.query_one(Waterfall).cursor == 1
         await look.until_shown("bad step   ✖ ERROR")
+
+
+@pytest.mark.parametrize("many", [1, 10**9])
+async def test_failure_after_failure(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """The same key again opens the one that failed before, after the first one the newest; so it does from elsewhere."""
+    monkeypatch.setattr(traces_model, "MANY", many)
+    build = Builder()
+    spans = [build.span(f"t{n}", trace=n, start=n, status="ERROR" if n % 2 else "OK") for n in range(1, 7)]
+    async with looking_at(*spans) as look:
+        for name in ("t5", "t3", "t1", "t5"):
+            await look.press("e")
+            assert look.header.startswith(f" ‹ {name}")
+            await look.press("escape")
+            assert look.screen.query_one(TraceList).selected == int(name[1]) - 1
+        await look.press("j", "e")
+        assert look.header.startswith(" ‹ t5")
+        await look.press("escape", "r", "e")
+        assert look.header.startswith(" ‹ t")
 
 
 async def test_no_failure() -> None:

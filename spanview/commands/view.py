@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from spanview.commands.options import Options
     from spanview.sources.session import Session
+    from spanview.tui.app import SpanviewApp
+    from spanview.tui.opening_app import Opening
 
 _LIGHT: Final = frozenset(("7", "9", "10", "11", "12", "13", "14", "15"))
 """Numbers of light backgrounds in COLORFGBG, as rxvt counts colours."""
@@ -38,6 +41,35 @@ def run(options: Options) -> int:
     if STANDARD_INPUT in paths and sys.stdin.isatty():
         raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
     stream = None if sys.stdin.isatty() else _free_standard_input()
+    app = _shown(options, paths, choose, stream, None)
+    while app.again is not None:
+        again = app.again
+        del app
+        # What was shown is let go of before the same is read again.
+        gc.unfreeze()
+        gc.collect()
+        app = _shown(replace(options, follow=True), paths, choose, stream, again)
+    if app.failure is not None:
+        raise app.failure
+    return app.return_code or 0
+
+
+def _shown(
+    options: Options,
+    paths: tuple[str, ...],
+    choose: Callable[[Store], set[int] | None] | None,
+    stream: IO[bytes] | None,
+    opening: Opening | None,
+) -> SpanviewApp:
+    """Show the viewer until it is left, or is to begin again.
+
+    Args:
+        options: What was asked for.
+        paths: What to read.
+        choose: Which traces are shown at all; None for all.
+        stream: What is piped in.
+        opening: What to begin with, where that isn't what was asked for.
+    """
     details = Details()
     store = Store(details, notes_changes=True)
 
@@ -52,9 +84,10 @@ def run(options: Options) -> int:
     feed = Feed(store, open_session, follow=options.follow)
     # Most of the time until something is shown goes into this import; meanwhile the first spans are read.
     feed.start()
-    from spanview.tui.app import Opening, SpanviewApp
+    from spanview.tui.app import SpanviewApp
+    from spanview.tui.opening_app import Opening
 
-    opening = Opening(
+    opening = opening or Opening(
         paths,
         options.query,
         options.trace,
@@ -68,9 +101,7 @@ def run(options: Options) -> int:
     app = SpanviewApp(store, opening, feed)
     app.run()
     app.leave()
-    if app.failure is not None:
-        raise app.failure
-    return app.return_code or 0
+    return app
 
 
 def _theme_for(environment: Mapping[str, str]) -> str:

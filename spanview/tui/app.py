@@ -6,7 +6,6 @@ import asyncio
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -18,15 +17,14 @@ from textual.widgets import Input
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
 from spanview.tui.base_screen import BaseScreen
-from spanview.tui.opening_app import OpeningApp
+from spanview.tui.opening_app import Opening, OpeningApp
 from spanview.tui.terminal import careful
-from spanview.tui.themes import NAMES
 from spanview.tui.traces_model import MANY
 from spanview.tui.traces_screen import TracesScreen
 from spanview.tui.warm import EVERY_S, Tidy, import_screens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from textual.binding import BindingType
     from textual.driver import Driver
@@ -51,28 +49,6 @@ _SIGNALLED = 128
 _MOST_PASTED = 4096
 _FOR_TEXTUAL = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What the viewer begins with."""
-
-    places: Sequence[str]
-    """The PATHs, as given."""
-    query: str = ""
-    trace: str | None = None
-    """The id of a trace to open, or its beginning."""
-    follow: bool = False
-    nothing: Sequence[str] = ()
-    """Lines to show while there is nothing to show."""
-    choose: Callable[[Store], set[int] | None] | None = None
-    """Which traces are shown at all, asked when everything was read; None for all."""
-    settings: str | None = None
-    """The file that keeps what a person has set; None where nothing is kept."""
-    theme: str = NAMES[0]
-    """What goes with the terminal, for a person who has set no theme."""
-    colorless: bool = False
-    """Whether the terminal is sent no colours."""
 
 
 def _line_of(pasted: str) -> str:
@@ -107,8 +83,7 @@ class SpanviewApp(OpeningApp):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "quit", show=False, priority=True)]
 
     def __init__(self, store: Store, opening: Opening, feed: Feed) -> None:
-        super().__init__(store, opening.settings, opening.theme, colorless=opening.colorless)
-        self._opening = opening
+        super().__init__(store, opening)
         self._feed = feed
         self._changed: set[int] = set()
         self._said_timer: Any = None
@@ -276,9 +251,8 @@ class SpanviewApp(OpeningApp):
             screen.refresh_frame()
 
     async def _everything_was_read(self) -> None:
-        first = next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
         if self._opening.choose is not None:
-            first.limit_to(self._opening.choose)
+            self.first_screen.limit_to(self._opening.choose)
         if not self._is_opened and self._opening.trace is not None:
             self._is_opened = True
             await self._open_by_id(self._opening.trace)
@@ -313,8 +287,16 @@ class SpanviewApp(OpeningApp):
         fits = (row for row in store.rows_of_trace(trace) if query.matches(store, row))
         return min(fits, key=store.spans.start_ns.__getitem__, default=None)
 
+    @property
+    def follows(self) -> bool:
+        """Whether what comes is shown as it comes."""
+        return self._opening.follow or self.feed_state.following
+
     def toggle_pause(self) -> None:
-        """Hold what is shown still, or go on."""
+        """Hold what is shown still, or go on; where nothing is followed, begin to."""
+        if not self.follows:
+            self.follow_from_now(is_loading=self.feed_state.loading)
+            return
         self.paused = not self.paused
         if not self.paused:
             self._pass_on()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from spanview.tui.prompt import Prompt
 
 
+_PAUSE, _FOLLOW = "␣ pause", "␣ follow"
+
+
 def bindings_of(screen: On) -> list[BindingType]:
     """Return the bindings of a screen, from the table of keys."""
     return [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(screen)]
@@ -100,6 +103,8 @@ class BaseScreen(Screen[None]):
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
         hints = self.HINTS or footer_text(self.ON)
+        if not self.viewer.follows:
+            hints = hints.replace(_PAUSE, _FOLLOW)
         self.query_one(".footer", TwoSided).say(
             spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
         )

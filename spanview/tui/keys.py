@@ -161,7 +161,14 @@ KEYS: Final = (
     Key("Y", "copy_json", "Y", "copy the span as JSON, as `spanview spans` has it", On.TRACE | On.SPAN),
     Key("I", "copy_trace_id", "I", "copy the trace id", On.TRACE | On.SPAN),
     Key("X", "copy_command", "X", "copy a command line that opens this trace", On.TRACES | On.TRACE | On.SPAN),
-    Key("space", "pause", "␣", "pause following, and go on", On.TRACES | On.TRACE, "pause"),
+    Key(
+        "space",
+        "pause",
+        "␣",
+        "pause following, and go on; where nothing is followed, follow from now on",
+        On.TRACES | On.TRACE,
+        "pause",
+    ),
     Key("T", "theme", "T", "next theme: dark, light, high contrast, the terminal's own colours", On.EVERYWHERE),
     Key("colon,ctrl+p", "palette", ":", "palette of all actions", On.EVERYWHERE),
 )

@@ -32,6 +32,11 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         self._still_looking = 0.0
         """What share of the traces the filter has still to look at."""
 
+    @property
+    def filter_text(self) -> str:
+        """The filter."""
+        return self._query
+
     def mark_has_changed(self) -> None:
         """Show the mark where it is now."""
         self.traces.marked = self.groups.marked = self.viewer.marked

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from spanview.display.sanitise import sanitise
 from spanview.index.table import NO_ROW
+from spanview.model.ids import format_trace_id
+from spanview.sources.discover import STANDARD_INPUT
+from spanview.tui.copying import Copying
 from spanview.tui.themed_app import ThemedApp
+from spanview.tui.themes import NAMES
+from spanview.tui.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.widget import AwaitMount
 
@@ -20,21 +26,63 @@ if TYPE_CHECKING:
     from spanview.tui.known import Known
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the viewer begins with."""
+
+    places: Sequence[str]
+    """The PATHs, as given."""
+    query: str = ""
+    trace: str | None = None
+    """The id of a trace to open, or its beginning."""
+    follow: bool = False
+    nothing: Sequence[str] = ()
+    """Lines to show while there is nothing to show."""
+    choose: Callable[[Store], set[int] | None] | None = None
+    """Which traces are shown at all, asked when everything was read; None for all."""
+    settings: str | None = None
+    """The file that keeps what a person has set; None where nothing is kept."""
+    theme: str = NAMES[0]
+    """What goes with the terminal, for a person who has set no theme."""
+    colorless: bool = False
+    """Whether the terminal is sent no colours."""
+
+
 class OpeningApp(ThemedApp):
     """An application with a store, whose screens open one another.
 
     Args:
         store: What is shown.
-        settings: The file that keeps what a person has set; None where nothing is kept.
-        theme: What goes with the terminal, for a person who has set no theme.
-        colorless: Whether the terminal is sent no colours.
+        opening: What to begin with.
     """
 
-    def __init__(self, store: Store, settings: str | None, theme: str, *, colorless: bool) -> None:
-        super().__init__(settings, theme, colorless=colorless)
+    def __init__(self, store: Store, opening: Opening) -> None:
+        super().__init__(opening.settings, opening.theme, colorless=opening.colorless)
         self._store = store
+        self._opening = opening
+        self.again: Opening | None = None
+        """What to begin with again, where that is asked for."""
         self.marked: Side | None = None
         """What is to be compared with the next that is chosen."""
+
+    @property
+    def first_screen(self) -> TracesScreen:
+        """The list of traces."""
+        return next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
+
+    def follow_from_now(self, *, is_loading: bool) -> None:
+        """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
+        if is_loading:
+            self.say("not everything was read yet")
+        elif STANDARD_INPUT in self._opening.places:
+            self.say("standard input was read to its end: it can't be followed")
+        else:
+            first, screen = self.first_screen, self.screen
+            trace = screen.chosen_trace if isinstance(screen, Copying) and screen is not first else None
+            trace_id = 0 if trace is None else self.trace_id(trace)
+            shown = format_trace_id(trace_id) if trace_id else None
+            self.again = replace(self._opening, follow=True, query=first.filter_text, trace=shown)
+            self.exit()
 
     @cached_property
     def known(self) -> Known:

@@ -8,10 +8,10 @@ import pytest
 
 from builders import Builder, Document
 from spanview.tui import traces_screen
-from spanview.tui.app import Opening
 from spanview.tui.feed import FeedState
 from spanview.tui.group_list import GroupList
 from spanview.tui.header import state_text
+from spanview.tui.opening_app import Opening
 from spanview.tui.trace_list import TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.waterfall import Waterfall

@@ -10,6 +10,7 @@ from builders import Builder
 from spanview.tui.calls_screen import CallsScreen
 from spanview.tui.check_screen import CheckScreen
 from spanview.tui.diff_screen import DiffScreen
+from spanview.tui.feed import FeedState
 from spanview.tui.flame_screen import Blocks, FlameScreen
 from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.group_list import GroupList
@@ -83,7 +84,8 @@ def test_every_screen_is_here() -> None:
 
 
 async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> None:
-    """Go to a screen from the list of traces, and let it find out what it shows."""
+    """Go to a screen from the list of traces, while something is followed, and let it find out what it shows."""
+    await look.tell(FeedState(loading=False, following=True))
     await look.press(*way)
     await look.until(lambda: look.is_on(screen))
     await look.app.workers.wait_for_complete()

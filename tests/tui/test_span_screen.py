@@ -14,9 +14,9 @@ from builders import Builder, span_id, trace_id
 from spanview.analysis import linked
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.tui import details, span_links
-from spanview.tui.app import Opening
 from spanview.tui.copying import command_line
 from spanview.tui.details import Details
+from spanview.tui.opening_app import Opening
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_screen import TraceScreen
 from viewers import Growing, Look, looking_at

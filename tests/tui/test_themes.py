@@ -19,9 +19,9 @@ from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
-from spanview.tui.app import Opening
 from spanview.tui.flame_screen import Blocks, FlameScreen
 from spanview.tui.lanes_screen import LanesScreen
+from spanview.tui.opening_app import Opening
 from spanview.tui.paint import PALETTE
 from spanview.tui.themes import ANSI, NAMES, service_color, terminal_theme
 from viewers import looking_at

@@ -18,9 +18,9 @@ import pytest
 
 from builders import Builder, Document, time_text
 from spanview.analysis.query import Query
-from spanview.tui.app import Opening
 from spanview.tui.details import DetailLines, Details, TabLine
 from spanview.tui.linelist import LineList
+from spanview.tui.opening_app import Opening
 from spanview.tui.prompt import Prompt
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_screen import TraceScreen

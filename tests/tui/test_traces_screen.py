@@ -14,9 +14,9 @@ import pytest
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
 from spanview.tui import traces_model
-from spanview.tui.app import Opening
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
+from spanview.tui.opening_app import Opening
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_list import ColumnHeads, TraceList
 from spanview.tui.trace_screen import TraceScreen
@@ -321,7 +321,7 @@ async def test_the_newest_failure() -> None:
 
 @pytest.mark.parametrize("many", [1, 10**9])
 async def test_failure_after_failure(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
-    """The same key again opens the one that failed before, after the first one the newest; so it does from elsewhere."""
+    """The same key again opens the one that failed before, after the first one the newest, as from elsewhere."""
     monkeypatch.setattr(traces_model, "MANY", many)
     build = Builder()
     spans = [build.span(f"t{n}", trace=n, start=n, status="ERROR" if n % 2 else "OK") for n in range(1, 7)]

@@ -119,8 +119,12 @@ def _of_trace(subject: SpanInTree) -> Iterator[Part]:
 
 def _of_name(among: AmongName, length: int) -> Iterator[Part]:
     """Say how quick the span is among all of its name, and how long these take."""
-    share = f"{among.quicker / (among.count - 1):.0%}"
-    yield Part("in its name", f"slower than {share} of the other {among.count - 1:,} spans with this name", share)
+    others = among.count - 1
+    share = f"{among.quicker / others:.0%}"
+    text = f"slower than {share} of the other {others:,} spans with this name"
+    if others == 1:
+        text = f"{'slower' if among.quicker else 'not slower'} than the one other span with this name"
+    yield Part("in its name", text, share)
     figures = (("p50", among.p50_ns), ("p95", among.p95_ns), ("max", among.max_ns))
     text = "   ".join(f"{name} {duration(ns)}" for name, ns in figures)
     yield Part("", text, text)

@@ -32,25 +32,25 @@ _LINKS: Final = "Links"
 _TIMING: Final = "Timing"
 _SHORTEST_PLACE: Final = 12
 """Cells that the end of a file's name and an offset take."""
+_SHORTEST_ERROR: Final = 80
+"""So many characters of what an error says are shown, whatever stands behind them."""
 _SOON_COUNTED: Final = 10_000
 """So many spans are counted before anybody notices."""
 _BRIGHT: Final = Style(bold=True)
 _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 
 
-def headline(subject: SpanInTree) -> str:
-    """Return name, status, kind and duration of a span in one line."""
-    span = subject.span
-    parts = [sanitise(span.name, 120) or "(no name)"]
-    if span.status.code_value == ERROR:
-        first_line = (span.status.description or "").strip(" \r\n").split("\n")[0]
-        parts.append(f"✖ ERROR {sanitise(first_line, 80)}".rstrip())
-    elif span.status.name != "UNSET":
-        parts.append(span.status.name)
-    parts += [span.kind_name or "no kind", duration(span.duration_ns)]
-    if span.service:
-        parts.append(sanitise(span.service, 40))
-    return "   ".join(parts)
+def headline(subject: SpanInTree, room: int) -> str:
+    """Return name, status, kind, duration and service of a span in one line; what an error says has the rest of it."""
+    span, failed = subject.span, subject.span.status.code_value == ERROR
+    name = sanitise(span.name, 120) or "(no name)"
+    status = "✖ ERROR" if failed else "" if span.status.name == "UNSET" else span.status.name
+    rest = [span.kind_name or "no kind", duration(span.duration_ns), sanitise(span.service or "", 40)]
+    if failed and span.status.description:
+        first_line = span.status.description.strip(" \r\n").split("\n")[0]
+        left = room - cell_len("   ".join(filter(None, (name, status, *rest)))) - 1
+        status = f"{status} {sanitise(first_line, max(_SHORTEST_ERROR, left))}".rstrip()
+    return "   ".join(filter(None, (name, status, *rest)))
 
 
 class DetailLines(LineList):
@@ -186,7 +186,7 @@ class Details(Vertical):
         if self.subject is None:
             return
         source = self.subject.span.source
-        self.query_one(Headline).say(headline(self.subject))
+        self.query_one(Headline).say(headline(self.subject, self.size.width - 2))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
         view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)

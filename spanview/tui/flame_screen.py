@@ -68,7 +68,7 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
     def show(self, model: FlameModel) -> None:
         """Show call paths."""
         self.model = model
-        self.selected = model.children[ROOT][0] if model.children[ROOT] else ROOT
+        self.selected = model.widest_below(ROOT)
         self.refresh()
 
     def rows(self) -> list[list[Block]]:
@@ -228,7 +228,9 @@ class FlameScreen(WorkingScreen):
         blocks = self.blocks
         if blocks.model is None or blocks.selected in {ROOT, blocks.top}:
             return
-        siblings = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
+        drawn = {block.path for row in blocks.rows() for block in row}
+        beside = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
+        siblings = [path for path in beside if path in drawn or path == blocks.selected]
         at = siblings.index(blocks.selected) + by
         if 0 <= at < len(siblings):
             blocks.select(siblings[at])

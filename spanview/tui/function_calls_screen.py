@@ -71,10 +71,11 @@ class CallLines(LineList):
         self.calls: list[Call] = []
         self.notes: dict[int, str] = {}
         """What is thought of calls without an attempt, by their rows in the span table."""
+        self._longest: tuple[dict[int, str], int] | None = None
 
     def show(self, calls: list[Call]) -> None:
         """Show other calls, from the first on."""
-        self.calls = calls
+        self.calls, self._longest = calls, None
         self.rows_have_changed(len(calls), 0)
         self.reveal()
 
@@ -84,9 +85,9 @@ class CallLines(LineList):
         is_bad = call.outcome in _WORTH_A_LOOK
         start = spans.start_ns[call.row]
         tries = f"{len(call.attempts):,}" if len(call.attempts) > 1 else ""
-        text = ("✖ " if call.outcome in _FAILED else "◌ " if is_bad else "  ") + self.notes.get(call.row, call.outcome)
+        text = ("✖ " if call.outcome in _FAILED else "◌ " if is_bad else "  ") + self._said_of(call)
         room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
-        words = max(_WORDS, 2 * room // 3)
+        words = max(_WORDS, min(2 * room // 3, self._longest_text()))
         return line(
             [
                 (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
@@ -96,6 +97,15 @@ class CallLines(LineList):
                 (" " + data_text(self._where(call), max(0, room - words - 1)), self.paint_style("dim")),
             ]
         )
+
+    def _said_of(self, call: Call) -> str:
+        return self.notes.get(call.row, call.outcome)
+
+    def _longest_text(self) -> int:
+        """Return the cells of the longest of what is said of calls, with its mark; what stands behind has the rest."""
+        if self._longest is None or self._longest[0] is not self.notes:
+            self._longest = self.notes, 2 + max(map(len, {*map(self._said_of, self.calls)}), default=0)
+        return self._longest[1]
 
     def _where(self, call: Call) -> str:
         """Return where it ran, or was submitted, and what it is a part of."""

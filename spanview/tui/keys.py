@@ -102,6 +102,8 @@ KEYS: Final = (
     Key("3", "column(2)", "3", "column of starts", On.TRACE),
     Key("4", "column(3)", "4", "column of services", On.TRACE),
     Key("5", "column(4)", "5", "column of processes", On.TRACE),
+    Key("left_parenthesis", "names(-1)", "(", "less room for names", On.TRACE),
+    Key("right_parenthesis", "names(1)", ")", "more room for names", On.TRACE),
     Key("c", "critical", "c", "critical path, lit and not", On.TRACE, "path"),
     Key("C", "color", "C", "colours by service, process, kind or node", On.TRACE),
     Key(

@@ -123,6 +123,11 @@ class LaneLines(LineList):
         self.block = block
         self.post_message(self.Moved(self))
 
+    @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        return Split.of(self.line_width).time
+
     # -- moving ------------------------------------------------------------------------------------------------------
 
     def move_to(self, row: int) -> None:

@@ -85,6 +85,11 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         return self._model
 
     @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        return self.rows.time_cells
+
+    @property
     def interval(self) -> tuple[int, int] | None:
         """When the selected block runs."""
         return self.rows.interval

@@ -32,6 +32,8 @@ _LATER: Final = "it is of a later version, and stays as it is"
 _NO_JSON, _FOREIGN, _TOO_LARGE = "it is no JSON", "it is no file of settings", "it is too large"
 _ASIDE: Final = ".damaged"
 """Behind the name of a file that isn't understood and gives its place to another one."""
+NAMES_PERCENT: Final = 42
+"""How much of a trace's lines names have, if nobody wants it otherwise."""
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """A FIFO in its place doesn't let the viewer wait."""
 
@@ -44,6 +46,8 @@ class Settings:
     """Empty for what goes with the terminal."""
     columns: tuple[int, ...] = ()
     """Numbers of a trace's further columns."""
+    names_percent: int = NAMES_PERCENT
+    """How much of a trace's lines names have."""
     color_by: str = ""
     """What colours stand for; empty for what goes with the trace."""
     folds: bool = True

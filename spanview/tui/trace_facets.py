@@ -16,6 +16,7 @@ from spanview.analysis.workers import node_of
 from spanview.display.units import count, duration
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
+from spanview.tui.settings import NAMES_PERCENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -126,6 +127,8 @@ class Facets:
         self._model = model
         self.shown: list[int] = []
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""
+        self.names_percent = NAMES_PERCENT
+        """How much of a line names have."""
         self._chosen: ColorBy | None = None
         self.is_explained = False
         """Whether it is shown what colours stand for."""

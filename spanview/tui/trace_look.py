@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ROOM_FOR_DETAILS: Final = 30
 """Lines from which on the details, and what colours stand for, are shown below the waterfall."""
+_LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
+"""Of a line, for names."""
 _FEW_NODES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
 
@@ -35,6 +37,7 @@ class FacetedTrace(SearchedTrace):
         # Nodes have other numbers by now.
         node = self.rows.node
         self._facets.shown = [number for number in settings.columns if number < len(EXTRAS)]
+        self._facets.names_percent = settings.names_percent
         if settings.folds != self._model.folds:
             self._model.toggle_folds()
         self.refold(node)
@@ -53,6 +56,16 @@ class FacetedTrace(SearchedTrace):
         said = "left out" if not shown else "shown" if has_room else "has no room here"
         self.viewer.say(f"{EXTRAS[number].head.lower()} {said}")
         self._find_own_times()
+        self.rows.refresh()
+        self.query_one(RulerLine).refresh()
+
+    def action_names(self, by: int) -> None:
+        """Give names more of each line, or less."""
+        before = self._facets.names_percent
+        percent = max(_LEAST_PERCENT, min(_MOST_PERCENT, before + by * _PERCENT_STEP))
+        self._facets.names_percent = percent
+        self.viewer.keep(names_percent=percent)
+        self.viewer.say(f"names have {percent} % of the lines" + (", and no more" if percent == before else ""))
         self.rows.refresh()
         self.query_one(RulerLine).refresh()
 

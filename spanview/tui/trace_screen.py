@@ -47,6 +47,8 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         super().__init__(store, trace)
         self._at_error = at_error
         self._at_row = at_row
+        self._counts: tuple[int, int] | None = None
+        """Spans and errors, as the header says them."""
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -89,11 +91,14 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         """Return the trace in one line."""
         table, tree, trace = self._store.trace_table, self._model.tree, self.trace
         name = self.viewer.root_name(trace)
-        parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(table.span_count[trace], "span")]
+        if self._counts is None or not self.viewer.paused:
+            self._counts = table.span_count[trace], table.error_count[trace]
+        spans, errors = self._counts
+        parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(spans, "span")]
         if self.is_stitched:
             parts.append(count(self._model.shape.processes, "process"))
-        if table.error_count[trace]:
-            parts.append(f"✖ {count(table.error_count[trace], 'error')}")
+        if errors:
+            parts.append(f"✖ {count(errors, 'error')}")
         if self.viewer.feed_state.loading and not tree.complete:
             parts.append("loading")
         elif not self.is_stitched:
@@ -237,6 +242,11 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
     def zoomable(self) -> TraceModel:
         """The trace."""
         return self._model
+
+    @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        return self.rows.time_cells
 
     @property
     def interval(self) -> tuple[int, int] | None:

@@ -258,12 +258,14 @@ class TracesScreen(ListedTraces):
         if self._model.is_drilled:
             self._model.is_drilled = False
             self._show_groups(on=True, anew=True)
+            self.viewer.say("all groups")
         elif self._model.picked != (None, None):
             self._pick(None, None)
         elif self.query_one(Prompt).display:
             self.query_one(Prompt).clear()
             self.set_focus(self.rows)
             self._filter("")
+            self.viewer.say("everything is listed")
         elif self.grouped:
             self._show_groups(on=False, anew=False)
         elif self.viewer.marked is not None:

@@ -19,6 +19,7 @@ from spanview.tui.colorless import MATCH, letter_of
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, right
 from spanview.tui.row_texts import RowTexts
+from spanview.tui.settings import NAMES_PERCENT
 from spanview.tui.trace_bars import Bars
 from spanview.tui.trace_facets import AFTER, EXTRAS
 from spanview.tui.trace_marks import indent_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _DURATION: Final = 10
 _ARROW: Final = 2
 _BOLD: Final = Style(bold=True)
+_NARROWEST_NAME, _WIDEST_NAME, _SHORTEST_TIME = 24, 72, 8
 _SHORTEST_NAME: Final = 14
 """Cells that are left to a name, whatever is said behind it."""
 
@@ -45,10 +47,18 @@ class Split:
     time: int
 
     @classmethod
-    def of(cls, width: int, extras: int = 0) -> Split:
-        """Return the shares for a screen `width` cells wide, of which further columns take some."""
-        name = max(24, min(72, round((width - extras) * 0.42)))
-        return cls(name, max(8, width - extras - name - _DURATION - 2))
+    def of(cls, width: int, extras: int = 0, percent: int = NAMES_PERCENT) -> Split:
+        """Return the shares for a screen.
+
+        Args:
+            width: Its cells.
+            extras: How many of them further columns take.
+            percent: How much of the rest names have; as many cells as are worth it where that is the usual share.
+        """
+        most = _WIDEST_NAME if percent == NAMES_PERCENT else width
+        name = max(_NARROWEST_NAME, min(most, round((width - extras) * percent / 100)))
+        time = max(_SHORTEST_TIME, width - extras - name - _DURATION - 2)
+        return cls(max(_NARROWEST_NAME, min(name, width - extras - time - _DURATION - 2)), time)
 
 
 def width_of(columns: Iterable[Extra]) -> int:
@@ -68,7 +78,7 @@ class RulerLine(Widget):
         """Return heads and ruler."""
         width = self.size.width - 1
         extras = [EXTRAS[number] for number in self._facets.shown_in(width)]
-        split = Split.of(width, width_of(extras))
+        split = Split.of(width, width_of(extras), self._facets.names_percent)
         shown, origin = self._model.shown, self._model.whole.start_ns
         scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
@@ -151,7 +161,13 @@ class Waterfall(LineList):
         ]
 
     def _split(self, width: int) -> Split:
-        return Split.of(width, width_of(EXTRAS[number] for number in self.facets.shown_in(width)))
+        extras = width_of(EXTRAS[number] for number in self.facets.shown_in(width))
+        return Split.of(width, extras, self.facets.names_percent)
+
+    @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        return self._split(self.line_width).time
 
     def color_of(self, node: int) -> Style:
         """Return the colour of a node."""

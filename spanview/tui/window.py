@@ -43,8 +43,10 @@ class Window:
         if interval is not None and interval[1] > shown.start_ns and interval[0] < shown.end_ns:
             middle = (max(interval[0], shown.start_ns) + min(interval[1], shown.end_ns)) / 2
         share = (middle - shown.start_ns) / shown.length_ns
-        length = max(_SHORTEST_NS, shown.length_ns * (_ZOOM if by > 0 else 1 / _ZOOM))
-        return self.within(middle - length * share, middle + length * (1 - share))
+        length = min(self.length_ns, max(_SHORTEST_NS, shown.length_ns * (_ZOOM if by > 0 else 1 / _ZOOM)))
+        # At an edge of all time, what is shown goes on at its other side.
+        before = max(0.0, min(middle - length * share - self.start_ns, self.length_ns - length))
+        return self.within(self.start_ns + before, self.start_ns + before + length)
 
     def panned(self, shown: Window, by: int) -> Window:
         """Return earlier time than is shown, or later, of the same length.

@@ -8,6 +8,8 @@ from spanview.display.units import duration
 from spanview.tui.base_screen import BaseScreen
 
 if TYPE_CHECKING:
+    from textual import events
+
     from spanview.tui.minimap import Minimap
     from spanview.tui.window import Window
 
@@ -36,6 +38,11 @@ class ZoomingScreen(BaseScreen):
         raise NotImplementedError
 
     @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        raise NotImplementedError
+
+    @property
     def interval(self) -> tuple[int, int] | None:
         """Start and end of the selected span; None where that isn't known."""
         raise NotImplementedError
@@ -57,6 +64,25 @@ class ZoomingScreen(BaseScreen):
         """Show the stretch that was picked with the mouse."""
         whole = self.zoomable.whole
         self.look_at(whole if event.stretch is None else whole.within(*event.stretch))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Show less time around the mouse with Ctrl, earlier time with Shift."""
+        self._wheel(event, 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Show more time around the mouse with Ctrl, later time with Shift."""
+        self._wheel(event, -1)
+
+    def _wheel(self, event: events.MouseEvent, by: int) -> None:
+        whole, shown = self.zoomable.whole, self.zoomable.shown
+        if event.ctrl:
+            cells, lines = self.time_cells, self.rows.content_region
+            # The last cell of all is the scrollbar's.
+            cell = event.screen_x - (lines.right - 1 - cells)
+            ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * cells)
+            self.look_at(whole.zoomed(shown, (ns, ns) if 0 <= cell < cells else None, by))
+        elif event.shift:
+            self.action_pan(-by)
 
     def action_zoom(self, by: int) -> None:
         """Show less time, or more, around the middle of the selected span."""

@@ -186,7 +186,14 @@ _SPAN: Final[Script] = (
 OPENED: Final[Script] = (
     ("traces", "enter"),
     ("trace", "~ left_square_bracket right_square_bracket R left right ~ G R w W p e E"),
-    *_on("trace", ("trace", "left right plus greater_than_sign less_than_sign minus f 0 1 ~ 2 3 4 5 1 2 3 4 5")),
+    *_on(
+        "trace",
+        (
+            "trace",
+            "left right plus greater_than_sign less_than_sign minus f 0 right_parenthesis left_parenthesis "
+            "1 ~ 2 3 4 5 1 2 3 4 5",
+        ),
+    ),
     ("trace", "left_square_bracket right right_square_bracket R G g R G g c ~ G g c C ~ C ~ C ~ C ~"),
     *_SEARCHED,
     ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ space space d d g ~ enter"),

@@ -11,12 +11,14 @@ from __future__ import annotations
 from array import array
 
 import pytest
+from textual import events
 
 from builders import EPOCH_NS, Builder, Document
 from spanview.tui.minimap import Minimap
 from spanview.tui.runs import Timed
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.window import Window
+from spanview.tui.zooming import ZoomingScreen
 from viewers import Look, looking_at
 
 
@@ -63,6 +65,38 @@ async def test_it_shows_the_whole_trace() -> None:
         assert line[30] < line[15] < line[55]
         await look.grow(Builder().span("new", span=9, parent=1, start=0, duration=30))
         assert look.lines[1][30] != line[30] or look.lines[1][5] != line[5]
+
+
+@pytest.mark.parametrize("key", [None, "L"])
+async def test_the_wheel(key: str | None) -> None:
+    """With Ctrl it zooms around the mouse, with Shift it pans; alone it does neither."""
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        await look.press("enter", *([] if key is None else [key]))
+        screen = look.screen
+        assert isinstance(screen, ZoomingScreen)
+        await look.until(lambda: screen.zoomable.whole.length_ns == 100_000)
+        cells, y = screen.time_cells, screen.rows.region.y
+
+        async def turn(
+            kind: type[events.MouseEvent], at: int, *, ctrl: bool = False, shift: bool = False
+        ) -> tuple[int, int]:
+            x = 99 - cells + at
+            look._put(kind(screen.rows, x, y, 0, 0, 0, shift, False, ctrl, screen_x=x, screen_y=y))
+            await look.press()
+            whole, shown = screen.zoomable.whole, screen.zoomable.shown
+            return shown.start_ns - whole.start_ns, shown.end_ns - whole.start_ns
+
+        assert await turn(events.MouseScrollUp, 0) == (0, 100_000)
+        start, end = await turn(events.MouseScrollUp, cells - 1, ctrl=True)
+        assert start > 0.9 * (100_000 - end) > 0
+        assert end - start < 70_000
+        earlier = await turn(events.MouseScrollUp, 0, shift=True)
+        assert earlier[0] < start
+        assert earlier[1] - earlier[0] == end - start
+        assert await turn(events.MouseScrollDown, 0, shift=True) == (start, end)
+        for _ in range(3):
+            whole = await turn(events.MouseScrollDown, 3, ctrl=True)
+        assert whole == (0, 100_000)
 
 
 async def test_a_stretch_is_picked_with_the_mouse() -> None:

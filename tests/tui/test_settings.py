@@ -68,12 +68,21 @@ def kept(path: Path) -> dict[str, Any]:
 # -- the file ----------------------------------------------------------------------------------------------------------
 
 
+def _another(default: Any) -> Any:
+    """Return another value of the same kind."""
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, int):
+        return default + 1
+    return (1, 3) if default == () else f"{default}x"
+
+
 def test_every_setting_comes_back(path: Path) -> None:
     """Each setting can be changed, is written, and is taken by the next viewer; tuples are tuples again."""
     changed: dict[str, Any] = {}
     for field in fields(Settings):
         default = field.default
-        changed[field.name] = (1, 3) if default == () else not default if isinstance(default, bool) else f"{default}x"
+        changed[field.name] = _another(default)
     first = KeptSettings(os.fspath(path))
     assert first.now == Settings()
     assert first.change(changed)

@@ -27,6 +27,34 @@ def test_a_line_is_shared_out(width: int) -> None:
         assert split.name + 12 + split.time == width
 
 
+@pytest.mark.parametrize("percent", [18, 60, 84])
+def test_more_room_for_names(percent: int) -> None:
+    """Names have what they are given, and times what they need."""
+    for width in range(70, 240):
+        split = Split.of(width, 20, percent)
+        assert split.name + 12 + split.time == width - 20
+        assert split.time >= 8
+        assert split.name == max(24, min(round((width - 20) * percent / 100), width - 40))
+
+
+async def test_names_get_more_room_and_keep_it() -> None:
+    """`)` and `(` move where names end, as far as there is room; the next trace is shown like that, too."""
+    name = "a name of forty characters, all together"
+    async with looking_at(Builder().span(name), size=(80, 24)) as look:
+        await look.press("enter")
+        assert name not in look.lines[3]
+        await look.press(*[")"] * 3)
+        assert "names have 60 % of the lines" in look.footer
+        assert name in look.lines[3]
+        ruler = look.line_of("DURATION")
+        at = look.lines[ruler].index("DURATION") + len("DURATION")
+        await look.press("escape", "enter")
+        assert look.lines[ruler].index("DURATION") + len("DURATION") == at
+        await look.press(*["("] * 12)
+        assert "names have 18 % of the lines, and no more" in look.footer
+        assert name not in look.lines[3]
+
+
 def times(waterfall: Waterfall) -> list[str]:
     """Return the time side of each row."""
     width = waterfall.line_width

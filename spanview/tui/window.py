@@ -7,7 +7,7 @@ from typing import Final
 
 _ZOOM: Final = 0.6
 _PAN: Final = 0.25
-_SHORTEST_NS: Final = 1_000.0
+_SHORTEST_NS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,16 @@ class Window:
             interval: Start and end of the span around whose middle to zoom; None for the middle of what is shown.
             by: Above 0 for less time.
         """
-        middle = shown.start_ns + shown.length_ns / 2
-        if interval is not None and interval[1] > shown.start_ns and interval[0] < shown.end_ns:
-            middle = (max(interval[0], shown.start_ns) + min(interval[1], shown.end_ns)) / 2
-        share = (middle - shown.start_ns) / shown.length_ns
-        length = min(self.length_ns, max(_SHORTEST_NS, shown.length_ns * (_ZOOM if by > 0 else 1 / _ZOOM)))
+        first, last = shown.start_ns, shown.end_ns
+        if interval is not None and interval[1] > first and interval[0] < last:
+            first, last = max(interval[0], first), min(interval[1], last)
+        # From the first start on: of all nanoseconds since 1970 a float has hundreds only.
+        middle, begin = (first + last - 2 * self.start_ns) / 2, shown.start_ns - self.start_ns
+        share = (middle - begin) / shown.length_ns
+        length = min(self.length_ns, round(max(_SHORTEST_NS, shown.length_ns * (_ZOOM if by > 0 else 1 / _ZOOM))))
         # At an edge of all time, what is shown goes on at its other side.
-        before = max(0.0, min(middle - length * share - self.start_ns, self.length_ns - length))
-        return self.within(self.start_ns + before, self.start_ns + before + length)
+        start = self.start_ns + max(0, min(round(middle - length * share), self.length_ns - length))
+        return self.within(start, start + length)
 
     def panned(self, shown: Window, by: int) -> Window:
         """Return earlier time than is shown, or later, of the same length.
@@ -55,7 +57,7 @@ class Window:
             shown: What is shown now.
             by: Below 0 for earlier.
         """
-        step = by * shown.length_ns * _PAN
+        step = round(by * shown.length_ns * _PAN)
         step = max(self.start_ns - shown.start_ns, min(self.end_ns - shown.end_ns, step))
         return self.within(shown.start_ns + step, shown.end_ns + step)
 

@@ -190,10 +190,10 @@ OPENED: Final[Script] = (
         "trace",
         (
             "trace",
-            "left right plus greater_than_sign less_than_sign minus f 0 right_parenthesis left_parenthesis "
-            "1 ~ 2 3 4 5 1 2 3 4 5",
+            "left right plus greater_than_sign less_than_sign minus f 0 1 ~ 2 3 4 5 1 2 3 4 5",
         ),
     ),
+    ("trace", "right_parenthesis left_parenthesis"),
     ("trace", "left_square_bracket right right_square_bracket R G g R G g c ~ G g c C ~ C ~ C ~ C ~"),
     *_SEARCHED,
     ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ space space d d g ~ enter"),

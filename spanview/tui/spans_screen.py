@@ -12,6 +12,7 @@ from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
+from spanview.tui.traces_model import has_services
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +55,8 @@ class SpanLines(LineList):
         root = self._store.trace_table.root_row[spans.trace[at]]
         failed = "✖" if spans.status[at] == ERROR else " "
         names = self._store.names.texts
-        above = "in " + names[spans.name[root]] if root != NO_ROW else ""
+        service = self._store.services.texts[spans.service[at]] if has_services(self._store) else ""
+        above = "  ".join(filter(None, (service, "in " + names[spans.name[root]] if root != NO_ROW else "")))
         side = "" if self._sides is None else fixed(f" {self._sides[at]}", _SIDE)
         room = width - len(side) - _DURATION - _FAILED
         start = _START if room - _START >= _LEAST_NAME else 0

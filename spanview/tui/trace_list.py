@@ -30,11 +30,22 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 """From this width on there is room for the bars."""
+_VERY_WIDE: Final = 118
+"""From this width on there is room for services."""
+_LONGEST_SERVICE: Final = 26
 _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
 _MARK: Final = 2
 """Cells of a state that is a mark only."""
-_GIVING_WAY: Final = (("processes", 0), ("state", _MARK), ("errors", 0), ("spans", 0), ("start", 0), ("duration", 0))
+_GIVING_WAY: Final = (
+    ("service", 0),
+    ("processes", 0),
+    ("state", _MARK),
+    ("errors", 0),
+    ("spans", 0),
+    ("start", 0),
+    ("duration", 0),
+)
 """What gives way to the name, the first first, and what is left of it; of a state it is the mark."""
 
 
@@ -50,11 +61,13 @@ class Widths:
     errors: int = 5
     processes: int = 5
     state: int = 13
+    service: int = 0
 
     @classmethod
-    def of(cls, width: int, *, with_date: bool) -> Widths:
+    def of(cls, width: int, model: TracesModel) -> Widths:
         """Return the columns for a screen `width` cells wide."""
-        widths = cls(23 if with_date else 12, 8 if width >= _WIDE else 0)
+        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and model.has_services else 0
+        widths = cls(23 if model.spans_days else 12, 8 if width >= _WIDE else 0, service=services)
         for name, left in _GIVING_WAY:
             if width - widths.before_root >= _LEAST_ROOT:
                 break
@@ -65,7 +78,8 @@ class Widths:
     def before_root(self) -> int:
         """Cells of all but the root's name."""
         bars = self.bar + (self.bar > 0)
-        return self.start + bars + self.duration + self.spans + self.errors + self.processes + 2 + self.state + 1
+        figures = self.duration + self.spans + self.errors + self.processes
+        return self.start + bars + figures + 2 + self.service + (self.service > 0) + self.state + 1
 
 
 class TraceList(LineList):
@@ -115,11 +129,12 @@ class TraceList(LineList):
         """Return one trace's line."""
         trace = self.model.order[row]
         table = self._store.trace_table
-        widths = Widths.of(width, with_date=self.model.spans_days)
+        widths = Widths.of(width, self.model)
         ns, errors = self.model.duration_ns(trace), table.error_count[trace]
         facts = self.model.facts(trace)
         plain, dim, error, accent = (None, *(self.paint_style(name) for name in ("dim", "error", "accent")))
         start = moment(table.start_ns[trace], with_date=self.model.spans_days, digits=3)
+        service = "…" if facts is None else self.model.service_text(facts)
         root, mark = self._root(trace, facts), mark_text(self.marked, trace)
         parts: list[tuple[str, Style | None]] = [
             (fixed(start, widths.start), dim),
@@ -131,7 +146,8 @@ class TraceList(LineList):
             (right(f"{table.span_count[trace]:,}", widths.spans), plain),
             (right(f"{errors:,}" if errors else "", widths.errors), error),
             (right(f"{facts.processes:,}" if facts else "…", widths.processes), dim),
-            ("  " + mark, accent),
+            ("  " + (data_text(service, widths.service) + " " if widths.service else ""), plain),
+            (mark, accent),
             (data_text(root[0], widths.root - len(mark)) + " ", root[1]),
             self._state(trace, errors, facts, widths.state),
         ]
@@ -192,7 +208,7 @@ class ColumnHeads(Widget):
         return Content("".join(text for text, _ in texts))
 
     def _heads(self, width: int) -> Sequence[tuple[str, Column | None]]:
-        widths = Widths.of(width, with_date=self._model.spans_days)
+        widths = Widths.of(width, self._model)
         return [
             (fixed(self._head(Column.START), widths.start), Column.START),
             (
@@ -203,6 +219,7 @@ class ColumnHeads(Widget):
             (right(self._head(Column.SPANS, ""), widths.spans), Column.SPANS),
             (right(self._head(Column.ERRORS, ""), widths.errors), Column.ERRORS),
             (right("PROC", widths.processes) + "  ", None),
+            (fixed("SERVICE", widths.service) + " " * (widths.service > 0), None),
             (fixed(self._head(Column.ROOT), widths.root + 1), Column.ROOT),
             ("STATE" if widths.state > _MARK else "", None),
         ]

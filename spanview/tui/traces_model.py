@@ -46,6 +46,11 @@ class Column(Enum):
         return {"ERR": "errors", "ROOT": "root name"}.get(self.value, self.value.lower())
 
 
+def has_services(store: Store) -> bool:
+    """Tell whether there are several services to tell from each other."""
+    return sum(map(bool, store.services.texts[:3])) > 1
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of a trace only once it is stitched."""
@@ -55,6 +60,10 @@ class Facts:
     complete: bool
     missing: str
     """The span id of the first parent that is missing, or an empty string."""
+    service: int
+    """The number of the root's service, or of the first one's where there is no root."""
+    services: int
+    """Distinct services that its spans have."""
 
 
 class TracesModel:
@@ -288,6 +297,16 @@ class TracesModel:
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self._store.names.texts[self._store.spans.name[row]]
 
+    @property
+    def has_services(self) -> bool:
+        """Whether there are several services to tell from each other."""
+        return has_services(self._store)
+
+    def service_text(self, facts: Facts) -> str:
+        """Return the service of a trace's root, and how many others it has; from a file, to be made harmless."""
+        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
+        return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
+
     def facts(self, trace: int, *, whatever_it_takes: bool = False) -> Facts | None:
         """Return what stitching tells; None where that would take too long to do while painting.
 
@@ -304,7 +323,9 @@ class TracesModel:
         tree, spans = self._store.tree(trace), self._store.spans
         processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
-        facts = Facts(len(processes), tree.complete, missing)
+        root = self._store.trace_table.root_row[trace]
+        service = spans.service[tree.rows[0] if root == NO_ROW else root]
+        facts = Facts(len(processes), tree.complete, missing, service, len({each for _, each in processes}))
         self._facts[trace] = count, facts
         if len(self._facts) > _KEPT_FACTS:
             self._facts.popitem(last=False)

@@ -132,6 +132,28 @@ async def test_sorting_by_keys() -> None:
         assert roots(look) == ["quick", "batch", "batch", "slow"]
 
 
+async def test_services() -> None:
+    """Where there are several, and room, each trace says its root's, and how many others it has."""
+    build = Builder()
+    one = [build.span("GET", span=1, service="shop"), build.span("GET", span=2, parent=1, service="shop")]
+    async with looking_at(*one, size=(120, 24)) as look:
+        assert "SERVICE" not in look.text
+        await look.grow(
+            build.span("GET", trace=2, span=3, service="cart"),
+            build.span("GET", trace=2, span=4, parent=3, service="stock"),
+            build.span("GET", trace=3, span=5, parent=99, service="stock"),
+        )
+        assert " SERVICE " in look.text
+        assert [line.split("GET")[0].split()[-2:] for line in look.lines if " GET " in line] == [
+            ["cart", "+1"],
+            ["1", "shop"],
+        ]
+        assert "stock               ? parent not seen" in look.text
+        await look.pilot.resize_terminal(100, 24)
+        await look.pilot.pause()
+        assert "SERVICE" not in look.text
+
+
 async def test_sorting_by_the_mouse() -> None:
     """A click on a column's head sorts by it, a second one turns the order."""
     async with looking_at(*documents()) as look:

@@ -81,14 +81,18 @@ class OtherSideScreen(BaseScreen):
         return f"‹ compare {self._side.what} with …"
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Look for what is typed; Enter compares, at the latest when all was looked at."""
+        """Look for what is typed; Enter compares, at the latest when all was looked at.
+
+        What is typed right before Enter can be told after it: it takes back an Enter only where it is another text.
+        """
         prompt = self.query_one(Prompt)
         if self.is_left or event.text != prompt.text:
             return
-        self._is_done = event.done
         if event.text != self._sought:
+            self._is_done = False
             self._look_for(event.text)
         if event.done:
+            self._is_done = True
             self._compare()
 
     def _look_for(self, text: str) -> None:

@@ -10,6 +10,7 @@ Ctrl+P, some letters, ⏎    an action
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,18 @@ import pytest
 from textual.widgets import Input
 
 from builders import Builder, Document
+from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
+from spanview.tui.matching import TraceMatcher
+from spanview.tui.other_side_screen import OtherSideScreen
 from spanview.tui.palette import PaletteScreen
 from spanview.tui.prompt import Prompt
 from spanview.tui.span_screen import SpanScreen
 from spanview.tui.trace_list import TraceList
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
-from viewers import Look, looking_at
+from viewers import DEADLINE_S, Look, looking_at
 
 if TYPE_CHECKING:
     from spanview.tui.base_screen import BaseScreen
@@ -92,6 +96,41 @@ async def test_a_search() -> None:
         await look.send(ESCAPE, ESCAPE, "slash")
         await look.until(lambda: look.is_on(TracesScreen))
         assert typed(look) == ""
+
+
+@pytest.fixture(name="found")
+def make_found(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return what lets queries find something, as late as the test wants them to."""
+    found, next_traces = threading.Event(), TraceMatcher._next
+
+    def later(matcher: TraceMatcher) -> set[int]:
+        found.wait(DEADLINE_S)
+        return next_traces(matcher)
+
+    monkeypatch.setattr(TraceMatcher, "_next", later)
+    return found
+
+
+async def test_the_other_side(found: threading.Event) -> None:
+    """Enter right behind a query compares as soon as it has found something."""
+    async with looking_at(*documents()) as look:
+        await look.send("d", "D", *"name=batch", ENTER)
+        assert look.is_on(OtherSideScreen)
+        found.set()
+        await look.until(lambda: look.is_on(DiffScreen))
+        await look.send(ESCAPE, "D", *"zz", "backspace", "backspace", ENTER)
+        await look.until(lambda: look.is_on(DiffScreen))
+
+
+async def test_the_other_side_is_typed_on(found: threading.Event) -> None:
+    """What is typed behind Enter makes another query of it, which waits for an Enter of its own."""
+    async with looking_at(*documents()) as look:
+        await look.send("d", "D", *"name=batch", ENTER, *" OR quick")
+        found.set()
+        await look.until_shown("2 of 3 traces")
+        assert look.is_on(OtherSideScreen)
+        await look.send(ENTER)
+        await look.until(lambda: look.is_on(DiffScreen))
 
 
 async def test_keys_behind_the_last_one() -> None:

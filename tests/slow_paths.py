@@ -72,18 +72,35 @@ def _percentile(values: list[int], percent: int) -> int | None:
     return values[ceil(Fraction(percent, 100) * len(values)) - 1] if values else None
 
 
-def changes_of(a: dict[Path, Figures], b: dict[Path, Figures]) -> dict[Path, Figures]:
-    """Return for each path of either side what `spanview diff --json` says of it, without numbers."""
+def number_of_traces(documents: Iterable[Document]) -> int:
+    """Return how many traces there are; the spans without a usable trace id are none."""
+    return sum(trace["trace_id"] is not None for trace in export_of(written(documents))[0])
+
+
+def changes_of(a: dict[Path, Figures], b: dict[Path, Figures], traces: tuple[int, int]) -> dict[Path, Figures]:
+    """Return for each path of either side what `spanview diff --json` says of it, without numbers.
+
+    Args:
+        a: One side.
+        b: The other one.
+        traces: How many each of them has.
+    """
     changes: dict[Path, Figures] = {}
     for path in a.keys() | b.keys():
         of_a, of_b = a.get(path), b.get(path)
         delta, ratio = {}, {}
+        parted: dict[str, Figures] = {"delta": {}, "ratio": {}}
         for key in ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns"):
             nothing = None if key.startswith("p") else 0
             before = nothing if of_a is None else of_a[key]
             after = nothing if of_b is None else of_b[key]
             delta[key] = None if before is None or after is None else after - before
             ratio[key] = None if after is None or not before else after / before
+            if before is not None and after is not None and not key.startswith("p") and 0 not in traces:
+                mean_before, mean_after = Fraction(before, traces[0]), Fraction(after, traces[1])
+                change = mean_after - mean_before
+                parted["delta"][key] = round(change) if key.endswith("_ns") else float(change)
+                parted["ratio"][key] = float(mean_after / mean_before) if before else None
         changes[path] = {
             "depth": len(path) - 1,
             "name": path[-1][0],
@@ -95,5 +112,6 @@ def changes_of(a: dict[Path, Figures], b: dict[Path, Figures]) -> dict[Path, Fig
             "b": of_b,
             "delta": delta,
             "ratio": ratio,
+            "per_trace": None if traces[0] == traces[1] or 0 in traces else parted,
         }
     return changes

@@ -17,7 +17,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import spanview
-from slow_paths import changes_of, paths_of
+from slow_paths import changes_of, number_of_traces, paths_of
 from spanview.cli import main
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def make_compared(capfd: pytest.CaptureFixture[str]) -> Callable[..., dict[str, 
 
 def expected(a: list[Document], b: list[Document]) -> list[dict[str, Any]]:
     """Return the paths that are to be printed, in any order."""
-    return [*changes_of(paths_of(a), paths_of(b)).values()]
+    return [*changes_of(paths_of(a), paths_of(b), (number_of_traces(a), number_of_traces(b))).values()]
 
 
 def in_any_order(paths: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
     """Each side is read by itself, and every figure is that of the slow way; the keys are those of the format."""
     spans = documents()
     value = compared("old", "new")
-    assert list(value) == ["a", "b", "delta", "ratio", "paths"]
+    assert list(value) == ["a", "b", "delta", "ratio", "per_trace", "paths"]
     assert " ".join(value["a"]) == " ".join(value["b"]) == SIDE
     assert " ".join(value["delta"]) == " ".join(value["ratio"]) == SIDE.removeprefix("type value ")
     assert value["a"] == {
@@ -99,8 +99,12 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
         "p95_ns": 10_000,
     }
     assert (value["b"]["value"], value["delta"]["spans"], value["ratio"]["spans"]) == ("new", 0, 1.0)
+    assert value["per_trace"] == {
+        "delta": {"spans": 1.5, "errors": -0.5, "missing_parents": 0, "total_ns": 31_500, "self_ns": 31_500},
+        "ratio": {"spans": 2.0, "errors": 0.0, "missing_parents": None, "total_ns": 80 / 17, "self_ns": 80 / 17},
+    }
     assert in_any_order(value["paths"]) == in_any_order(expected(spans["old"], spans["new"]))
-    assert [path["name"] for path in value["paths"]] == ["beta", "gamma", "delta", "alpha"]
+    assert [path["name"] for path in value["paths"]] == ["beta", "gamma", "alpha", "delta"]
     assert compared("old/old.json", "n*/*.json")["paths"] == value["paths"]
 
 
@@ -253,16 +257,17 @@ def test_the_table(capfd: pytest.CaptureFixture[str]) -> None:
     """Both sides, and below them the paths, the greatest change first."""
     assert main(["diff", "old", "new"]) == 0
     assert capfd.readouterr().out.splitlines() == [
-        "   TRACES  SPANS  ERRORS    SELF     P50     P95",
-        "A       2      3       1   17 µs    7 µs   10 µs  path old",
-        "B       1      3       0   40 µs   40 µs   40 µs  path new",
-        "       -1             -1  +23 µs  +33 µs  +30 µs  change",
+        "   TRACES  SPANS  ERRORS      SELF     P50     P95",
+        "A       2      3       1     17 µs    7 µs   10 µs  path old",
+        "B       1      3       0     40 µs   40 µs   40 µs  path new",
+        "       -1   +1.5    -0.5  +31.5 µs  +33 µs  +30 µs  change per trace",
         "",
-        "SELF A  CHANGE          SELF B  COUNT  ERRORS          TOTAL  PATH",
-        "  3 µs  +30 µs     ×11   33 µs      1           3 µs → 33 µs  alpha › beta",
-        "  7 µs   -7 µs  only A       –  1 → –   1 → 0       7 µs → –  gamma",
-        "     –   +1 µs  only B    1 µs  – → 1               – → 1 µs  alpha › delta",
-        "  7 µs   -1 µs   -14 %    6 µs      1          10 µs → 40 µs  alpha",
+        "SELF, COUNT, ERRORS, TOTAL per trace",
+        " SELF A    CHANGE          SELF B    COUNT   ERRORS            TOTAL  PATH",
+        "1.50 µs  +31.5 µs     ×22   33 µs  0.5 → 1           1.50 µs → 33 µs  alpha › beta",
+        "3.50 µs  -3.50 µs  only A       –  0.5 → –  0.5 → 0      3.50 µs → –  gamma",
+        "3.50 µs  +2.50 µs   +71 %    6 µs  0.5 → 1              5 µs → 40 µs  alpha",
+        "      –     +1 µs  only B    1 µs    – → 1                  – → 1 µs  alpha › delta",
     ]
 
 

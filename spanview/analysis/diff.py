@@ -5,6 +5,8 @@ path      A self    B self    change
 a › c      10 ms     60 ms    +50 ms
 a › d      40 ms         –    -40 ms    only in A
 a           5 ms      5 ms         –
+
+Where one side has more traces, its sums say nothing beside the other's: then they are compared per trace.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from spanview.analysis.flame import CallPath, Flame
     from spanview.analysis.telling import Tell
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
 FIGURES: Final = ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns")
 """What is compared of each path."""
 PERCENTILES: Final = frozenset(("p50_ns", "p95_ns"))
-"""Those of them that a side without the path hasn't got."""
+"""Those of them that a side without the path hasn't got; all others are sums."""
 MOST_NAMES: Final = 64
 """Of a path that is printed."""
 _MOST_CHARACTERS: Final = 4096
+_NO_SUMS: Final = PERCENTILES | {"traces"}
 _Key: TypeAlias = tuple[int, str | None, str]
+Parts: TypeAlias = tuple[int, int]
+"""How many traces sums of A and of B are divided by; 1 and 1 where they are compared as they are."""
+_WHOLE: Final = (1, 1)
 
 
 class Only(StrEnum):
@@ -71,27 +77,52 @@ class PathDiff:
     name: str | None
     """None for the parents that no file holds."""
     service: str
+    parts: Parts
+    """What sums are divided by."""
     a: CallPath | None
     b: CallPath | None
+
+    @property
+    def is_per_trace(self) -> bool:
+        """Whether sums are compared per trace."""
+        return self.parts != _WHOLE
 
     @property
     def only_in(self) -> Only | None:
         """The side that has it, where only one has."""
         return Only.A if self.b is None else Only.B if self.a is None else None
 
-    def change(self, figure: str) -> int | None:
-        """Return B's figure less A's; a side without the path has sums of 0, and no percentiles.
+    def compared(self, figure: str) -> tuple[float | None, float | None]:
+        """Return A's and B's figure as they are compared; a side without the path has sums of 0, and no percentiles.
 
         Args:
             figure: One of `FIGURES`.
         """
-        return _change(*self._both(figure))
+        a, b = (
+            amount if amount is None or figure in PERCENTILES else _share(figure, amount, traces)
+            for amount, traces in zip(self.sides(figure), self.parts, strict=True)
+        )
+        return a, b
+
+    def change(self, figure: str) -> float | None:
+        """Return B's figure less A's, as they are compared; None where a side has none."""
+        return _change(figure, *self.sides(figure), self.parts)
 
     def ratio(self, figure: str) -> float | None:
-        """Return B's figure by A's; None where A's is 0, or a side has none."""
-        return _ratio(*self._both(figure))
+        """Return B's figure by A's, as they are compared; None where A's is 0, or a side has none."""
+        return _ratio(figure, *self.sides(figure), self.parts)
 
-    def _both(self, figure: str) -> tuple[int | None, int | None]:
+    def rank(self, figure: str) -> tuple[int, bool]:
+        """Return what a path is sorted by where the greatest change of a figure comes first, of like ones the slower.
+
+        Unlike the change it isn't rounded.
+        """
+        (a, b), (of_a, of_b) = self.sides(figure), _WHOLE if figure in PERCENTILES else self.parts
+        change = 0 if a is None or b is None else b * of_a - a * of_b
+        return -abs(change), change < 0
+
+    def sides(self, figure: str) -> tuple[int | None, int | None]:
+        """Return A's and B's figure as they are."""
         absent = None if figure in PERCENTILES else 0
         return (
             absent if self.a is None else getattr(self.a, figure),
@@ -110,6 +141,19 @@ class Diff:
     numbers: tuple[Sequence[int], Sequence[int]]
     """Of A and of B: the number here of each of its call paths."""
 
+    @property
+    def is_per_trace(self) -> bool:
+        """Whether sums are compared per trace: the sides haven't got as many traces."""
+        return _parts(self.a.traces, self.b.traces) != _WHOLE
+
+    def change(self, figure: str) -> float | None:
+        """Return B's figure of all less A's, as they are compared; None where a side has none.
+
+        Args:
+            figure: A field of `Totals`.
+        """
+        return _change(figure, getattr(self.a, figure), getattr(self.b, figure), _parts(self.a.traces, self.b.traces))
+
     def by_change(self) -> list[PathDiff]:
         """Return the paths by how much their self time has changed, the most first; of like changes the slower first.
 
@@ -127,8 +171,7 @@ class Diff:
 
 def rank_of_change(path: PathDiff) -> tuple[int, bool, int, int, int]:
     """Return what a path is sorted by where the greatest change comes first."""
-    own, total, count = (path.change(figure) or 0 for figure in ("self_ns", "total_ns", "count"))
-    return -abs(own), own < 0, -abs(total), -abs(count), path.number
+    return *path.rank("self_ns"), path.rank("total_ns")[0], path.rank("count")[0], path.number
 
 
 def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
@@ -152,9 +195,11 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
             side[number] = path
         tell(0.25 if own is of_a else 0.5)
     paths: list[PathDiff] = []
+    parts = _parts(a.traces, b.traces)
     for number, (parent, name, service) in enumerate(numbers):
         depth = 0 if parent == ROOT else paths[parent].depth + 1
-        paths.append(PathDiff(number, parent, depth, name, service, *(side.get(number) for side in sides)))
+        of_a_b = (side.get(number) for side in sides)
+        paths.append(PathDiff(number, parent, depth, name, service, parts, *of_a_b))
     return Diff(_totals(a), _totals(b), paths, (of_a, of_b))
 
 
@@ -172,19 +217,48 @@ def _totals(side: Flame) -> Totals:
     )
 
 
-def _change(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else b - a
+def _parts(a: int, b: int) -> Parts:
+    """Return what sums are divided by; a side may have no trace, but spans without a usable trace id only."""
+    return (a, b) if a and b and a != b else _WHOLE
 
 
-def _ratio(a: int | None, b: int | None) -> float | None:
-    return None if not a or b is None else b / a
+def _share(figure: str, amount: int, traces: int) -> float:
+    """Return a sum by some traces: nanoseconds to the nearest, in whole numbers however many they are."""
+    if traces == 1 or not figure.endswith("_ns"):
+        return amount if traces == 1 else amount / traces
+    whole, rest = divmod(amount, traces)
+    # Halves go to the even one: swapping the sides turns nothing but the sign.
+    return whole + (2 * rest > traces - whole % 2)
+
+
+def _change(figure: str, a: int | None, b: int | None, parts: Parts = _WHOLE) -> float | None:
+    if a is None or b is None:
+        return None
+    of_a, of_b = _WHOLE if figure in _NO_SUMS else parts
+    return _share(figure, b * of_a - a * of_b, of_a * of_b)
+
+
+def _ratio(figure: str, a: int | None, b: int | None, parts: Parts = _WHOLE) -> float | None:
+    of_a, of_b = _WHOLE if figure in _NO_SUMS else parts
+    return None if not a or b is None else (b * of_a) / (a * of_b)
 
 
 def totals_to_json(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """Return the changes and the ratios of two objects of figures, as `spanview diff --json` prints them."""
+    return _changes_to_json({figure: (a[figure], b[figure]) for figure in a}, _parts(a["traces"], b["traces"]))
+
+
+def _changes_to_json(figures: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
+    sums = {figure: sides for figure, sides in figures.items() if figure not in _NO_SUMS}
     return {
-        "delta": {figure: _change(a[figure], b[figure]) for figure in a},
-        "ratio": {figure: _ratio(a[figure], b[figure]) for figure in a},
+        "delta": {figure: _change(figure, *sides) for figure, sides in figures.items()},
+        "ratio": {figure: _ratio(figure, *sides) for figure, sides in figures.items()},
+        "per_trace": None
+        if parts == _WHOLE
+        else {
+            "delta": {figure: _change(figure, *sides, parts) for figure, sides in sums.items()},
+            "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in sums.items()},
+        },
     }
 
 
@@ -201,8 +275,7 @@ def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
         "only_in": path.only_in,
         "a": _figures(path.a),
         "b": _figures(path.b),
-        "delta": {figure: path.change(figure) for figure in FIGURES},
-        "ratio": {figure: path.ratio(figure) for figure in FIGURES},
+        **_changes_to_json({figure: path.sides(figure) for figure in FIGURES}, path.parts),
     }
 
 

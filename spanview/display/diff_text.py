@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 
 from spanview.analysis.diff import PERCENTILES, Only
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, duration
+from spanview.display.units import amount, count, duration
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
@@ -29,10 +29,13 @@ _PATH_SHARE: Final = 0.4
 _LEAST_PATH: Final = 20
 """Cells that a path has however narrow it is."""
 _MOST_PATH: Final = 1000
+_SUMS: Final = frozenset(("SELF A", "COUNT", "ERRORS", "TOTAL"))
+"""The heads of what can be per trace."""
 _ALWAYS: Final = 5
 """So many columns stay however narrow it is."""
 _LARGE: Final = 10.0
 """From here on a ratio is written as such, not in per cent."""
+PER_TRACE: Final = "per trace"
 
 
 def side_lines(merged: Diff, labels: Sequence[str]) -> Iterator[str]:
@@ -50,15 +53,14 @@ def side_lines(merged: Diff, labels: Sequence[str]) -> Iterator[str]:
         lengths = (side.p50_ns, side.p95_ns) if has_many else (side.p50_ns,)
         numbers = (side.traces, side.spans, side.errors)
         rows.append((letter, *(f"{number:,}" for number in numbers), *map(duration, (side.self_ns, *lengths)), label))
-    counts = (b.traces - a.traces, b.spans - a.spans, b.errors - a.errors)
-    pairs = ((a.self_ns, b.self_ns), (a.p50_ns, b.p50_ns), (a.p95_ns, b.p95_ns))[: 3 if has_many else 2]
-    changes = (None if None in pair else (pair[1] or 0) - (pair[0] or 0) for pair in pairs)
-    rows.append(("", *(f"{number:+,}" if number else "" for number in counts), *map(_signed, changes), "change"))
+    changes = [signed_amount(merged.change(figure) or 0) for figure in ("traces", "spans", "errors")]
+    changes += [_signed(merged.change(figure)) for figure in ("self_ns", "p50_ns", "p95_ns")[: 3 if has_many else 2]]
+    rows.append(("", *changes, f"change {PER_TRACE}" if merged.is_per_trace else "change"))
     yield from _aligned(rows)
 
 
 def path_lines(merged: Diff, *, width: int | None = None, most: int | None = None) -> Iterator[str]:
-    """Yield the table of the paths, those whose self times have changed most first.
+    """Yield the table of the paths, those whose self times have changed most first, and before it what is per trace.
 
     Args:
         merged: The two sides.
@@ -75,6 +77,8 @@ def path_lines(merged: Diff, *, width: int | None = None, most: int | None = Non
     room = _MOST_PATH if width is None else max(_LEAST_PATH, width - _width(table, columns))
     labels = Labels(merged)
     paths = ["PATH", *(labels.path(path, room) for path in shown)]
+    if merged.is_per_trace:
+        yield per_trace_text([name.removesuffix(" A") for name in table[0] if name in _SUMS])
     yield from _aligned([(*row, path) for row, path in zip(table, paths, strict=True)])
     if len(ordered) > len(shown):
         yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
@@ -84,9 +88,10 @@ def figures_line(path: PathDiff) -> str:
     """Return the figures of a path in one line, with their names."""
     a, change, relation, b = _own(path)
     changed = ", ".join(filter(None, (change, relation)))
-    further = zip(("total", "p50", "p95"), _times(path), strict=True)
-    named = [("count", counts(path)), ("errors", errors(path)), *further]
-    own = f"self {_pair(a, b)}" + (f" ({changed})" if changed else "")
+    per_trace = f" {PER_TRACE}" if path.is_per_trace else ""
+    further = zip((f"total{per_trace}", "p50", "p95"), _times(path), strict=True)
+    named = [(f"count{per_trace}", counts(path)), (f"errors{per_trace}", errors(path)), *further]
+    own = f"self{per_trace} {_pair(a, b)}" + (f" ({changed})" if changed else "")
     return ", ".join([own, *(f"{name} {text}" for name, text in named if text)])
 
 
@@ -110,15 +115,17 @@ def times(path: PathDiff, figure: str) -> tuple[str, str, str]:
         path: The call path.
         figure: One of `FIGURES` that is a time.
     """
-    a, b = ("–" if side is None else duration(getattr(side, figure)) for side in (path.a, path.b))
+    a, b = (
+        "–" if side is None else _time(ns) for side, ns in zip((path.a, path.b), path.compared(figure), strict=True)
+    )
     return a, _signed(path.change(figure)), b
 
 
-def relative(path: PathDiff) -> str:
-    """Return how much the self time has changed, or which side alone has the path."""
+def relative(path: PathDiff, figure: str = "self_ns") -> str:
+    """Return how much a time has changed, or which side alone has the path."""
     if path.only_in is not None:
         return "only A" if path.only_in is Only.A else "only B"
-    ratio = path.ratio("self_ns")
+    ratio = path.ratio(figure)
     if ratio is None or ratio == 1:
         return ""
     if ratio >= _LARGE:
@@ -127,19 +134,34 @@ def relative(path: PathDiff) -> str:
     return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1g} %"
 
 
-def _signed(ns: int | None) -> str:
-    return "" if not ns else f"{'+' if ns > 0 else ''}{duration(ns)}"
+def _time(ns: float | None) -> str:
+    return duration(None if ns is None else round(ns))
+
+
+def _signed(ns: float | None) -> str:
+    return "" if not ns else f"{'+' if ns > 0 else ''}{_time(ns)}"
+
+
+def signed_amount(number: float) -> str:
+    """Return by how many something has changed; empty where it hasn't."""
+    return f"{'+' if number > 0 else '-'}{amount(abs(number))}" if number else ""
+
+
+def per_trace_text(heads: Sequence[str]) -> str:
+    """Return that what stands in some columns is per trace."""
+    return f"{', '.join(heads)} {PER_TRACE}"
 
 
 def counts(path: PathDiff) -> str:
     """Return how many spans both sides have, in one text."""
-    return _pair(*("–" if side is None else f"{side.count:,}" for side in (path.a, path.b)))
+    sides = zip((path.a, path.b), path.compared("count"), strict=True)
+    return _pair(*("–" if side is None else amount(number or 0) for side, number in sides))
 
 
 def errors(path: PathDiff) -> str:
     """Return how many spans of both sides failed; empty where none did."""
-    a, b = (0 if side is None else side.errors for side in (path.a, path.b))
-    return _pair(f"{a:,}", f"{b:,}") if a or b else ""
+    a, b = (number or 0 for number in path.compared("errors"))
+    return _pair(amount(a), amount(b)) if a or b else ""
 
 
 def _times(path: PathDiff) -> Iterator[str]:

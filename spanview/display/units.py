@@ -62,6 +62,16 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
+def amount(number: float) -> str:
+    """Return a number of things that needn't be whole as `3`, `0.25`, `17.3`, `1,204` or `<0.01`."""
+    if number == int(number):
+        return f"{int(number):,}"
+    text = _three_digits(number)
+    if "." not in text:
+        return f"{number:,.0f}"
+    return "<0.01" if text == "0.00" else text.rstrip("0").rstrip(".")
+
+
 def size(bytes_: int) -> str:
     """Return bytes as `812 B`, `1.4 KiB`, `240 MiB`."""
     number = float(bytes_)

@@ -1,6 +1,6 @@
 """How two sides differ, in the orders that the screen has, and the spans behind a path: pure, a function of the store.
 
-by change     what has changed most first
+by change     what has changed most first: the sum of its self times, or the P50 of its durations
 by time       what takes longest on one side first
 as a tree     each path below the one that it is called by, of siblings the slower first
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.diff import diff, rank_of_change
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
-from spanview.display.diff_text import Labels
+from spanview.display.diff_text import PER_TRACE, Labels
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Order(Enum):
     """What decides which path comes first."""
 
     CHANGE = "the change of self time"
+    P50 = "the change of P50"
     B = "B's self time"
     A = "A's self time"
     TREE = "what calls what"
@@ -71,6 +72,11 @@ class DiffModel:
             tell(_MATCHED + (1 - _MATCHED) * len(self.orders) / len(_ORDERS))
             self.orders[order] = arrange(self.diff.paths)
 
+    def name_of(self, order: Order) -> str:
+        """Return what decides an order, in words."""
+        is_sum = order in {Order.CHANGE, Order.A, Order.B}
+        return f"{order.value} {PER_TRACE}" if is_sum and self.diff.is_per_trace else order.value
+
     def spans_of(self, path: PathDiff, most: int) -> SpansOfPath:
         """Return the spans of a path that have a duration, of both sides.
 
@@ -99,13 +105,18 @@ def _self_ns(side: CallPath | None) -> int:
     return -1 if side is None else side.self_ns
 
 
+def _rank_of_p50(path: PathDiff) -> tuple[bool, tuple[int, bool], int]:
+    return path.change("p50_ns") is None, path.rank("p50_ns"), path.number
+
+
 def _as_tree(paths: Sequence[PathDiff]) -> list[PathDiff]:
     below: dict[int, list[PathDiff]] = {}
     for path in paths:
         below.setdefault(path.parent, []).append(path)
 
     def quicker(path: PathDiff) -> tuple[int, int]:
-        return max(side.total_ns for side in (path.a, path.b) if side is not None), -path.number
+        (a, b), (of_a, of_b) = path.sides("total_ns"), path.parts
+        return max((a or 0) * of_b, (b or 0) * of_a), -path.number
 
     ordered: list[PathDiff] = []
     # The last comes first from the stack.
@@ -119,6 +130,7 @@ def _as_tree(paths: Sequence[PathDiff]) -> list[PathDiff]:
 
 _ORDERS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
     Order.CHANGE: lambda paths: _sorted(paths, rank_of_change),
+    Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
     Order.B: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.b), path.number)),
     Order.A: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.a), path.number)),
     Order.TREE: _as_tree,

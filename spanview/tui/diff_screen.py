@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
@@ -11,11 +10,21 @@ from textual.widgets import Static
 
 from spanview.analysis.flame import located
 from spanview.analysis.telling import part
-from spanview.display.diff_text import counts, errors, figures_line, relative, side_lines, times
+from spanview.display.diff_text import (
+    counts,
+    errors,
+    figures_line,
+    per_trace_text,
+    relative,
+    side_lines,
+    signed_amount,
+    times,
+)
 from spanview.display.units import count
 from spanview.index.table import PAYS_FROM
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of
+from spanview.tui.diff_columns import BETWEEN, FIGURES, TIME, Columns
 from spanview.tui.diff_model import DiffModel, Order
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
@@ -25,7 +34,7 @@ from spanview.tui.settings import chosen
 from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.segment import Segment
     from rich.style import Style
@@ -36,16 +45,9 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.comparing import Side
+    from spanview.tui.diff_columns import Head
     from spanview.tui.diff_model import SpansOfPath
 
-_TIME, _RELATIVE, _COUNT, _ERRORS = 10, 8, 11, 8
-_BETWEEN: Final = 2
-_FURTHER: Final = (("TOTAL", "total_ns"), ("P50", "p50_ns"), ("P95", "p95_ns"))
-"""Times that stand there where there is room, and the figure of each."""
-_LEAST_PATH: Final = 36
-"""Cells that further times leave to the path."""
-_LAST_PATH: Final = 18
-"""Cells that all else leaves to it."""
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
 _LONGEST_PATH: Final = 1000
@@ -54,41 +56,9 @@ _LONGEST_WHAT: Final = 60
 """Cells of a path in a title."""
 
 
-def further(width: int) -> tuple[tuple[str, str], ...]:
-    """Return the further times that there is room for in lines `width` cells wide."""
-    room = width - Own.of(width).cells - _BETWEEN - _LEAST_PATH
-    return _FURTHER[: max(0, room // (3 * _TIME))]
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """The columns of self times, counts and errors at one width; those without room have no cells."""
-
-    time: int
-    """Of A, and of B."""
-    relative: int
-    count: int
-    errors: int
-
-    @classmethod
-    def of(cls, width: int) -> Own:
-        """Return the columns for a list `width` cells wide: the errors go first, the change never."""
-        cells = [_ERRORS, _COUNT, _RELATIVE, 2 * _TIME]
-        for at, _ in enumerate(cells):
-            if width - sum(cells) - _TIME - _BETWEEN < _LAST_PATH:
-                cells[at] = 0
-        errors, count, relative, times = cells
-        return cls(times // 2, relative, count, errors)
-
-    @property
-    def cells(self) -> int:
-        """Cells of all of them."""
-        return 2 * self.time + _TIME + self.relative + self.count + self.errors
-
-
-def _numbers(text: str, change: int, width: int) -> str:
+def _numbers(text: str, change: float | None, width: int) -> str:
     """Return two numbers in so many cells, or how much they differ where both have no room."""
-    return right(text if len(text) < width else f"{change:+,}", width)
+    return right(text if len(text) < width else signed_amount(change or 0), width)
 
 
 class PathLines(LineList):
@@ -116,24 +86,28 @@ class PathLines(LineList):
         self.rows_have_changed(len(self.paths), next((at for at, path in enumerate(self.paths) if path is selected), 0))
         self.reveal()
 
+    def columns(self, width: int) -> Columns:
+        """Return the columns of lines `width` cells wide."""
+        is_per_trace = self.model is not None and self.model.diff.is_per_trace
+        return Columns.of(width, self.order, is_per_trace=is_per_trace)
+
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one path's line."""
-        path, own, shown = self.paths[row], Own.of(width), further(width)
-        changed = path.change("self_ns") or 0
-        style = None if not changed else self.paint_style("warning" if changed > 0 else "accent")
-        a, change, b = times(path, "self_ns")
-        failed = _numbers(errors(path), path.change("errors") or 0, own.errors)
+        path, columns = self.paths[row], self.columns(width)
+        first = FIGURES[columns.first]
+        size, is_quicker = path.rank(first)
+        style = None if not size else self.paint_style("accent" if is_quicker else "warning")
+        a, change, b = times(path, first)
         parts: list[tuple[str, Style | None]] = [
-            (right(a, own.time), None),
-            (right(change, _TIME) + right(relative(path), own.relative), style),
-            (right(b, own.time), None),
-            (_numbers(counts(path), path.change("count") or 0, own.count), None),
-            (failed, self.paint_style("error")),
+            (right(a, columns.time), None),
+            (right(change, TIME) + right(relative(path, first), columns.relative), style),
+            (right(b, columns.time), None),
+            (_numbers(counts(path), path.change("count"), columns.count), None),
+            (_numbers(errors(path), path.change("errors"), columns.errors), self.paint_style("error")),
         ]
-        for _, figure in shown:
-            parts.append(("".join(right(text, _TIME) for text in times(path, figure)), None))
-        room = max(1, width - own.cells - 3 * _TIME * len(shown) - _BETWEEN)
-        parts.append((" " * _BETWEEN + fixed(self._path_text(path, room), room), None))
+        further = (text for name in columns.further for text in times(path, FIGURES[name]))
+        parts.append(("".join(right(text, TIME) for text in further), None))
+        parts.append((" " * BETWEEN + fixed(self._path_text(path, columns.path), columns.path), None))
         return line(parts)
 
     def _path_text(self, path: PathDiff, room: int) -> str:
@@ -143,37 +117,32 @@ class PathLines(LineList):
 
 
 class DiffHeads(Widget):
-    """The line above the paths; a click on a column puts them in its order."""
+    """The line above the paths; a click on a column puts them in its order.
 
-    def __init__(self) -> None:
+    Args:
+        rows: The paths.
+    """
+
+    def __init__(self, rows: PathLines) -> None:
         super().__init__()
-        self.order = Order.CHANGE
+        self._rows = rows
+
+    def _heads(self) -> Iterator[Head]:
+        return self._rows.columns(max(0, self.size.width - 1)).heads()
 
     def render(self) -> Content:
-        """Return the heads in their columns, with an arrow at the one that decides the order."""
-        width = max(0, self.size.width - 1)
-        own = Own.of(width)
-        heads = [
-            right(self._head("SELF A", Order.A), own.time),
-            right(self._head("CHANGE", Order.CHANGE), _TIME) + " " * own.relative,
-            right(self._head("SELF B", Order.B), own.time),
-            right("COUNT", own.count) + right("ERRORS", own.errors),
-        ]
-        for name, _ in further(width):
-            heads += [right(text, _TIME) for text in (f"{name} A", "CHANGE", f"{name} B")]
-        return Content("".join(heads) + " " * _BETWEEN + self._head("PATH", Order.TREE))
-
-    def _head(self, name: str, order: Order) -> str:
-        return f"{name} ▾" if order is self.order else name
+        """Return the heads in their columns."""
+        return Content("".join(head.text for head in self._heads()))
 
     def on_click(self, event: events.Click) -> None:
         """Put the paths in another order."""
-        own = Own.of(max(0, self.size.width - 1))
-        behind = own.time + _TIME + own.relative
-        ends = ((own.time, Order.A), (behind, Order.CHANGE), (behind + own.time, Order.B))
-        order = next((order for end, order in ends if event.x < end), Order.TREE)
-        if isinstance(self.screen, DiffScreen):
-            self.screen.put_in_order(order)
+        end = 0
+        for head in self._heads():
+            end += len(head.text)
+            if event.x < end:
+                break
+        if head.order is not None and isinstance(self.screen, DiffScreen):
+            self.screen.put_in_order(head.order)
 
 
 class DiffScreen(WorkingScreen):
@@ -199,8 +168,9 @@ class DiffScreen(WorkingScreen):
         yield TwoSided(classes="header")
         yield Static(Content(""), classes="sides")
         yield TwoSided(classes="chosen")
-        yield DiffHeads()
-        yield PathLines()
+        rows = PathLines()
+        yield DiffHeads(rows)
+        yield rows
         yield self.footer()
 
     @property
@@ -224,6 +194,7 @@ class DiffScreen(WorkingScreen):
 
     def _take_model(self, model: DiffModel) -> None:
         self.rows.show(model, self._order)
+        self.query_one(DiffHeads).refresh()
         self._show_sides()
 
     def on_resize(self) -> None:
@@ -246,14 +217,18 @@ class DiffScreen(WorkingScreen):
             return f"‹ comparison   merging … {self.share_text}"
         paths = count(len(model.diff.paths), "call path")
         looking = f"   looking … {self.share_text}" if self.share is not None else ""
-        return f"‹ comparison{self.as_of}{looking}   {paths}   by {self._order.value}"
+        return f"‹ comparison{self.as_of}{looking}   {paths}   by {model.name_of(self._order)}"
 
     def refresh_frame(self, *_: Any) -> None:
         """Say which path is selected, too: its line may have no room for all of it."""
         super().refresh_frame()
         model, path = self.rows.model, self.rows.selected
-        text = "" if model is None or path is None else model.labels.path(path, max(8, self.size.width - 2))
-        self.query_one(".chosen", TwoSided).say(text, "")
+        room, unit = self.size.width - 2, ""
+        if model is not None and model.diff.is_per_trace:
+            unit = per_trace_text(self.rows.columns(self.size.width - 1).sums)
+            room -= len(unit) + 2
+        text = "" if model is None or path is None else model.labels.path(path, max(8, room))
+        self.query_one(".chosen", TwoSided).say(text, unit)
 
     def on_line_list_moved(self, _event: LineList.Moved) -> None:
         """Say which path is selected."""
@@ -271,13 +246,16 @@ class DiffScreen(WorkingScreen):
         """Put the paths in an order, and keep it."""
         self.viewer.keep(comparison_order=order.value)
         self.take_settings()
-        self.viewer.say(f"ordered by {order.value}")
+        model = self.rows.model
+        self.viewer.say(f"ordered by {order.value if model is None else model.name_of(order)}")
 
     def take_settings(self) -> None:
         """Put the paths in the order that was chosen last."""
         order = chosen(Order, self.viewer.settings.comparison_order) or Order.CHANGE
-        self._order = self.query_one(DiffHeads).order = order
-        if self.rows.model is not None:
+        self._order = order
+        if self.rows.model is None:
+            self.rows.order = order
+        else:
             self.rows.show(self.rows.model, order)
         self.query_one(DiffHeads).refresh()
 

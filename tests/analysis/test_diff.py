@@ -7,12 +7,13 @@ a 0-10       a 0-30       a ›b          4         20
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 
 from builders import Builder, store_of
-from slow_paths import changes_of, paths_of
+from slow_paths import changes_of, number_of_traces, paths_of
 from span_graphs import forests
 from spanview.analysis.diff import FIGURES, MOST_NAMES, Diff, Totals, diff, to_json, totals_to_json
 from spanview.analysis.flame import flame
@@ -109,11 +110,37 @@ def test_nothing() -> None:
     assert merged.a == merged.b == Totals(0, 0, 0, 0, 0, 0, None, None)
 
 
+def test_sides_of_unequal_size() -> None:
+    """Six traces against two that take twice as long: by sums all were better, per trace it is as much worse."""
+    build = Builder()
+    a = [span for trace in range(1, 7) for span in build.draw("a 0-10\n  b 2-6", trace=trace)]
+    b = [span for trace in range(1, 3) for span in build.draw("a 0-20\n  b 4-12", trace=trace)]
+    merged = diff_of(a, b)
+    assert [
+        (path.name, path.compared("self_ns"), path.change("self_ns"), path.ratio("self_ns"), path.change("count"))
+        for path in merged.by_change()
+    ] == [("a", (6_000, 12_000), 6_000, 2.0, 0), ("b", (4_000, 8_000), 4_000, 2.0, 0)]
+    assert merged.is_per_trace
+    assert (merged.change("traces"), merged.change("spans"), merged.change("self_ns")) == (-4, 0, 10_000)
+    assert [path.change("p50_ns") for path in merged.paths] == [10_000, 4_000]
+    value = to_json(merged, merged.paths[0])
+    assert (value["delta"]["self_ns"], value["ratio"]["self_ns"]) == (-12_000, 2 / 3)
+    assert value["per_trace"]["delta"] == {"count": 0, "errors": 0, "total_ns": 10_000, "self_ns": 6_000}
+
+
+def test_spans_without_a_trace() -> None:
+    """Spans without a usable trace id are no trace: a side of nothing else has none that sums could be divided by."""
+    build = Builder()
+    merged = diff_of([build.span(trace=0, duration=3)], [build.span(trace=number, duration=6) for number in (1, 2)])
+    assert (merged.a.traces, merged.b.traces, merged.is_per_trace) == (0, 2, False)
+    assert [path.change("self_ns") for path in merged.paths] == [9_000]
+
+
 def test_json_of_a_path() -> None:
     """The object has the keys of the format, in its order."""
     merged = drawn("a 0-10\n  b 2-6", "a 0-30")
     value = to_json(merged, merged.paths[1])
-    assert " ".join(value) == "number parent depth name service missing path only_in a b delta ratio"
+    assert " ".join(value) == "number parent depth name service missing path only_in a b delta ratio per_trace"
     assert value == {
         "number": 1,
         "parent": 0,
@@ -127,6 +154,7 @@ def test_json_of_a_path() -> None:
         "b": None,
         "delta": {"count": -1, "errors": 0, "total_ns": -4_000, "self_ns": -4_000, "p50_ns": None, "p95_ns": None},
         "ratio": {"count": 0.0, "errors": None, "total_ns": 0.0, "self_ns": 0.0, "p50_ns": None, "p95_ns": None},
+        "per_trace": None,
     }
 
 
@@ -135,7 +163,11 @@ def test_json_of_totals() -> None:
     assert totals_to_json({"traces": 0, "p50_ns": None, "spans": 4}, {"traces": 2, "p50_ns": 5, "spans": 2}) == {
         "delta": {"traces": 2, "p50_ns": None, "spans": -2},
         "ratio": {"traces": None, "p50_ns": None, "spans": 0.5},
+        "per_trace": None,
     }
+    assert totals_to_json({"traces": 4, "p50_ns": 9, "self_ns": 9}, {"traces": 3, "p50_ns": 5, "self_ns": 0})[
+        "per_trace"
+    ] == {"delta": {"self_ns": -2}, "ratio": {"self_ns": 0.0}}
 
 
 def test_json_grows_no_faster_than_the_paths() -> None:
@@ -164,10 +196,31 @@ def test_is_what_comparing_slowly_comes_to(a: list[Document], b: list[Document])
         parent = value.pop("parent")
         keys.append((*(() if parent is None else keys[parent]), (value["name"], value["service"])))
         by_path[keys[-1]] = value
-    assert by_path == changes_of(paths_of(a), paths_of(b))
-    order = [abs(path.change("self_ns") or 0) for path in merged.by_change()]
+    traces = number_of_traces(a), number_of_traces(b)
+    assert by_path == changes_of(paths_of(a), paths_of(b), traces)
+    shares = (1, 1) if 0 in traces else traces
+    order = []
+    for path in merged.by_change():
+        of_a, of_b = (0 if side is None else side.self_ns for side in (path.a, path.b))
+        order.append(abs(Fraction(of_b, shares[1]) - Fraction(of_a, shares[0])))
     assert order == sorted(order, reverse=True)
     assert b"NaN" not in dumps_strict(values)
+
+
+@settings(max_examples=100, deadline=None)
+@given(forests(), forests())
+def test_swapping_the_sides_turns_the_signs(a: list[Document], b: list[Document]) -> None:
+    """What is compared of each side is what it was, and every change is the other way round."""
+    there, back = (
+        {tuple((each.name, each.service) for each in merged.line(path)): path for path in merged.paths}
+        for merged in (diff_of(a, b), diff_of(b, a))
+    )
+    assert there.keys() == back.keys()
+    for line, path in there.items():
+        for figure in FIGURES:
+            assert path.compared(figure) == back[line].compared(figure)[::-1]
+            change, other = path.change(figure), back[line].change(figure)
+            assert change == (None if other is None else -other)
 
 
 @settings(max_examples=50, deadline=None)

@@ -97,7 +97,7 @@ _FLAME: Final[Script] = (
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s down enter ~")),
+    *_on("diff", ("diff", "s s s s s down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )

@@ -15,7 +15,7 @@ from builders import Builder, store_of
 from hostile import TEXTS, shown
 from spanview.analysis.diff import diff
 from spanview.analysis.flame import flame
-from spanview.display.diff_text import path_lines, side_lines
+from spanview.display.diff_text import figures_line, path_lines, side_lines
 
 if TYPE_CHECKING:
     from builders import Document
@@ -55,19 +55,50 @@ def test_many_traces() -> None:
     b = [*a[:10], build.span("b", trace=99, status="ERROR", duration=1_000)]
     merged = diff_of(a, b)
     assert [*side_lines(merged, ["query a", "query b"])] == [
-        "   TRACES  SPANS  ERRORS     SELF    P50      P95",
-        "A      20     20       0   210 µs  10 µs    19 µs  query a",
-        "B      11     11       1  1.05 ms   6 µs     1 ms  query b",
-        "       -9     -9      +1  +845 µs  -4 µs  +981 µs  change",
+        "   TRACES  SPANS  ERRORS      SELF    P50      P95",
+        "A      20     20       0    210 µs  10 µs    19 µs  query a",
+        "B      11     11       1   1.05 ms   6 µs     1 ms  query b",
+        "       -9          +0.09  +85.4 µs  -4 µs  +981 µs  change per trace",
     ]
-    lines = [*path_lines(merged)]
+    unit, *lines = path_lines(merged)
+    assert unit == "SELF, COUNT, ERRORS, TOTAL per trace"
     assert lines[0].split() == ["SELF", "A", "CHANGE", "SELF", "B", "COUNT", "ERRORS", "TOTAL", "P50", "P95", "PATH"]
     assert lines[1].endswith("  b")
     assert "only B" in lines[1]
-    assert "– → 1 " in lines[1]
-    assert "0 → 1" in lines[1]
-    assert "20 → 10" in lines[2]
+    assert "– → 0.09 " in lines[1]
+    assert "0 → 0.09" in lines[1]
+    assert "1 → 0.91" in lines[2]
     assert "10 µs → 5 µs" in lines[2]
+
+
+def test_as_many_traces_are_compared_by_sums() -> None:
+    """Where both sides have as many traces, nothing is per trace."""
+    build = Builder()
+    a, b = ([build.span("a", trace=trace, duration=each) for trace in (1, 2)] for each in (10, 15))
+    merged = diff_of(a, b)
+    assert " ".join([*side_lines(merged, ["", ""])][3].split()) == "+10 µs +5 µs +5 µs change"
+    heads, line = path_lines(merged)
+    assert heads.startswith("SELF A  CHANGE")
+    assert " ".join(line.split()) == "20 µs +10 µs +50 % 30 µs 2 20 µs → 30 µs 10 µs → 15 µs 10 µs → 15 µs a"
+    assert figures_line(merged.paths[0]).startswith("self 20 µs → 30 µs (+10 µs, +50 %), count 2, total")
+
+
+def test_the_line_of_a_path_per_trace() -> None:
+    """Each figure that is per trace says so, and what isn't does not."""
+    build = Builder()
+    a = [build.span("a", trace=number, duration=10, status="ERROR") for number in (1, 2, 3, 4)]
+    merged = diff_of(a, [build.span("a", trace=9, duration=20), build.span("a", trace=9, duration=None)])
+    assert figures_line(merged.paths[0]) == (
+        "self per trace 10 µs → 20 µs (+10 µs, +100 %), count per trace 1 → 2, errors per trace 1 → 0, "
+        "total per trace 10 µs → 20 µs, p50 10 µs → 20 µs, p95 10 µs → 20 µs"
+    )
+
+
+def test_a_narrow_terminal_names_what_it_shows() -> None:
+    """Columns that have no room aren't among those that are per trace."""
+    build = Builder()
+    merged = diff_of([build.span("a" * 90, trace=number) for number in (1, 2)], [build.span("a" * 90)])
+    assert next(path_lines(merged, width=60)) == "SELF, COUNT per trace"
 
 
 @pytest.mark.parametrize(

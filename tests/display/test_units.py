@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS
-from spanview.display.units import count, duration, moment, size
+from spanview.display.units import amount, count, duration, moment, size
 from spanview.model.times import NO_TIME
 
 MS = 1_000_000
@@ -51,6 +51,28 @@ DURATIONS = [
     (-1, "-1 ns"),
 ]
 """Nanoseconds and what a person reads."""
+
+
+AMOUNTS = [
+    (0, "0"),
+    (3, "3"),
+    (1204.0, "1,204"),
+    (0.5, "0.5"),
+    (1 / 3, "0.33"),
+    (0.0051, "0.01"),
+    (0.0049, "<0.01"),
+    (1.996, "2"),
+    (9.999, "10"),
+    (17.26, "17.3"),
+    (99.96, "100"),
+    (1203.7, "1,204"),
+]
+
+
+@pytest.mark.parametrize(("number", "expected"), AMOUNTS)
+def test_amounts(number: float, expected: str) -> None:
+    """A number has decimals where it isn't whole, and no more than tell something."""
+    assert amount(number) == expected
 
 
 @pytest.mark.parametrize(("ns", "expected"), DURATIONS)

@@ -9,6 +9,7 @@ order  0 - 100 µs           order  200 - 400 µs         other  500 - 510 µs  
 from __future__ import annotations
 
 import threading
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -24,7 +25,7 @@ from spanview.analysis.flame import located
 from spanview.index.tree import ROOT
 from spanview.tui import diff_model, diff_screen
 from spanview.tui.diff_model import DiffModel, Order
-from spanview.tui.diff_screen import DiffHeads, DiffScreen
+from spanview.tui.diff_screen import DiffScreen
 from spanview.tui.spans_screen import SpansScreen
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.traces_screen import TracesScreen
@@ -32,6 +33,7 @@ from viewers import Look, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.analysis.diff import PathDiff
     from spanview.analysis.flame import Located
 
 
@@ -62,6 +64,11 @@ def _has_order(look: Look, order: Order) -> bool:
     return _screen(look).rows.order is order
 
 
+def _change_of_p50(path: PathDiff) -> int | None:
+    a, b = (None if side is None else side.p50_ns for side in (path.a, path.b))
+    return None if a is None or b is None else b - a
+
+
 def _names(look: Look) -> list[str | None]:
     return [path.name for path in _screen(look).rows.paths]
 
@@ -81,11 +88,20 @@ def test_orders_and_spans(documents: list[Document], most: int, piece: int) -> N
             own = [path.a if order is Order.A else path.b for path in paths]
             times = [-1 if each is None else each.self_ns for each in own]
             assert times == sorted(times, reverse=True)
+    changes = [_change_of_p50(path) for path in model.orders[Order.P50]]
+    known = [change for change in changes if change is not None]
+    assert [abs(change) for change in known] == sorted(map(abs, known), reverse=True)
+    assert changes[len(known) :] == [None] * (len(changes) - len(known))
     above = [ROOT]
+    siblings: dict[int, list[Fraction]] = {}
+    sizes = [max(1, side.traces) for side in (model.diff.a, model.diff.b)]
     for path in model.orders[Order.TREE]:
         del above[path.depth + 1 :]
         assert path.parent == above[-1]
         above.append(path.number)
+        totals = (0 if side is None else side.total_ns for side in (path.a, path.b))
+        siblings.setdefault(path.parent, []).append(max(map(Fraction, totals, sizes)))
+    assert all(totals == sorted(totals, reverse=True) for totals in siblings.values())
     spans, found = store.spans, 0
     for path in model.diff.paths:
         listed = model.spans_of(path, 1_000)
@@ -126,6 +142,9 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         assert ("P95 B" in look.text) == (size[0] == 200)
         assert all(cell_len(line) == size[0] for line in look.lines)
         await look.press("j", "s")
+        assert "ordered by the change of P50" in look.footer
+        assert _names(look) == ["cart", "order", "pay", "mail"]
+        await look.press("s")
         assert "ordered by B's self time" in look.footer
         assert _names(look) == ["cart", "order", "mail", "pay"]
         assert _screen(look).rows.selected == _screen(look).rows.paths[1]
@@ -148,6 +167,80 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         assert screen._model.key(screen.rows.node) == 1
         await look.press("escape", "escape", "escape")
         assert look.is_on(TracesScreen)
+
+
+def _unequal() -> list[Document]:
+    """Return three quick traces of `old`, one of which failed, and one trace of `new` that takes longer."""
+    build = Builder()
+    return [
+        *(
+            span
+            for trace, status in ((1, "OK"), (2, "OK"), (3, "ERROR"))
+            for span in (
+                build.span("old", trace=trace, span=10 * trace, start=0, duration=0),
+                build.span("load", trace=trace, parent=10 * trace, start=0, duration=100, status=status),
+                build.span("save", trace=trace, parent=10 * trace, start=0, duration=40),
+            )
+        ),
+        build.span("old", trace=4, span=40, start=500, duration=0),
+        build.span("load", trace=4, parent=40, start=500, duration=110),
+        build.span("save", trace=4, parent=40, start=500, duration=81),
+        build.span("new", trace=4, parent=40, start=500, duration=20),
+        build.span("new", trace=4, parent=40, start=500, duration=None),
+    ]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_sides_of_unequal_size(size: tuple[int, int]) -> None:
+    """What is summed up is per trace, in order, colour and change; the screen says so, and of what."""
+    async with looking_at(*_unequal(), size=size) as look:
+        await look.press("d", "D")
+        await look.type("trace.spans=3")
+        await look.press("enter")
+        await _is_compared(look)
+        is_wide = size[0] == 200
+        assert "by the change of self time per trace" in look.header
+        assert [line.split()[1] for line in look.lines[2:4]] == ["1", "3"]
+        assert " ".join(look.lines[4].split()) == "+2 -2 +0.33 -71 µs -10 µs -10 µs change per trace"
+        assert look.lines[5].rstrip().endswith(f"SELF, COUNT, ERRORS{', TOTAL' if is_wide else ''} per trace")
+        assert _names(look) == ["save", "new", "load", "old"]
+        at = look.line_of("CHANGE ▾")
+        assert look.lines[at + 1].split()[:8] == ["81", "µs", "-41", "µs", "-51", "%", "40", "µs"]
+        assert "2 → –" in look.lines[at + 2]
+        assert "0 → 0.33" in look.lines[at + 3] or "+0.33" in look.lines[at + 3]
+        assert all(cell_len(line) == size[0] for line in look.lines)
+        for order in ("B's self time per trace", "A's self time per trace", "what calls what"):
+            await look.press(*["s"] * (2 if order[0] == "B" else 1))
+            assert f"ordered by {order}" in look.footer
+            assert f"   by {order}  " in look.header
+        assert _names(look) == ["old", "load", "save", "new"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_by_the_change_of_p50(size: tuple[int, int]) -> None:
+    """The P50 of both sides stands in the first columns, with its change; what one side lacks comes last."""
+    async with looking_at(*_unequal(), size=size) as look:
+        await look.press("d", "D")
+        await look.type("trace.spans=3")
+        await look.press("enter")
+        await _is_compared(look)
+        await look.press("s")
+        assert "by the change of P50  " in look.header
+        assert _names(look) == ["save", "load", "old", "new"]
+        at = look.line_of("▾")
+        assert look.lines[at].split()[:8] == ["P50", "A", "CHANGE", "▾", "P50", "B", "COUNT", "ERRORS"]
+        assert ("SELF B" in look.lines[at]) == (size[0] == 200)
+        assert (
+            look.lines[5]
+            .rstrip()
+            .endswith("COUNT, ERRORS, SELF, TOTAL per trace" if size[0] == 200 else "  COUNT, ERRORS per trace")
+        )
+        assert look.lines[at + 1].split()[:8] == ["81", "µs", "-41", "µs", "-51", "%", "40", "µs"]
+        assert look.lines[at + 4].split()[:5] == ["20", "µs", "only", "A", "–"]
+        assert all(cell_len(line) == size[0] for line in look.lines)
+        # Columns of other times stand where there is room, and what is per trace is said of those.
+        await look.pilot.resize_terminal(*((80, 24) if size[0] == 200 else (200, 50)))
+        await look.until_shown(*(["COUNT, ERRORS, SELF"] if size[0] == 80 else ["  COUNT, ERRORS per trace"]))
 
 
 async def test_the_mark() -> None:
@@ -307,10 +400,29 @@ async def test_by_mouse() -> None:
         for x, order in ((3, Order.A), (15, Order.CHANGE), (35, Order.B), (90, Order.TREE)):
             await look.pilot.click(offset=(x, heads))
             await look.until(partial(_has_order, look, order))
-            assert look.screen.query_one(DiffHeads).order is order
             assert look.lines[heads].count("▾") == 1
         await look.pilot.click(offset=(5, heads + 1), times=2)
         await look.until(lambda: look.is_on(SpansScreen))
+
+
+async def test_by_mouse_where_all_times_are() -> None:
+    """The columns of P50 put the paths in its order; those of times that no order is of do nothing."""
+    async with looking_at(*_documents(), size=(200, 50)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        heads = look.line_of("SELF A")
+        for text, order in (
+            ("TOTAL A", Order.CHANGE),
+            ("ERRORS", Order.CHANGE),
+            ("P50 B", Order.P50),
+            ("P95 A", Order.P50),
+            ("SELF B", Order.B),
+            ("PATH", Order.TREE),
+        ):
+            await look.pilot.click(offset=(look.lines[heads].index(text), heads))
+            await look.press()
+            assert _has_order(look, order)
+            assert look.lines[heads].count("▾") == 1
 
 
 async def test_it_is_ended() -> None:

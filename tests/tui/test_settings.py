@@ -302,7 +302,7 @@ async def test_the_orders_of_groups_blocks_and_comparisons_come_back(path: Path)
         await look.until_shown("by total time")
         await look.press("s", "escape", "d", "down", "d")
         await look.until_shown("by the change of self time")
-        await look.press("s")
+        await look.press("s", "s")
         look.app.leave()
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press("F")

@@ -173,7 +173,9 @@ class CallsScreen(WorkingScreen):
         head = f"‹ Ray calls of {self._what}{self.as_of}"
         if self.share is not None:
             return f"{head}   counting … {self.share_text}; Esc ends it"
-        return f"{head}   {count(len(self._calls), 'call')} of {count(len(self._functions or ()), 'function')}"
+        if not self._functions:
+            return f"{head}   none: no span submits one"
+        return f"{head}   {count(len(self._calls), 'call')} of {count(len(self._functions), 'function')}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""

@@ -25,6 +25,7 @@ BUILT: Final = {
 NOT_BUILT: Final = ("push", "receive", "collect")
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _FORMATS_NOT_BUILT: Final = ("html",)
+_BY: Final = ("name", "service", "kind", "status", "trace.root", "pid", "scope", "ray", "serve")
 _TAKES_VALUE: Final = frozenset(
     (
         *("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on"),
@@ -303,7 +304,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     (
         "stats",
         ("--by",),
-        {"default": "name", "metavar": "KEY", "help": "by name, service, kind, ray, serve or any attribute"},
+        {"default": "name", "metavar": "KEY", "help": f"by {', '.join(_BY)} or any attribute"},
     ),
     ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
     ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
@@ -311,7 +312,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
 """Which commands take which options, besides those that all take."""
 _WORDS: Final = {
     "FORMAT": FORMATS,
-    "KEY": ("name", "service", "kind", "ray", "serve"),
+    "KEY": _BY,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
 """What a shell may propose for a value, by what stands for it in the help."""

@@ -49,7 +49,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("export --format |", {*cli.FORMATS}),
     ("export --format j|", {"jsonl", "jaeger"}),
     ("export -o st|", {"stray file.txt"}),
-    ("stats --by |", {"name", "service", "kind", "ray", "serve"}),
+    ("stats --by |", {"name", "service", "kind", "status", "trace.root", "pid", "scope", "ray", "serve"}),
     ("--since l|", {"last"}),
     ("tree --trace |", set()),
     ("tree -q |", set()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -11,12 +10,12 @@ from itertools import compress, pairwise
 from operator import sub
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.query_values import text_of
+from spanview.analysis.grouping import column_of
 from spanview.analysis.selftime import self_times_of
 from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
-from spanview.index.table import PAYS_FROM, Interned
-from spanview.model.codes import ERROR, KIND_NAMES
+from spanview.index.table import PAYS_FROM
+from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 
@@ -24,25 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
+    from spanview.analysis.grouping import Column
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 POWERS: Final = 16
 """Powers of ten of nanoseconds that durations are counted by; what is longer has the last."""
-GROUPINGS: Final = ("name", "service", "kind")
-"""What spans can be grouped by, besides the keys of attributes."""
-_TOLD_EVERY: Final = 256
-"""Records."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What spans are grouped by."""
-
-    numbers: Sequence[int]
-    """Of each row that there was."""
-    texts: Sequence[str | None]
-    """What the numbers stand for; None for spans without the attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +74,11 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
 
     Args:
         store: Where the spans are.
-        by: One of `GROUPINGS`, or the key of an attribute; spans without it have the key None.
+        by: As `column_of` takes it; spans without it have the key None.
         traces: Numbers of the traces that count; None for all.
 
     Raises:
-        QueryError: No span has such an attribute, in other traces either.
+        QueryError: No span has it, in other traces either.
     """
     numbers = None if traces is None else [*traces]
     try:
@@ -187,51 +173,6 @@ def among_name(store: Store, row: int) -> AmongName | None:
     )
     p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
     return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, lengths[-1], histogram(lengths))
-
-
-def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Column:
-    """Return what spans are grouped by; for an attribute, every record is read again.
-
-    Args:
-        store: Where the spans are.
-        by: As for `statistics`.
-        traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
-
-    Raises:
-        QueryError: No span of the traces has such an attribute.
-    """
-    if by == "name":
-        return Column(store.spans.name, store.names.texts)
-    if by == "service":
-        return Column(store.spans.service, store.services.texts)
-    if by == "kind":
-        return Column(store.spans.kind, (*KIND_NAMES, ""))
-    return _attribute_column(store, by, traces, tell)
-
-
-def _attribute_column(store: Store, key: str, traces: Iterable[int] | None, tell: Tell) -> Column:
-    numbers = Interned()
-    # Those without the attribute have 0; what it can be comes behind that.
-    column = array("I", [0]) * len(store.spans)
-    rows: Sequence[int] = range(len(column))
-    if traces is not None:
-        # In the order of the files, but for what has come since.
-        rows = sorted(row for trace in traces for row in store.rows_of_trace(trace) if row < len(column))
-    has_any = False
-    for at, row in enumerate(rows):
-        if not at % _TOLD_EVERY:
-            tell(at / len(rows))
-        span = store.span(row)
-        for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
-            if key in attributes:
-                column[row], has_any = numbers[text_of(attributes[key])] + 1, True
-                break
-    if not has_any:
-        raise QueryError(
-            f"can't group by {key!r}: no span has such an attribute; there are also {', '.join(GROUPINGS)}"
-        )
-    return Column(column, (None, *numbers.texts))
 
 
 def pays_at_once(store: Store) -> bool:

@@ -15,6 +15,7 @@ from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict
+from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +55,11 @@ def run(options: Options) -> int:
 def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
     from spanview.analysis.stats import statistics, to_json
 
-    groups = statistics(store, by, traces)
+    try:
+        groups = statistics(store, by, traces)
+    except QueryError as error:
+        # These two are no groups of spans.
+        raise QueryError(f"{error}, ray, serve") from None
     return _Report(partial(to_json, groups, by), partial(_lines, groups, by))
 
 

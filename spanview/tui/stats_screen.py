@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from spanview.analysis.stats import GROUPINGS, POWERS, Column, Group, column_of, groups_of, spans_of
+from spanview.analysis.grouping import GROUPINGS, Column, column_of
+from spanview.analysis.stats import POWERS, Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
 from spanview.display.histogram import SCALE, histogram_text

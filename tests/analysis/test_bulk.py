@@ -14,8 +14,9 @@ from builders import Builder, store_of
 from span_graphs import forests, graphs
 from spanview.analysis import stats
 from spanview.analysis.bulk import is_for, self_times_of_all
+from spanview.analysis.grouping import GROUPINGS
 from spanview.analysis.selftime import self_times_of
-from spanview.analysis.stats import GROUPINGS, statistics
+from spanview.analysis.stats import statistics
 from spanview.index.bulk import missing_parents
 from spanview.model.times import format_time
 
@@ -31,7 +32,7 @@ def check(store: Store) -> None:
     assert {row: int(own[row]) if have[row] else None for row in rows} == dict(zip(rows, expected, strict=True))
     assert missing_parents(store) == sum(len(store.tree(trace).missing) for trace in range(len(store.trace_table)))
     every_second = range(0, len(store.trace_table), 2)
-    for by in GROUPINGS:
+    for by in (*GROUPINGS, "status", "trace.root"):
         for traces in (None, every_second, range(0)):
             groups = statistics(store, by, traces)
             with patch.object(stats, "PAYS_FROM", 0):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 
-from builders import Builder, store_of, trace_row
+from builders import Builder, file_of, store_of, store_of_files, trace_row
 from span_graphs import forests
-from spanview.analysis.stats import Group, column_of, nearest_rank, spans_of, statistics, to_json
+from spanview.analysis.grouping import column_of
+from spanview.analysis.stats import Group, nearest_rank, spans_of, statistics, to_json
 from spanview.model.problems import QueryError
 from spanview.model.times import parse_time
 
@@ -85,9 +86,33 @@ def test_by_service_and_kind() -> None:
     assert {group.key: group.count for group in statistics(store, "kind")} == {"": 1, "INTERNAL": 1, "SERVER": 1}
 
 
+def test_by_status_root_pid_and_scope() -> None:
+    """As queries have these keys; attributes that are called so are asked for in quotes."""
+    build = Builder()
+    line: Document = {"span_id": "1" * 16, "trace_id": "2" * 32, "parent_id": None, "name": "own", "status": {}}
+    files = {
+        "77.txt": file_of([*build.draw("a 0-9\n  b 1-2", trace=1, status="ERROR"), build.span(trace=2, parent=9)]),
+        "x.txt": file_of([build.span("d", trace=3, attributes={"ray.pid": "88", "status": "mine"})]),
+        "y.txt": file_of([line | {"attributes": {}, "scope": {"name": "my.scope"}}]),
+    }
+    store = store_of_files(files)
+
+    def counts(by: str) -> dict[str | None, int]:
+        return {group.key: group.count for group in statistics(store, by)}
+
+    assert counts("status") == {"ERROR": 2, "UNSET": 3}
+    assert counts('"status"') == {"mine": 1, None: 4}
+    assert counts("trace.root") == {"a": 2, "d": 1, "own": 1, None: 1}
+    assert counts("pid") == {"77": 3, "88": 1, None: 1}
+    assert counts("scope") == {"my.scope": 1, None: 4}
+    with pytest.raises(QueryError, match="'scope': no span has one; there are also name"):
+        statistics(store_of(build.span()), "scope")
+
+
 def test_no_such_grouping() -> None:
     """What spans can't be grouped by is answered with what they can be."""
-    with pytest.raises(QueryError, match="'colour': no span has such an attribute; there are also name, service, kind"):
+    others = "name, service, kind, status, trace.root, pid, scope"
+    with pytest.raises(QueryError, match=f"'colour': no span has such an attribute; there are also {others}"):
         statistics(store_of(), "colour")
 
 

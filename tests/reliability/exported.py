@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from spanview.analysis.stats import GROUPINGS, statistics, to_json
+from spanview.analysis.grouping import GROUPINGS
+from spanview.analysis.stats import statistics, to_json
 from spanview.display.span_text import SECTIONS, SpanInTree, detail_lines, section_titles
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.exports.jsonl import jsonl_chunks

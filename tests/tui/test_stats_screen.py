@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from builders import Builder, store_of
 from span_graphs import graphs
 from spanview.analysis import stats
-from spanview.analysis.stats import GROUPINGS, column_of, groups_of, spans_of, statistics
+from spanview.analysis.grouping import GROUPINGS, column_of
+from spanview.analysis.stats import groups_of, spans_of, statistics
 from spanview.display.histogram import HISTOGRAM, histogram_text
 from spanview.tui import stats_screen
 from spanview.tui.spans_screen import SpansScreen
@@ -29,7 +30,7 @@ from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
-    from spanview.analysis.stats import Column
+    from spanview.analysis.grouping import Column
 
 
 def _documents() -> list[Document]:

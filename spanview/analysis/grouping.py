@@ -1,0 +1,114 @@
+"""What spans can be grouped by: what columns have, or what every record is read again for."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.query_subject import Subject, TreeFacts
+from spanview.analysis.query_values import text_of
+from spanview.analysis.telling import unheard
+from spanview.index.table import NO_ROW, Interned
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
+from spanview.model.problems import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+GROUPINGS: Final = ("name", "service", "kind")
+"""What spans are grouped by most often, besides the keys of attributes."""
+FURTHER_GROUPINGS: Final = ("status", "trace.root", "pid", "scope")
+"""Other keys of queries by which they can be; an attribute that is called so is asked for in quotes."""
+_TOLD_EVERY: Final = 256
+"""Records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What spans are grouped by."""
+
+    numbers: Sequence[int]
+    """Of each row that there was."""
+    texts: Sequence[str | None]
+    """What the numbers stand for; None for spans without the attribute."""
+
+
+def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Column:
+    """Return what spans are grouped by; for an attribute, a pid or a scope, every record is read again.
+
+    Args:
+        store: Where the spans are.
+        by: One of `GROUPINGS` or `FURTHER_GROUPINGS`, or the key of an attribute.
+        traces: Numbers of the traces that count; None for all.
+        tell: Told how far it is.
+
+    Raises:
+        QueryError: No span of the traces has it.
+    """
+    if by == "name":
+        return Column(store.spans.name, store.names.texts)
+    if by == "service":
+        return Column(store.spans.service, store.services.texts)
+    if by == "kind":
+        return Column(store.spans.kind, (*KIND_NAMES, ""))
+    if by == "status":
+        return Column(store.spans.status, STATUS_NAMES)
+    if by == "trace.root":
+        return _root_column(store)
+    if by == "pid":
+        return _column_of_records(store, by, _pid_of, traces, tell)
+    if by == "scope":
+        return _column_of_records(store, by, _scope_of, traces, tell)
+    key = by[1:-1] if by in {f'"{each}"' for each in (*GROUPINGS, *FURTHER_GROUPINGS)} else by
+    return _column_of_records(store, key, lambda subject: _attribute_of(subject, key), traces, tell)
+
+
+def _root_column(store: Store) -> Column:
+    # A span that has come by now has a trace in the table, which may grow meanwhile.
+    of_spans, names = store.spans.trace[:], store.spans.name
+    numbers = [0 if row == NO_ROW else names[row] + 1 for row in store.trace_table.root_row[:]]
+    return Column(array("I", map(numbers.__getitem__, of_spans)), (None, *store.names.texts))
+
+
+def _pid_of(subject: Subject) -> str | None:
+    return None if subject.pid is None else text_of(subject.pid)
+
+
+def _scope_of(subject: Subject) -> str | None:
+    return None if subject.span.scope is None else subject.span.scope.name
+
+
+def _attribute_of(subject: Subject, key: str) -> str | None:
+    span = subject.span
+    for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
+        if key in attributes:
+            return text_of(attributes[key])
+    return None
+
+
+def _column_of_records(
+    store: Store, key: str, read: Callable[[Subject], str | None], traces: Iterable[int] | None, tell: Tell
+) -> Column:
+    numbers = Interned()
+    # Those without it have 0; what it can be comes behind that.
+    column = array("I", [0]) * len(store.spans)
+    rows: Sequence[int] = range(len(column))
+    if traces is not None:
+        # In the order of the files, but for what has come since.
+        rows = sorted(row for trace in traces for row in store.rows_of_trace(trace) if row < len(column))
+    facts = TreeFacts()
+    for at, row in enumerate(rows):
+        if not at % _TOLD_EVERY:
+            tell(at / len(rows))
+        text = read(Subject(store, facts, store.spans.trace[row], row))
+        if text is not None:
+            column[row] = numbers[text] + 1
+    if not numbers:
+        others = ", ".join((*GROUPINGS, *FURTHER_GROUPINGS))
+        what = "one" if key in FURTHER_GROUPINGS else "such an attribute"
+        raise QueryError(f"can't group by {key!r}: no span has {what}; there are also {others}")
+    return Column(column, (None, *numbers.texts))

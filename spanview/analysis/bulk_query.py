@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch
+from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearch
+from spanview.analysis.query_base import OfAttribute, OfNumber, OfParts, OfText, OfTexts
 from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_terms import KINDS, OfAttribute, OfNumber, OfParts, OfText
+from spanview.analysis.query_terms import KINDS
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.bulk import are_scanned, copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import STATUS_NAMES
+from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.bytesearch import Verdicts
     from spanview.analysis.query import Query
-    from spanview.analysis.query_terms import Term
+    from spanview.analysis.query_base import Term
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
 
@@ -56,15 +58,16 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         rows = rows[verdicts != NO]
         if (verdicts == UNKNOWN).any():
             left.append(term)
-    searches = {each: ByteSearch(each) for term in left for each in _attributes_of(term)}
-    in_bytes = [term for term in left if any(True for _ in _attributes_of(term))]
+    facts = TreeFacts()
+    searches = {each: _search_for(each) for term in left for each in _sought_by(term)}
+    in_bytes = [term for term in left if any(True for _ in _sought_by(term))]
     others = [term for term in left if term not in in_bytes]
     rows, waiting = in_file_order(store, rows), len(rows)
     if not searches:
         for first in range(0, len(rows), _MOST_AT_ONCE):
             some = rows[first : first + _MOST_AT_ONCE]
             waiting -= len(some)
-            yield _that_pass(store, others, some), waiting
+            yield _that_pass(store, facts, others, some), waiting
         return
     scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
@@ -72,9 +75,9 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         found = _all_of([_of_all(store, term, block.rows, told) for term in in_bytes])
         some = block.rows[found != NO]
         known = found[found != NO] == YES
-        decoded = _that_pass(store, left, some[~known])
+        decoded = _that_pass(store, facts, left, some[~known])
         waiting -= len(block.rows)
-        yield np.sort(np.append(_that_pass(store, others, some[known]), decoded)), waiting
+        yield np.sort(np.append(_that_pass(store, facts, others, some[known]), decoded)), waiting
 
 
 def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int]:
@@ -134,11 +137,11 @@ def _traces_of(store: Store, query: Query, rows: Places) -> Iterator[tuple[set[i
         yield set(), 0
 
 
-def _that_pass(store: Store, terms: Sequence[Term], rows: Places) -> Places:
+def _that_pass(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Places) -> Places:
     """Return those of the rows for which some terms hold, asked one by one."""
     if not terms:
         return rows
-    facts, traces = TreeFacts(), store.spans.trace
+    traces = store.spans.trace
     fits = []
     for row in rows.tolist():
         subject = Subject(store, facts, traces[row], row)
@@ -161,18 +164,22 @@ def _traces_that_hold(store: Store, query: Query) -> Flags:
     return holds
 
 
-def _attributes_of(term: Term) -> Iterator[OfAttribute]:
-    """Yield the attributes that a term rests on, itself or by its parts."""
-    if isinstance(term.rests_on, OfAttribute):
+def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
+    """Yield what is looked for in the bytes for a term, itself or its parts."""
+    if isinstance(term.rests_on, OfAttribute | OfTexts):
         yield term.rests_on
     elif isinstance(term.rests_on, OfParts):
         for part in term.rests_on.parts:
-            yield from _attributes_of(part)
+            yield from _sought_by(part)
 
 
-def _of_all(store: Store, term: Term, rows: Places, told: dict[OfAttribute, Verdicts]) -> Verdicts:
+def _search_for(wanted: OfAttribute | OfTexts) -> ByteSearch | TextSearch:
+    return ByteSearch(wanted) if isinstance(wanted, OfAttribute) else TextSearch(wanted)
+
+
+def _of_all(store: Store, term: Term, rows: Places, told: dict[OfAttribute | OfTexts, Verdicts]) -> Verdicts:
     """Return for each row what is known of a term by its columns, and by what the bytes told of attributes."""
-    if isinstance(term.rests_on, OfAttribute):
+    if isinstance(term.rests_on, OfAttribute | OfTexts):
         return _turned(term, told[term.rests_on])
     if isinstance(term.rests_on, OfParts):
         parts = [_of_all(store, part, rows, told) for part in term.rests_on.parts]
@@ -236,6 +243,13 @@ def _texts(store: Store, column: str, places: Places) -> tuple[NDArray[Any], Seq
         return copy_of(spans.status)[places], STATUS_NAMES
     if column == "file":
         return copy_of(spans.source)[places], [source.path for source in store.sources]
+    if column == "trace":
+        traces, numbers = np.unique(copy_of(spans.trace)[places], return_inverse=True)
+        ids = map(store.trace_table.trace_id, traces.tolist())
+        return numbers, [format_trace_id(each) if each else "" for each in ids]
+    if column == "span":
+        ids = copy_of(spans.span_id)[places].tolist()
+        return np.arange(len(places)), [format_span_id(each) if each else "" for each in ids]
     roots = copy_of(store.trace_table.root_row)[places]
     has_root = roots != NO_ROW
     names = copy_of(spans.name)[np.where(has_root, roots, 0)] if len(spans) else roots

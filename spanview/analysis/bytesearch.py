@@ -1,9 +1,12 @@
-r"""What the bytes of records tell of an attribute without decoding them.
+r"""What the bytes of records tell of an attribute, or of all texts, without decoding them.
 
 the key isn't there      and no `\u0041` or `\/` that could spell it: no value
 it is there once, as     `"key": `, in a record whose layout a scan has seen, with no object among its attributes:
                          the text, number or word behind it is its value, which alone is decoded
 anything else            the record is to be decoded
+
+Of a text that may stand anywhere, bytes without it, and without an escape that could spell some of it, tell that it
+stands nowhere; all else is to be decoded.
 
 Between quotes a raw quote can't stand: what begins and ends with one, and has no backslash before it, is a whole text.
 """
@@ -21,7 +24,7 @@ from spanview.index.gather import rows_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.analysis.query_terms import OfAttribute
+    from spanview.analysis.query_base import OfAttribute, OfTexts
     from spanview.index.blocks import Block
     from spanview.index.bulk import Flags, Places
     from spanview.index.gather import Bytes
@@ -47,6 +50,8 @@ _VALUE: Final = re.compile(
     rb'("[^"\\\x00-\x1f]*"|-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?![.0-9eE])|true|false|null)(?=[,}\s])'
 )
 """A text without escapes, a number or a word, as JSON has them; what else there is, is for a decoder."""
+_ESCAPES: Final = re.compile(rb"\\(?:/|u00[0-7]|u[dD][89a-fA-F])")
+"""What printable ASCII may be written as, or may come of it where a value is written anew."""
 _MOST_KNOWN: Final = 65_536
 _SAMPLE: Final = 64 * 1024
 _MOST_ESCAPE: Final = 6
@@ -127,6 +132,28 @@ class ByteSearch:
         places = np.flatnonzero(buffer == self._key[self._rare]) - self._rare
         places = places[(places >= 0) & (places <= len(buffer) - len(self._key))]
         return places[_stands(buffer, places, self._key)]
+
+
+class TextSearch:
+    """Looks for one text anywhere in records.
+
+    Args:
+        wanted: The text.
+    """
+
+    def __init__(self, wanted: OfTexts) -> None:
+        self._text = re.compile(re.escape(wanted.text.encode()))
+
+    def verdicts(self, block: Block, _are_scanned: Flags) -> Verdicts:
+        """Return for each record of a block `NO` or `UNKNOWN`."""
+        if block.data is None:
+            return np.full(len(block.rows), UNKNOWN, np.uint8)
+        found = [_counts(_places(pattern, block.data), block) for pattern in (self._text, _ESCAPES)]
+        return np.where((found[0] == 0) & (found[1] == 0), NO, UNKNOWN).astype(np.uint8)
+
+
+def _places(pattern: re.Pattern[bytes], data: bytes) -> Places:
+    return np.fromiter((match.start() for match in pattern.finditer(data)), np.int64)
 
 
 def _stands(buffer: Bytes, places: Places, text: bytes) -> Flags:

@@ -4,6 +4,7 @@ r"""What the term under the cursor may be going to be: keys, and values behind a
     duration>5ms -status=|         ERROR, OK, UNSET
     name=GET|                      "GET /cart", written with its quotes
     091db297-50b6-…|               request_id=091db297-50b6-…, of a whole UUID
+    f43d93be|                      any~f43d93be, last of all: what is no name may be something else
 
 It reads a query that isn't finished, so it is more lenient than `query_parse`: only where terms begin and end, what
 is a key, and what is a value. Parentheses part terms, as blanks do.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_terms import KINDS
 from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID, number_of
+from spanview.analysis.query_written import anywhere, quoted, written_value
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.problems import QueryError
 
@@ -31,6 +33,11 @@ OPERATOR_OF: Final = {
     "kind": "=",
     "status": "=",
     "duration": ">",
+    "self": ">",
+    "any": "~",
+    "event": "=",
+    "description": "~",
+    "scope": "=",
     "trace": "=",
     "span": "=",
     "start": ">",
@@ -67,8 +74,6 @@ _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _RUN: Final = re.compile(r"[^\s()]*")
 _ESCAPED: Final = re.compile(r'\\(["\\])')
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
-_PLAIN_VALUE: Final = re.compile(r"[\w.:/@%+,;#&?*^$|{}\[\]\\-]+")
-_OF_PATTERNS: Final = re.compile(r"([\\.^$*+?{}\[\]|()])")
 _DIGITS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER")
 """One of them fits each key that takes the operator before it."""
@@ -84,6 +89,8 @@ class Vocabulary:
     files: Sequence[str] = ()
     attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Keys of attributes, and values that were seen, as `text_of` writes them."""
+    events: Sequence[str] = ()
+    scopes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +156,10 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
         # What stands there already can't be taken.
         if len(each) > len(current) or _written(stretch, each) != current
     ]
-    candidates = tuple(_candidate(stretch, each) for each in found[:MOST])
+    last = _anywhere(stretch, cursor)
+    candidates = (*(_candidate(stretch, each) for each in found[: MOST - len(last)]), *last)
     is_begun = bool(stretch.typed) or stretch.key is not None
-    return Completion(stretch.start, stretch.end, candidates, len(found), is_begun)
+    return Completion(stretch.start, stretch.end, candidates, len(found) + len(last), is_begun)
 
 
 def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
@@ -263,7 +271,7 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
     key, operator = stretch.key or "", stretch.operator
     if not key or not _takes(key, operator, ""):
         return ()
-    if key in {"duration", "trace.duration"}:
+    if key in {"duration", "self", "trace.duration"}:
         return [f"{stretch.typed}{unit}" for unit in _UNITS] if _DIGITS.fullmatch(stretch.typed) else ()
     closed: dict[str, Sequence[str]] = {
         "name": vocabulary.names,
@@ -273,11 +281,21 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
         "file": vocabulary.files,
         "trace.root": vocabulary.roots,
         "trace.complete": ("true", "false"),
+        "event": vocabulary.events,
+        "scope": vocabulary.scopes,
     }
     if key in closed or key in OPERATOR_OF:
         return closed.get(key, ())
     values = vocabulary.attributes.get(_meant_key(key), ())
     return values if operator not in _SIZES else [each for each in values if number_of(each) is not None]
+
+
+def _anywhere(stretch: _Stretch, cursor: int) -> tuple[Candidate, ...]:
+    """Return what looks everywhere for a bare word that is whole up to the cursor."""
+    is_word = stretch.key is None and not stretch.operator and cursor == stretch.end
+    if not is_word or not stretch.typed or (not stretch.is_quoted and stretch.typed in {"AND", "NOT"}):
+        return ()
+    return (Candidate(f"any~{stretch.typed}", anywhere(stretch.typed), ""),)
 
 
 def _meant_key(key: str) -> str:
@@ -315,15 +333,9 @@ def _written(stretch: _Stretch, text: str) -> str:
     """Return what takes the place of the stretch: a key with an operator, a value with its quotes."""
     if stretch.key is None:
         return text if stretch.operator or text.endswith(f"={stretch.typed}") else f"{text}{OPERATOR_OF.get(text, '=')}"
-    if stretch.operator == "~":
-        text = _OF_PATTERNS.sub(r"\\\1", text)
-    return text if not stretch.is_quoted and _PLAIN_VALUE.fullmatch(text) else _quoted(text)
+    return written_value(text, is_pattern=stretch.operator == "~", is_quoted=stretch.is_quoted)
 
 
 def _written_key(key: str, *, is_quoted: bool) -> str:
     is_plain = _PLAIN_KEY.fullmatch(key) and key not in OPERATOR_OF and not key.startswith("trace.") and key != "OR"
-    return key if is_plain and not is_quoted else _quoted(key)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return key if is_plain and not is_quoted else quoted(key)

@@ -2,6 +2,7 @@
 
 checkout                      names that have this in them, in upper or lower case
 "GET /cart"                   the same for what has spaces in it
+any~f43d93be                  what has this in a name, service, id, attribute, event, scope or status description
 status=ERROR duration>1.5s    both must hold, on one and the same span
 -kind=SERVER                  not
 http.status_code>=500         an attribute of the span, of one of its events, or of its resource
@@ -15,12 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spanview.analysis.query_parse import parse_parts
+from spanview.analysis.query_parse import parse_parts, words_in
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import in_order
 
 if TYPE_CHECKING:
-    from spanview.analysis.query_terms import Term
+    from spanview.analysis.query_base import Term
     from spanview.index.store import Store
 
 
@@ -34,6 +35,8 @@ class Query:
     """What must hold on one and the same span, the cheapest first."""
     trace_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
     """What must hold for its trace, the cheapest first."""
+    words: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """What is looked for in names: bare words and phrases, but for those that are not to be there."""
     _facts: TreeFacts = field(default_factory=TreeFacts, repr=False, compare=False)
 
     @property
@@ -43,7 +46,7 @@ class Query:
 
     @property
     def needs_tree(self) -> bool:
-        """Whether it asks for what a span alone doesn't tell: its depth, or anything about its trace."""
+        """Whether it asks for what a span alone doesn't tell: its depth, its self time, or anything about its trace."""
         return bool(self.trace_terms) or any(term.needs_tree for term in self.span_terms)
 
     def matches(self, store: Store, row: int) -> bool:
@@ -74,9 +77,11 @@ def parse_query(text: str) -> Query:
         QueryError: There is a mistake in it; one line with its place, counted in characters from 1, and what was
             expected there.
     """
-    terms = in_order(parse_parts(text))
+    parts = parse_parts(text)
+    terms = in_order(parts)
     return Query(
         text,
         tuple(term for term in terms if not term.of_trace),
         tuple(term for term in terms if term.of_trace),
+        tuple(words_in(parts)),
     )

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from spanview.model.problems import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _OPERATOR: Final = re.compile(r"!=|<=|>=|[=<>~]")
 _WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
@@ -79,6 +82,17 @@ def parse_parts(text: str) -> list[RawPart]:
     if at < len(text):
         fail(at, 'expected a ( before this ), or what has it in quotes: "…"')
     return parts
+
+
+def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
+    """Yield the bare words and the phrases that are looked for, as they are meant; those behind a - are not."""
+    for part in parts:
+        if part.negated:
+            continue
+        if isinstance(part, RawGroup):
+            yield from words_in(part.parts)
+        elif not part.operator:
+            yield part.value
 
 
 def _alternatives(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:

@@ -6,18 +6,21 @@ from array import array
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query_values import Number, number_of
+from spanview.analysis.selftime import self_times
 from spanview.analysis.workers import pid_of_file
+from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
     from spanview.model.span import Span
 
 
 class TreeFacts:
     """What only the stitched trees of one store tell, kept until a trace grows."""
 
-    __slots__ = ("_complete", "_counts", "_depths", "_store")
+    __slots__ = ("_complete", "_counts", "_depths", "_selves", "_store", "_timed_counts")
 
     def __init__(self) -> None:
         self._store: Store | None = None
@@ -25,6 +28,9 @@ class TreeFacts:
         """How many spans each trace had when it was stitched."""
         self._complete: dict[int, bool] = {}
         self._depths = array("I")
+        self._timed_counts: dict[int, int] = {}
+        """The same for self times, which few ask for."""
+        self._selves: list[int | None] = []
 
     def depth(self, store: Store, row: int) -> int:
         """Return how many nodes stand above a span in its tree."""
@@ -36,20 +42,37 @@ class TreeFacts:
         self._stitch(store, trace)
         return self._complete[trace]
 
-    def _stitch(self, store: Store, trace: int) -> None:
+    def self_ns(self, store: Store, row: int) -> int | None:
+        """Return what of a span's duration is not its children's, None where it has none."""
+        trace = store.spans.trace[row]
+        tree = self._tree_if_new(store, trace, self._timed_counts)
+        if tree is not None:
+            selves = self._selves
+            selves.extend([None] * (len(store.spans) - len(selves)))
+            # Placeholders come last among the nodes, and are nobody's row.
+            for each, own in zip(tree.rows, self_times(tree, store.spans), strict=False):
+                selves[each] = own
+            self._timed_counts[trace] = len(tree.rows)
+        return self._selves[row]
+
+    def _tree_if_new(self, store: Store, trace: int, counts: dict[int, int]) -> TraceTree | None:
+        """Return a trace's tree, or None where it had as many spans when it was stitched last."""
         if store is not self._store:
-            self._store, self._depths = store, array("I")
+            self._store, self._depths, self._selves = store, array("I"), []
             self._counts.clear()
-        count = store.trace_table.span_count[trace]
-        if self._counts.get(trace) == count:
+            self._timed_counts.clear()
+        return None if counts.get(trace) == store.trace_table.span_count[trace] else store.tree(trace)
+
+    def _stitch(self, store: Store, trace: int) -> None:
+        tree, depths = self._tree_if_new(store, trace, self._counts), self._depths
+        if tree is None:
             return
-        tree, depths = store.tree(trace), self._depths
         depths.extend([0] * (len(store.spans) - len(depths)))
         for node, depth in tree.walk():
             if not tree.is_missing(node):
                 depths[tree.rows[node]] = depth
         self._complete[trace] = tree.complete
-        self._counts[trace] = count
+        self._counts[trace] = len(tree.rows)
 
 
 class Subject:
@@ -77,6 +100,28 @@ class Subject:
         if self._span is None:
             self._span = self.store.span(self.row)
         return self._span
+
+    @property
+    def name(self) -> str:
+        """The span's name."""
+        return self.store.names.texts[self.store.spans.name[self.row]]
+
+    @property
+    def service(self) -> str:
+        """The service's name, empty where it has none."""
+        return self.store.services.texts[self.store.spans.service[self.row]]
+
+    @property
+    def trace_id(self) -> str:
+        """The trace's id in hex digits, empty where the file's is unusable."""
+        trace_id = self.store.trace_table.trace_id(self.trace)
+        return format_trace_id(trace_id) if trace_id else ""
+
+    @property
+    def span_id(self) -> str:
+        """The span's id in hex digits, empty where the file's is unusable."""
+        span_id = self.store.spans.span_id[self.row]
+        return format_span_id(span_id) if span_id else ""
 
     @property
     def file(self) -> str:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import operator
 import re
-import warnings
-from dataclasses import dataclass, replace
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.query_base import (
+    SIZES,
+    Cost,
+    OfAttribute,
+    OfNumber,
+    OfParts,
+    Term,
+    column_term,
+    negation,
+    text_term,
+    values_test,
+)
+from spanview.analysis.query_everywhere import any_term, event_term, record_term
 from spanview.analysis.query_parse import RawGroup, fail
-from spanview.analysis.query_values import Number, is_equal, number_of, text_of, values_of
+from spanview.analysis.query_values import Number, number_of, values_of
 from spanview.analysis.timetext import DURATIONS, TIMES, parse_duration, parse_moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
-from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_span_id, format_trace_id
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,84 +31,9 @@ if TYPE_CHECKING:
     from spanview.analysis.query_parse import RawPart, RawTerm
     from spanview.analysis.query_subject import Subject
 
-Test: TypeAlias = "Callable[[Subject], bool]"
-
-
-class Cost(IntEnum):
-    """What has to be read before a term is decided, the cheapest first."""
-
-    COLUMN = 0
-    TREE = 1
-    DETAIL = 2
-
-
-@dataclass(frozen=True, slots=True)
-class OfText:
-    """A term that a text in a column decides."""
-
-    column: str
-    test: Callable[[str], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class OfNumber:
-    """A term that a number in a column decides; what has none doesn't fit."""
-
-    column: str
-    compare: Callable[[Any, Number], Any]
-    value: Number
-
-
-@dataclass(frozen=True, slots=True)
-class OfAttribute:
-    """A term that the values of an attribute decide; what has none doesn't fit."""
-
-    key: str
-    text: str | None
-    """What one of them must equal; None where something else is asked."""
-    holds: Callable[[list[Any]], bool]
-    """Tells for the values of one span."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfParts:
-    """A term that others decide: any of them, or all together."""
-
-    is_any: bool
-    parts: tuple[Term, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One test, negation included."""
-
-    of_trace: bool
-    cost: Cost
-    test: Test
-    rests_on: OfText | OfNumber | OfAttribute | OfParts | None = None
-    """What decides it, for those who ask it of many spans at once; None where only `test` tells."""
-    negated: bool = False
-    """Whether `test` is the other way round than this."""
-
-    @property
-    def needs_tree(self) -> bool:
-        """Whether it asks for what a span alone doesn't tell."""
-        if isinstance(self.rests_on, OfParts):
-            return any(part.needs_tree for part in self.rests_on.parts)
-        return self.of_trace or self.cost is Cost.TREE
-
-
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with, at the places of the column's values."""
 
-_SIZES: Final = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-    "<=": operator.le,
-    ">=": operator.ge,
-}
 _TRUTHS: Final = {"true": True, "false": False}
 
 
@@ -110,7 +44,7 @@ def compile_part(raw: RawPart) -> Term:
         QueryError: Its key is none, or its operator or value isn't one that the key has.
     """
     term = _group(raw) if isinstance(raw, RawGroup) else _single(raw)
-    return _negation(term) if raw.negated else term
+    return negation(term) if raw.negated else term
 
 
 def in_order(raw: Iterable[RawPart]) -> tuple[Term, ...]:
@@ -141,39 +75,9 @@ def _single(raw: RawTerm) -> Term:
     return _attribute_term(raw)
 
 
-def _negation(term: Term) -> Term:
-    test = term.test
-    return replace(term, test=lambda subject: not test(subject), negated=not term.negated)
-
-
 def _word_term(raw: RawTerm) -> Term:
     part = raw.value.casefold()
-    return _column_term("name", _name, lambda text: part in text.casefold())
-
-
-def _column_term(
-    column: str | None, read: Callable[[Subject], str], test: Callable[[str], bool], *, of_trace: bool = False
-) -> Term:
-    rests_on = None if column is None else OfText(column, test)
-    return Term(of_trace, Cost.COLUMN, lambda subject: test(read(subject)), rests_on)
-
-
-def _name(subject: Subject) -> str:
-    return subject.store.names.texts[subject.store.spans.name[subject.row]]
-
-
-def _service(subject: Subject) -> str:
-    return subject.store.services.texts[subject.store.spans.service[subject.row]]
-
-
-def _trace_id(subject: Subject) -> str:
-    trace_id = subject.store.trace_table.trace_id(subject.trace)
-    return format_trace_id(trace_id) if trace_id else ""
-
-
-def _span_id(subject: Subject) -> str:
-    span_id = subject.store.spans.span_id[subject.row]
-    return format_span_id(span_id) if span_id else ""
+    return column_term("name", lambda subject: subject.name, lambda text: part in text.casefold())
 
 
 def _root_name(subject: Subject) -> str:
@@ -182,43 +86,14 @@ def _root_name(subject: Subject) -> str:
     return "" if row == NO_ROW else store.names.texts[store.spans.name[row]]
 
 
-def _text_term(
-    raw: RawTerm,
-    read: Callable[[Subject], str],
-    equals: Callable[[str, str], bool] = operator.eq,
-    *,
-    column: str | None = None,
-    of_trace: bool = False,
-) -> Term:
-    value = raw.value
-    if raw.operator == "~":
-        search = _compiled(raw).search
-        return _column_term(column, read, lambda text: search(text) is not None, of_trace=of_trace)
-    if raw.operator == "=":
-        return _column_term(column, read, lambda text: equals(text, value), of_trace=of_trace)
-    if raw.operator == "!=":
-        return _column_term(column, read, lambda text: not equals(text, value), of_trace=of_trace)
-    return fail(raw.operator_at, f"expected =, != or ~ behind {raw.key}: it has no size")
-
-
-def _compiled(raw: RawTerm) -> re.Pattern[str]:
-    try:
-        with warnings.catch_warnings():
-            # Some patterns may change their meaning with a later Python; that is nothing to say beside a result.
-            warnings.simplefilter("ignore")
-            return re.compile(raw.value)
-    except (re.error, OverflowError, RecursionError) as error:
-        return fail(raw.value_at, f"expected a regular expression: {error}")
-
-
 def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
     """Return the test of a column with a closed set of values; it has the name of the key."""
     if raw.operator == "~":
-        return _text_term(raw, read, column=raw.key)
+        return text_term(raw, read, column=raw.key)
     wanted = raw.value.upper()
     if wanted not in names:
         fail(raw.value_at, f"expected one of {', '.join(names)}, not {raw.value!r}")
-    return _text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
+    return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
 def _kind_term(raw: RawTerm) -> Term:
@@ -233,14 +108,14 @@ def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
     prefix = raw.value.lower().removeprefix("0x")
     if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
         fail(raw.value_at, f"expected the first of the {digits} hex digits of an id")
-    return _text_term(raw, read, lambda text, _: text.startswith(prefix))
+    return text_term(raw, read, lambda text, _: text.startswith(prefix), column=raw.key)
 
 
 def _file_term(raw: RawTerm) -> Term:
     def is_file(path: str, wanted: str) -> bool:
         return path == wanted or re.split(r"[/\\]", path)[-1] == wanted
 
-    return _text_term(raw, lambda subject: subject.file, is_file, column=raw.key)
+    return text_term(raw, lambda subject: subject.file, is_file, column=raw.key)
 
 
 def _size_term(
@@ -255,7 +130,7 @@ def _size_term(
 
     What costs no more than a column is one, by the name of the key.
     """
-    (value, expected), compare = wanted, _SIZES.get(raw.operator)
+    (value, expected), compare = wanted, SIZES.get(raw.operator)
     if compare is None:
         fail(raw.operator_at, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
     if value is None:
@@ -296,7 +171,7 @@ def _complete_term(raw: RawTerm) -> Term:
 
 def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
-    key, holds = raw.key, _values_test(raw)
+    key, holds = raw.key, values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 
     def test(subject: Subject) -> bool:
@@ -306,36 +181,27 @@ def _attribute_term(raw: RawTerm) -> Term:
     return Term(of_trace=False, cost=Cost.DETAIL, test=test, rests_on=rests_on)
 
 
-def _values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:
-    """Return the test of the values that one key has."""
-    text, number = raw.value, number_of(raw.value)
-    if raw.operator == "~":
-        search = _compiled(raw).search
-        return lambda values: any(search(text_of(value)) for value in values)
-    if raw.operator == "=":
-        return lambda values: any(is_equal(value, text, number) for value in values)
-    if raw.operator == "!=":
-        return lambda values: not any(is_equal(value, text, number) for value in values)
-    compare = _SIZES[raw.operator]
-    if number is None:
-        fail(raw.value_at, f"expected a number behind {raw.key}{raw.operator}")
-    return lambda values: any(size is not None and compare(size, number) for size in map(number_of, values))
-
-
 _KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
-    "name": lambda raw: _text_term(raw, _name, column="name"),
-    "service": lambda raw: _text_term(raw, _service, column="service"),
+    "name": lambda raw: text_term(raw, lambda subject: subject.name, column="name"),
+    "service": lambda raw: text_term(raw, lambda subject: subject.service, column="service"),
     "kind": _kind_term,
     "status": _status_term,
     "duration": lambda raw: _size_term(raw, _duration(raw), lambda subject: subject.duration_ns),
-    "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, _trace_id),
-    "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, _span_id),
+    "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, lambda subject: subject.trace_id),
+    "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, lambda subject: subject.span_id),
     "start": lambda raw: _size_term(raw, _moment(raw), lambda subject: subject.start_ns),
     "pid": lambda raw: _size_term(raw, _number(raw), lambda subject: subject.pid, cost=Cost.DETAIL),
     "file": _file_term,
     "depth": lambda raw: _size_term(
         raw, _number(raw), lambda subject: subject.facts.depth(subject.store, subject.row), cost=Cost.TREE
     ),
+    "self": lambda raw: _size_term(
+        raw, _duration(raw), lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
+    ),
+    "event": event_term,
+    "description": lambda raw: record_term(raw, lambda span: span.status.description),
+    "scope": lambda raw: record_term(raw, lambda span: None if span.scope is None else span.scope.name),
+    "any": any_term,
     "trace.duration": lambda raw: _size_term(
         raw, _duration(raw), lambda subject: subject.trace_duration_ns, of_trace=True
     ),
@@ -345,6 +211,6 @@ _KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "trace.errors": lambda raw: _size_term(
         raw, _number(raw), lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
     ),
-    "trace.root": lambda raw: _text_term(raw, _root_name, column="trace.root", of_trace=True),
+    "trace.root": lambda raw: text_term(raw, _root_name, column="trace.root", of_trace=True),
     "trace.complete": _complete_term,
 }

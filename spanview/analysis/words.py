@@ -1,6 +1,6 @@
-"""What a store's spans have that can be asked for: root names, and attributes with the values that were seen.
+"""What a store's spans have that can be asked for: root names, attributes with the values that were seen, and events.
 
-Attributes stand in the records only. Some hundreds of these, from all over the store, tell what most of them have.
+All but names stand in the records only. Some hundreds of these, from all over the store, tell what most of them have.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spanview.index.store import Store
+    from spanview.model.span import Span
 
 MOST: Final = 10_000
 """Texts of one kind that are kept."""
@@ -44,6 +45,9 @@ class Words:
     roots: Sequence[str] = ()
     attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Keys and the texts of their values, the most frequent first."""
+    events: Sequence[str] = ()
+    """Their names, the most frequent first."""
+    scopes: Sequence[str] = ()
 
 
 def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda: True) -> Words:
@@ -59,19 +63,27 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
     until = time.monotonic() + seconds
     keys: Counter[str] = Counter()
     values: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    events: Counter[str] = Counter()
+    scopes: Counter[str] = Counter()
     for row in _sample(store, spans):
         if not is_wanted() or time.monotonic() > until:
             break
         if store.spans.length[row] <= _LARGEST:
-            _count(store, row, keys, values)
+            span = store.span(row)
+            _count(span, keys, values)
+            events.update(event.name for event in span.events)
+            scopes.update(() if span.scope is None else (span.scope.name,))
             # Whoever types has the next turn.
             time.sleep(0)
     attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_KEYS)}
-    return Words(spans, roots, attributes)
+    return Words(spans, roots, attributes, _short(events), _short(scopes))
 
 
-def _count(store: Store, row: int, keys: Counter[str], values: defaultdict[str, Counter[str]]) -> None:
-    span = store.span(row)
+def _short(texts: Counter[str]) -> tuple[str, ...]:
+    return tuple(text for text, _ in texts.most_common() if 0 < len(text) <= LONGEST)[:_VALUES]
+
+
+def _count(span: Span, keys: Counter[str], values: defaultdict[str, Counter[str]]) -> None:
     everything = span.attributes, span.resource.attributes, *(event.attributes for event in span.events)
     for key, value in chain.from_iterable(each.items() for each in everything):
         if 0 < len(key) <= LONGEST and (key in keys or len(keys) < _KEYS):

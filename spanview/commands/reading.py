@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Final
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
+from spanview.display.unnamed import Unnamed
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, ProblemKind
 from spanview.sources.details import Details
@@ -23,6 +24,7 @@ from spanview.telemetry import stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from spanview.analysis.query import Query
     from spanview.commands.options import Options
     from spanview.model.problems import Problem
     from spanview.sources.terms import Progress
@@ -156,10 +158,10 @@ def nothing_in(store: Store, paths: Iterable[str]) -> str:
     return f"{where}: no spans; {what}"
 
 
-def say_if_nothing_matches(store: Store, chosen: Sequence[int]) -> None:
-    """Say on standard error that what was asked for is not among what was read."""
+def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) -> None:
+    """Say on standard error that what was asked for is not among what was read, and where else it may be."""
     if len(store.spans) and not chosen:
-        say("nothing matches")
+        say("; ".join(["nothing matches", *Unnamed(query.words).says(store.names.texts)]))
 
 
 def say_problem(problem: Problem) -> None:

@@ -34,14 +34,16 @@ def run(options: Options) -> int:
     session.close()
     notice(store, options.paths)
     rows = selection.rows(store)
-    say_if_nothing_matches(store, rows)
+    say_if_nothing_matches(store, rows, selection.query)
     write_to_standard_output(jsonl_chunks(store, rows))
     return 0
 
 
 def _follow(options: Options, selection: Selection) -> int:
     if selection.query.needs_tree:
-        raise QueryError("with --follow a span is printed before its trace is whole: leave out depth and trace.… terms")
+        raise QueryError(
+            "with --follow a span is printed before its trace is whole: leave out depth, self and trace.… terms"
+        )
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:
             raise QueryError("the newest run of what is piped in is known at its end only: leave --follow out")

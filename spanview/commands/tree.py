@@ -42,7 +42,7 @@ def run(options: Options) -> int:
 
             write_picture(store, traces, options.svg, force=options.force)
             return 0
-        say_if_nothing_matches(store, traces)
+        say_if_nothing_matches(store, traces, selection.query)
         _print(store, traces, options)
         return 0
     printer = _FollowingPrinter(store, selection, options)

@@ -279,7 +279,7 @@ class SpanviewApp(OpeningApp):
     def _first_match(self, trace: int) -> int | None:
         """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""
         from spanview.analysis.query import parse_query
-        from spanview.analysis.query_terms import Cost
+        from spanview.analysis.query_base import Cost
 
         query, store = parse_query(self._opening.query), self._store
         if not query.span_terms or any(term.cost is not Cost.COLUMN for term in query.span_terms):

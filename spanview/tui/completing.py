@@ -161,7 +161,8 @@ class CompletingLine(Input):
     def action_choose(self, by: int) -> None:
         """Offer the next of what can be taken, or the one before."""
         completion = self._find()
-        if completion is None or not completion.candidates:
+        if completion is None or not completion.candidates or (completion.is_begun and completion.total == 1):
+            # Where there is nothing to choose from, they move in what stands below.
             raise SkipAction
         self._chosen = (self._chosen + by) % len(completion.candidates)
         self._has_chosen = True

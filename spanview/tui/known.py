@@ -49,6 +49,8 @@ class Known:
                 attributes={
                     key: _typable_in_order(words.attributes[key]) for key in _typable_in_order(words.attributes)
                 },
+                events=_typable_in_order(words.events),
+                scopes=_typable_in_order(words.scopes),
             )
         return self._vocabulary
 

@@ -37,6 +37,7 @@ class SearchedTrace(StitchedTrace):
     def __init__(self, store: Store, trace: int) -> None:
         super().__init__(store, trace)
         self._searched = ""
+        self._looks_in_names = False
         self._named: tuple[Shape, int, list[int]] | None = None
         """The places of the spans with a name."""
 
@@ -69,6 +70,7 @@ class SearchedTrace(StitchedTrace):
                 prompt.clear()
             self.rows.refresh()
             return
+        self._looks_in_names = bool(query.words)
         self.run_worker(lambda: self._search(query, go=event.done), thread=True, group=_SEARCH)
 
     def _search(self, query: Query, *, go: bool) -> None:
@@ -92,7 +94,9 @@ class SearchedTrace(StitchedTrace):
             # Another search was typed meanwhile, or none is wanted any more.
             return
         self.rows.matched = found
-        self.query_one(Prompt).say(f"{count(len(found), 'match')}, n N")
+        # Whoever pastes an id or a value learns here that bare words are looked for in names only.
+        what_next = "any~… looks further" if self._looks_in_names and not found else "n N"
+        self.query_one(Prompt).say(f"{count(len(found), 'match')}, {what_next}")
         self.rows.refresh()
         if go:
             self.when_stitched(lambda: self.action_match(1, stay=True))

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
+from spanview.display.unnamed import Unnamed
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 from spanview.tui.base_screen import bindings_of
@@ -55,6 +56,7 @@ class TracesScreen(ListedTraces):
         self._matcher: TraceMatcher | None = None
         self._is_mistaken = False
         """Whether what is typed can't be understood, so that the query before it still holds."""
+        self._unnamed = Unnamed(())
         self._is_plotted = True
         self._failure: int | None = None
         """The trace that was opened for its error last."""
@@ -155,7 +157,7 @@ class TracesScreen(ListedTraces):
             elif self._matcher is not None and self._still_looking:
                 lines = ["looking …"]
             elif len(self._store.spans):
-                lines = ["no trace matches"]
+                lines = ["no trace matches", *self._unnamed.says(self._store.names.texts)]
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
             nothing.update(Content("\n".join(map(sanitise, lines))))
@@ -210,6 +212,7 @@ class TracesScreen(ListedTraces):
             self._matcher.cancel()
             self._matcher = None
         prompt.say("")
+        self._unnamed = Unnamed(query.words)
         self._model.matching = None if query.is_empty else set()
         if not query.is_empty:
             self._still_looking = 1.0

@@ -5,10 +5,12 @@ typed                proposed                      taken
 -sta|                status=                       -status=|
 name=GE|             GET /cart                     name="GET /cart"|
 "tra|                "trace.id", an attribute      "trace.id"=|
+8f43|                any~8f43                      any~8f43|
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -19,6 +21,7 @@ from spanview.analysis.complete import MOST, OPERATOR_OF, Candidate, Completion,
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
 from spanview.analysis.query_terms import _KEYS, compile_part
+from spanview.analysis.query_written import anywhere
 from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
@@ -33,28 +36,39 @@ ATTRIBUTES: Final = {
     'q"k': ['"'],
 }
 SHOP: Final = Vocabulary(
-    ["GET /cart", "batch", "f(x)", 'say "hi" \\'], ["shop", "pay ments"], ["batch"], ["77.txt"], ATTRIBUTES
+    ["GET /cart", "batch", "f(x)", 'say "hi" \\'],
+    ["shop", "pay ments"],
+    ["batch"],
+    ["77.txt"],
+    ATTRIBUTES,
+    ["exception", "two words"],
+    ["my.scope"],
 )
 
 REQUEST: Final = "091db297-50b6-4e67-9b8c-de8794178aeb"
 
 PROPOSED = [
     ("|", ["name=|", "service=|", "kind=|", "status=|", "duration>|"]),
-    ("sta|", ["status=|", "start>|", "http.status_code=|"]),
-    ("STAT|", ["status=|", "http.status_code=|"]),
-    ("-sta|", ["-status=|", "-start>|", "-http.status_code=|"]),
-    ("status=OK -du|", ["status=OK -duration>|", "status=OK -trace.duration>|"]),
-    ("na| status=OK", ["name=| status=OK", '"name"=| status=OK']),
+    ("sta|", ["status=|", "start>|", "http.status_code=|", "any~sta|"]),
+    ("STAT|", ["status=|", "http.status_code=|", "any~STAT|"]),
+    ("-sta|", ["-status=|", "-start>|", "-http.status_code=|", "-any~sta|"]),
+    ("status=OK -du|", ["status=OK -duration>|", "status=OK -trace.duration>|", "status=OK -any~du|"]),
+    ("na| status=OK", ["name=| status=OK", '"name"=| status=OK', "any~na| status=OK"]),
     ("na|m=x", ["name|=x", '"name"|=x']),
     ("na|m>x", []),
     ("na|m>7", ['"name"|>7']),
     ("na|m>", ['"name"|>']),
     ("tra|>1s", ["trace.duration|>1s"]),
-    ("x y|", []),
-    ("tw|", ['"two words"=|']),
-    ('"tr|', ['"trace.id"=|']),
-    ('"trace.id"|', ['"trace.id"=|']),
-    ('"q\\"|', ['"q\\"k"=|']),
+    ("x y|", ["x any~y|"]),
+    ("x| y", ["any~x| y"]),
+    ("x|x y", []),
+    ("tw|", ['"two words"=|', "any~tw|"]),
+    ('"tr|', ['"trace.id"=|', "any~tr|"]),
+    ('"trace.id"|', ['"trace.id"=|', "any~trace\\.id|"]),
+    ('"q\\"|', ['"q\\"k"=|', 'any~"q\\""|']),
+    ('"f(x) \\\\"|', ['any~"f\\\\(x\\\\) \\\\\\\\"|']),
+    ("AND|", []),
+    ("(a OR (b -8f43|", ["(a OR (b -any~8f43|"]),
     ("status=|", ["status=ERROR|", "status=OK|", "status=UNSET|"]),
     ("status!=u|", ["status!=UNSET|"]),
     ("-status=er| b", ["-status=ERROR| b"]),
@@ -74,6 +88,10 @@ PROPOSED = [
     ("trace.root=|", ["trace.root=batch|"]),
     ("trace.complete!=f|", ["trace.complete!=false|"]),
     ("trace.complete<|", []),
+    ("event=|", ["event=exception|", 'event="two words"|']),
+    ("scope~my|", ["scope~my\\.scope|"]),
+    ("self>10m|", []),
+    ("self>1|", [f"self>1{unit}|" for unit in ("ms", "s", "us", "m", "h", "ns", "d")]),
     ("file=7|", ["file=77.txt|"]),
     ("duration>10|", [f"duration>10{unit}|" for unit in ("ms", "s", "us", "m", "h", "ns", "d")]),
     ("duration>ten|", []),
@@ -83,7 +101,7 @@ PROPOSED = [
     ("unheard=|", []),
     ("trace.unheard=|", []),
     ("start>|", []),
-    ("(sta| x)", ["(status=| x)", "(start>| x)", "(http.status_code=| x)"]),
+    ("(sta| x)", ["(status=| x)", "(start>| x)", "(http.status_code=| x)", "(any~sta| x)"]),
     ("a OR (b -status=e|)", ["a OR (b -status=ERROR|)"]),
     ("a OR|", []),
     ("(a)|", []),
@@ -91,15 +109,18 @@ PROPOSED = [
     ("|name", []),
     ("-|name", []),
     ("name=|x", []),
-    ("name|", ["name=|", '"name"=|']),
-    ("name!|", []),
+    ("name|", ["name=|", '"name"=|', "any~name|"]),
+    ("name!|", ['any~"name!"|']),
     ("duration>|=5ms", []),
-    (f"{REQUEST}|", [f"request_id={REQUEST}|"]),
-    (f"-{REQUEST.upper()}| status=OK", [f"-request_id={REQUEST.upper()}| status=OK"]),
-    (f"{REQUEST[:-1]}|", []),
-    (f"{REQUEST}0|", []),
+    (f"{REQUEST}|", [f"request_id={REQUEST}|", f"any~{REQUEST}|"]),
+    (
+        f"-{REQUEST.upper()}| status=OK",
+        [f"-request_id={REQUEST.upper()}| status=OK", f"-any~{REQUEST.upper()}| status=OK"],
+    ),
+    (f"{REQUEST[:-1]}|", [f"any~{REQUEST[:-1]}|"]),
+    (f"{REQUEST}0|", [f"any~{REQUEST}0|"]),
     (f"{REQUEST}|=1", []),
-    (f'"{REQUEST}|', []),
+    (f'"{REQUEST}|', [f"any~{REQUEST}|"]),
 ]
 """A query with the cursor in it, and what it becomes, one candidate after the other; of many, the first five."""
 
@@ -127,7 +148,7 @@ def test_the_id_of_a_request() -> None:
     """A UUID is looked for in the attributes of that kind that were seen."""
     for keys in (["ray.request_id"], ["request_id", "ray.request_id"]):
         found = complete(REQUEST, len(REQUEST), Vocabulary(attributes=dict.fromkeys(keys, ())))
-        assert [candidate.text for candidate in found.candidates] == [f"{key}={REQUEST}" for key in keys]
+        assert [candidate.text for candidate in found.candidates[:-1]] == [f"{key}={REQUEST}" for key in keys]
 
 
 @pytest.mark.parametrize(
@@ -149,9 +170,20 @@ def test_the_keys_are_those_of_the_language() -> None:
 
 
 def test_of_many_the_first_are_returned() -> None:
-    """However many fit, all of them are counted."""
+    """However many fit, all of them are counted; what looks everywhere is the last of them still."""
     found = complete("name=n", 6, Vocabulary([f"n{number}" for number in range(1000)]))
     assert (len(found.candidates), found.total) == (MOST, 1000)
+    found = complete("n.", 2, Vocabulary(attributes=dict.fromkeys([f"n.{number}" for number in range(1000)], ())))
+    assert (len(found.candidates), found.total, found.candidates[-1].text) == (MOST, 1001, "any~n\\.")
+
+
+@given(st.one_of(st.text(min_size=1), st.text('ab "\\().*+?[]{}|^$~=-#&', min_size=1)))
+def test_what_looks_everywhere_means_the_word(word: str) -> None:
+    """Whatever the word has in it, it is one term, whose pattern stands for the word."""
+    (term,) = parse_parts(anywhere(word))
+    assert isinstance(term, RawTerm)
+    assert (term.key, term.operator, compile_literal(term)) == ("any", "~", word)
+    assert re.fullmatch(term.value, word)
 
 
 # -- whatever is taken -------------------------------------------------------------------------------------------------
@@ -223,8 +255,8 @@ def test_whatever_is_taken_is_a_query(before: str, after: str, vocabulary: Vocab
             term = _term_before(query, at)
             pattern = term.operator == "~"
             assert candidate.shown == (compile_literal(term) if pattern else term.value)
-        elif candidate.text[-1] in "=>":
-            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true"}[candidate.text[-1]].split()
+        elif candidate.text[-1] in "=>~":
+            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true", "~": "a"}[candidate.text[-1]].split()
             if _is_query(f"{text[: found.start]}a{text[found.end :]}"):
                 assert any(_is_query(f"{query[:at]}{value}{query[at:]}") for value in values), query
         elif _is_query(text):
@@ -256,8 +288,10 @@ def test_whatever_is_taken_means_what_was_proposed(
     key, value, operator = data.draw(TEXTS), data.draw(TEXTS), data.draw(st.sampled_from(["=", "!=", "~"]))
     is_attribute = data.draw(st.booleans())
     if not is_attribute:
-        key = data.draw(st.sampled_from(["name", "service", "trace.root", "file"]))
-    vocabulary = Vocabulary([value], [value], [value], [value], {key: [value]} if is_attribute else {})
+        key = data.draw(st.sampled_from(["name", "service", "trace.root", "file", "event", "scope"]))
+    vocabulary = Vocabulary(
+        [value], [value], [value], [value], {key: [value]} if is_attribute else {}, [value], [value]
+    )
     before = "".join(f"{each} " for each in others) + negation
     begun = _begun(key, data, is_quoted=is_attribute)
     text, at = _take(

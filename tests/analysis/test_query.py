@@ -9,14 +9,19 @@ GET /cart        0-10000  SERVER         charge  0-3000  CLIENT  ERROR  child of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, store_of, store_of_files, trace_row
 from spanview.analysis.query import parse_query
+from spanview.analysis.query_written import anywhere, quoted
 
 if TYPE_CHECKING:
+    from builders import Document
     from spanview.index.store import Store
 
 CART = ["GET /cart", "look up", "cache miss"]
@@ -75,6 +80,56 @@ KEPT = [
     ("depth=0", ["GET /cart"]),
     ("depth>0", ["look up", "cache miss", "charge"]),
     ("depth=2", ["cache miss"]),
+    ("self=8ms", ["GET /cart"]),
+    ("self<=2ms", ["look up"]),
+    ("self>2ms OR pid=77", ["GET /cart", "cache miss", "charge"]),
+    ("self>2ms -cart trace.errors>0", ["charge"]),
+    ("event=exception", ["charge"]),
+    ("event!=exception", []),
+    ("event!=other", ["charge"]),
+    ("-event=exception", CART),
+    ("event~^exc", ["charge"]),
+    ('"event"=mine', ["look up"]),
+    ('description="card refused"', ["charge"]),
+    ("description=card", []),
+    ("description~refused", ["charge"]),
+    ('description=""', CART),
+    ('description!=""', ["charge"]),
+    ('scope=""', ALL),
+    ("scope~.", []),
+    ("any~cart", ["GET /cart"]),
+    ("any~CART", []),
+    ("any=pay", ["charge"]),
+    ("any=pa", []),
+    ("any!=pay", CART),
+    ("-any!=pay", ["charge"]),
+    ("any=node-1", ALL),
+    ("-any~^node", []),
+    ("any=exception", ["charge"]),
+    ("any~^Value", ["charge"]),
+    ("any~refused", ["charge"]),
+    ("any=5", ["look up"]),
+    ('any="Nested Value"', ["cache miss"]),
+    ('any~"^Nested V"', ["cache miss"]),
+    ("any=7.0", ["cache miss"]),
+    ("any=inner", []),
+    ('any="{\\"inner\\":[\\"Nested Value\\",7]}"', ["cache miss"]),
+    ("any=linked", ["cache miss"]),
+    ("any=0.50", ["look up"]),
+    ("any=200", ["GET /cart"]),
+    ("any~NaN", ["look up"]),
+    ("any=null", ["look up"]),
+    ("any=0x0000000000000000000000000000000A", CART),
+    ("any=0000", ALL),
+    ("any=000", []),
+    ("any!=0000", []),
+    ("any=0000000000000002", ["look up"]),
+    ("any~0A$", CART),
+    ("any~^0+2$", ["look up"]),
+    ('any=""', []),
+    ("any~pay any~ValueError status=ERROR", ["charge"]),
+    ("any~refused OR any~Nested", ["cache miss", "charge"]),
+    ("trace.errors=0 any~node", CART),
     ("http.status_code=500", ["charge"]),
     ("http.status_code=200", ["GET /cart"]),
     ("http.status_code>=200", ["GET /cart", "charge"]),
@@ -127,8 +182,10 @@ def make_store(reader: MemoryReader | None = None) -> Store:
         "key with spaces": 1,
         "status": "mine",
         "big": 2**70,
+        "event": "mine",
     }
-    cart[2]["attributes"] = {"ray.pid": "77"}
+    cart[2]["attributes"] = {"ray.pid": "77", "deep": {"inner": ["Nested Value", 7]}}
+    cart[2]["links"] = [{"context": cart[0]["context"], "attributes": {"why": "linked"}}]
     charge = builder.span(
         "charge",
         trace=11,
@@ -137,6 +194,7 @@ def make_store(reader: MemoryReader | None = None) -> Store:
         duration=3000,
         kind="CLIENT",
         status="ERROR",
+        description="card refused",
         service="pay",
         attributes={"http.status_code": "500"},
         resource=host,
@@ -190,7 +248,8 @@ def test_details_that_are_gone() -> None:
     reader = MemoryReader()
     store = make_store(reader)
     reader.files = [None, None]
-    assert not any(parse_query("http.status_code>0").matches(store, row) for row in range(4))
+    assert not any(parse_query("http.status_code>0 OR any~refused").matches(store, row) for row in range(4))
+    assert parse_query("any=pay").matches(store, 3)
     assert parse_query("name=charge pid=77").matches(store, 3)
 
 
@@ -211,6 +270,81 @@ def test_a_trace_that_grows() -> None:
     assert query.matches_trace(growing, 0)
 
 
+def test_self_time_of_a_trace_that_grows() -> None:
+    """What a child takes of its parent is taken once it is there, and a span without an end has no self time."""
+    documents = Builder().draw("a 0-9\n  b 1-5\n  c 2-?")
+    reader = MemoryReader()
+    growing = store_of_files({"b.json": file_of(documents[:1])}, reader=reader)
+    whole, less, shorter = (parse_query(f"self{size}") for size in (">=9us", "=5us", "<1h"))
+    assert whole.keeps(growing, 0)
+    assert not less.keeps(growing, 0)
+    reader.files.append(file_of(documents[1:]))
+    _feed(growing, reader)
+    assert not whole.keeps(growing, 0)
+    assert less.keeps(growing, 0)
+    assert [shorter.keeps(growing, row) for row in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a -b name=c", ("a",)),
+        ('"a b" OR (c (d OR -e) -(f OR g))', ("a b", "c", "d")),
+        ("-(-h)", ("h",)),
+        ("any~x status=OK", ()),
+        ("", ()),
+    ],
+)
+def test_words(text: str, words: tuple[str, ...]) -> None:
+    """A query knows what it looks for in names."""
+    assert parse_query(text).words == words
+
+
+def test_scope() -> None:
+    """The scope's name stands in what spanview itself writes, and in OTLP; any looks there, too."""
+    line: Document = {
+        "span_id": "1" * 16,
+        "trace_id": "2" * 32,
+        "parent_id": None,
+        "name": "a",
+        "status": {},
+        "attributes": {},
+    }
+    store = store_of(line | {"scope": {"name": "my.scope", "attributes": {"why": "not asked"}}})
+    kept = {
+        text
+        for text in ("scope=my.scope", "scope!=other", "scope~^my", "any=my.scope", "scope=my", "any~asked")
+        if parse_query(text).keeps(store, 0)
+    }
+    assert kept == {"scope=my.scope", "scope!=other", "scope~^my", "any=my.scope"}
+
+
+LEAVES = st.one_of(st.text(min_size=1), st.text('ab \\"/\n.*(', min_size=1), st.integers(), st.booleans(), st.none())
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(VALUES, st.sampled_from(["attributes", "resource", "events", "links"]))
+def test_whatever_stands_in_an_attribute_is_found_by_any(value: Any, where: str) -> None:
+    """Each text, number and word, however deep it nests."""
+    held: Document = {"attributes": {"k": value}}
+    holder = {"attributes": held["attributes"], "resource": held, "events": [held], "links": [held]}[where]
+    store = store_of(Builder().span("n") | {where: holder})
+    for leaf in _leaves(value):
+        text = leaf if isinstance(leaf, str) else json.dumps(leaf)
+        assert parse_query(f"any={quoted(text)}").keeps(store, 0)
+        assert parse_query(anywhere(text)).keeps(store, 0)
+        assert not parse_query(f"any!={quoted(text)}").keeps(store, 0)
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, list | dict):
+        return [leaf for part in (value.values() if isinstance(value, dict) else value) for leaf in _leaves(part)]
+    return [value]
+
+
 def test_is_empty() -> None:
     """A query without terms is empty, and one with any isn't."""
     assert parse_query("  ").is_empty
@@ -221,6 +355,9 @@ def test_is_empty() -> None:
 @pytest.mark.parametrize(
     ("text", "needs"),
     [
+        ("self>1s", True),
+        ("pid=3 OR -self>1s", True),
+        ("any~x event=x description~x scope=x", False),
         ("name=x pid=3", False),
         ("depth=3", True),
         ("trace.errors>0", True),
@@ -231,7 +368,7 @@ def test_is_empty() -> None:
     ],
 )
 def test_needs_tree(text: str, *, needs: bool) -> None:
-    """A query needs the whole trace where it asks for depth or for anything about the trace."""
+    """A query needs the whole trace where it asks for depth, for self time or for anything about the trace."""
     assert parse_query(text).needs_tree is needs
 
 

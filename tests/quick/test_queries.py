@@ -25,6 +25,16 @@ _KEYS: Final = ("k", "k", "k", "a/b", "other", "name", 'q"k', "\\k", "K", "kk")
 _VALUES: Final[tuple[Any, ...]] = (
     *("v", "v", "v", "w", "vv", "", "V", "1", "1.0", "true", "k", '"k": "v"', '\\"k', '", "k": "v', "{", "é", "a/b"),
     *(1, 1.0, 2, 0.5, True, None, ["v", "w"], ["w"], [1], {"k": "v"}, {"inner": {"k": "v"}}, [], 10**20),
+    *(
+        {"k": "\tabc"},
+        "\tabc",
+        {"k": ["\x1f", "\U0001f600", "deep"]},
+        "café",
+        1e22,
+        "http://a/b?c=d",
+        False,
+        {"k": False},
+    ),
 )
 _QUERIES: Final = (
     *("k=v", "k!=v", "-k=v", "k~v", "-k~^v$", "k=1", "k=true", "k>0", "k<=1", "k=é", 'k=""', 'k="{"', "other=k"),
@@ -38,7 +48,23 @@ _QUERIES: Final = (
         "duration>1ms",
         "duration<1ms",
         '"attributes"=v',
+        "self>1ms",
+        "-self<9us k=v",
     ),
+    *("any=v", "any!=v", "any~v", "-any~v", "any~^v$", "any=1", "any=2.0", "any~1", "any=k", "any=f", "any~tabc"),
+    *("any~abc", "any~deep", "any~caf", "any=café", "any=a/b", "any~a/b", "any~a\\.b", "any~http://a", "any=true"),
+    *("any~rue", "any~1e", "any~inner", "any~ll", "any~nner any~v", "any~000a", "any~00A", "any~^0+7$", "any=0000"),
+    *(
+        'any~"k\\": \\"v"',
+        "any=0x00000000000000000000000000000003",
+        "any~no OR any~ref",
+        "any~SDK",
+        "any~1f",
+        "any~:fals",
+    ),
+    *("event=k", "event!=k", "-event=k", "event~K", "event~^k$", "event=True", "event~True"),
+    *("description=refused", "description!=refused", "-description~fuse", 'description=""', "description~True"),
+    *("scope=x", 'scope=""', "trace~3$", "span=000000000000000", "span!=0000000000000001 any~v"),
 )
 
 
@@ -63,6 +89,8 @@ def _text(dice: random.Random, document: Document) -> str:
         return text.replace('"k"', '"\\u006b"')
     if odd < 0.1:
         return text.replace("a/b", "a\\/b").replace('"v"', '"\\u0076"')
+    if odd < 0.12:
+        return text.replace("\\t", "\\u0009").replace("refused", "re\\u0066used").replace("0x0", "0X0")
     if odd < 0.15:
         return text.replace('"k": ', '"k":')
     # A key that is there twice: the last one counts.
@@ -77,11 +105,17 @@ def _write(folder: Path, dice: random.Random) -> None:
                 dice.choice(("f", "g", '"k": "v"', 'f", "k": "v')),
                 trace=file * 10 + dice.randrange(1, 9),
                 status=dice.choice(("ERROR", "OK")),
+                parent=dice.choice((None, dice.randrange(1, 60))),
+                description=dice.choice((None, None, "refused", "", "k")),
                 attributes=_attributes(dice),
                 resource=_attributes(dice) if dice.random() < 0.3 else {},
             )
             if dice.random() < 0.2:
                 document["events"] = [{"name": "k", "timestamp": time_text(1), "attributes": _attributes(dice)}]
+            if dice.random() < 0.05:
+                # What isn't text becomes one.
+                document["status"]["description"] = dice.choice((True, 1e22, {"k": "\tv"}))
+                document["events"] = [{"name": True, "timestamp": time_text(1), "attributes": {}}]
             if dice.random() < 0.1:
                 document["links"] = [{"context": document["context"], "attributes": _attributes(dice)}]
             if dice.random() < 0.05:
@@ -142,6 +176,11 @@ def test_nothing_usual_is_decoded(tmp_path: Path) -> None:
             ("k=v1 m=x", 0),
             ("n>=80", 10),
             ("k~1 n<9", 3),
+            ("any=nowhere", 0),
+            ("any~no\\.where -any~else", 0),
+            ("event=exception", 0),
+            ("-description~refused m=x", 9),
+            ("any=span", 99),
         ):
             assert len(rows_that_match(store, parse_query(text), rows)) == count
 

@@ -42,6 +42,7 @@ _QUERIES: Final = (
     'GET "look up" -kind=SERVER status=ERROR',
     "http.status_code>=500 duration>1.5s trace.errors>0",
     'name~"^GET .*" trace.complete=false depth=2 pid!=5',
+    'any~4bf9 any!=shop event=exception -description~refused scope="" self>1us',
     "start>2024-05-28T18:05:04+02:00 trace.duration<=5us span=ab file=1.json",
 )
 _TOKENS: Final = (

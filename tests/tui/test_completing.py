@@ -67,12 +67,12 @@ async def test_a_key_and_its_value() -> None:
     async with looking_at(*documents()) as look:
         await look.press("slash")
         assert below(look).startswith("›name  service  kind  status")
-        await look.until_shown("1 of 20")
+        await look.until_shown("1 of 25")
         await look.type("sta")
-        assert below(look) == "›status  start"
+        assert below(look) == "›status  start  any~sta"
         assert behind(look) == "tus="
         assert "sta" in look.text
-        assert "1 of 2  ↑↓  Tab takes it" in look.text
+        assert "1 of 3  ↑↓  Tab takes it" in look.text
         await look.press("tab")
         assert line(look).value == "status="
         assert below(look) == "›ERROR  OK  UNSET"
@@ -109,6 +109,22 @@ async def test_choosing() -> None:
         assert look.screen.query_one(TraceList).cursor == 1
 
 
+async def test_what_is_no_name() -> None:
+    """What a word may be instead of a name is the last that is offered: one key takes it."""
+    async with looking_at(*documents()) as look:
+        await look.send("slash", *"http")
+        await look.until(lambda: below(look) == "›http.method  http.code  any~http")
+        await look.send("ctrl+u", *"-shop")
+        assert (below(look), behind(look)) == ("›any~shop", "")
+        await look.press("down")
+        assert look.screen.query_one(TraceList).cursor == 1
+        await look.press("tab")
+        assert line(look).value == "-any~shop"
+        await look.until_shown("2 of 3 traces")
+        await look.send("ctrl+u", *"sta", "up", "tab")
+        assert line(look).value == "any~sta"
+
+
 async def test_quotes() -> None:
     """A value with blanks gets its quotes, and stands behind the cursor without them."""
     async with looking_at(*documents()) as look:
@@ -125,7 +141,7 @@ async def test_attributes() -> None:
     """Their keys and values come from the records; those by size are numbers only."""
     async with looking_at(*documents()) as look:
         await look.send("slash", *"ht")
-        await look.until(lambda: below(look) == "›http.method  http.code")
+        await look.until(lambda: below(look) == "›http.method  http.code  any~ht")
         await look.send("down", "tab")
         assert line(look).value == "http.code="
         assert {*below(look).split()} in ({"›200", "none"}, {"200", "›none"})
@@ -228,7 +244,7 @@ async def test_what_is_typed_waits_for_nothing() -> None:
             await look.send("slash", *"service=s")
             assert (line(look).value, below(look)) == ("service=s", "›shop")
             await look.send("ctrl+u", *"http")
-            assert below(look) == ""
+            assert below(look) == "›any~http"
             is_going.set()
             await look.until(lambda: below(look).startswith("›http."))
 

@@ -13,6 +13,7 @@ import pytest
 
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
+from spanview.display.unnamed import Unnamed
 from spanview.tui import traces_model
 from spanview.tui.group_list import GroupList
 from spanview.tui.help_screen import HelpScreen
@@ -304,12 +305,26 @@ async def test_nothing_matches() -> None:
         await look.press("slash")
         await look.type("nobody")
         await look.until_shown("0 of 4 traces", "no trace matches")
+        assert 'no span has "nobody" in its name · any~nobody looks in ids, services, attributes' in look.text
         await look.press("enter", "s", "r", "enter", "e")
         assert "no trace with an error" in look.text
         await look.press("y")
         assert "there is no trace here" in look.text
         await look.press("r", "escape")
         assert len(roots(look)) == 4
+
+
+async def test_what_no_name_has() -> None:
+    """Only a word that no span has in its name is said to be in none, by the names that there are now."""
+    unnamed = Unnamed(("quick", "a.b c", "late"))
+    assert unnamed.says(["slow", "QUICKLY"]) == [
+        'no span has "a.b c" in its name · any~"a\\\\.b c" looks in ids, services, attributes and events, too'
+    ]
+    assert 'no span has "late" in its name' in unnamed.says(["slow", "QUICKLY", "a.B c"])[0]
+    assert unnamed.says(["slow", "QUICKLY", "a.B c", "later"]) == []
+    async with looking_at(*documents(), opening=Opening(("spans",), query="quick duration>9h")) as look:
+        await look.until_shown("0 of 4 traces", "no trace matches")
+        assert "looks in ids" not in look.text
 
 
 async def test_a_filter_from_the_command_line() -> None:

@@ -1,0 +1,177 @@
+"""What every term of a query is made of: what decides it, what that costs, and the tests of texts and values."""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+
+from spanview.analysis.query_parse import fail
+from spanview.analysis.query_values import Number, is_equal, number_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.analysis.query_parse import RawTerm
+    from spanview.analysis.query_subject import Subject
+
+Test: TypeAlias = "Callable[[Subject], bool]"
+
+
+class Cost(IntEnum):
+    """What has to be read before a term is decided, the cheapest first."""
+
+    COLUMN = 0
+    TREE = 1
+    DETAIL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OfText:
+    """A term that a text in a column decides."""
+
+    column: str
+    test: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class OfNumber:
+    """A term that a number in a column decides; what has none doesn't fit."""
+
+    column: str
+    compare: Callable[[Any, Number], Any]
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class OfAttribute:
+    """A term that the values of an attribute decide; what has none doesn't fit."""
+
+    key: str
+    text: str | None
+    """What one of them must equal; None where something else is asked."""
+    holds: Callable[[list[Any]], bool]
+    """Tells for the values of one span."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfTexts:
+    """A term that doesn't hold where a text isn't written in the record; where it is, only decoding tells."""
+
+    text: str
+    """JSON has no other way to write it than by escapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfParts:
+    """A term that others decide: any of them, or all together."""
+
+    is_any: bool
+    parts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One test, negation included."""
+
+    of_trace: bool
+    cost: Cost
+    test: Test
+    rests_on: OfText | OfNumber | OfAttribute | OfTexts | OfParts | None = None
+    """What decides it, for those who ask it of many spans at once; None where only `test` tells."""
+    negated: bool = False
+    """Whether `test` is the other way round than this."""
+
+    @property
+    def needs_tree(self) -> bool:
+        """Whether it asks for what a span alone doesn't tell."""
+        if isinstance(self.rests_on, OfParts):
+            return any(part.needs_tree for part in self.rests_on.parts)
+        return self.of_trace or self.cost is Cost.TREE
+
+
+SIZES: Final = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+
+
+def negation(term: Term) -> Term:
+    """Return the term that holds where another one doesn't."""
+    test = term.test
+    return replace(term, test=lambda subject: not test(subject), negated=not term.negated)
+
+
+def column_term(
+    column: str | None, read: Callable[[Subject], str], test: Callable[[str], bool], *, of_trace: bool = False
+) -> Term:
+    """Return the test of a text; `column` is where it stands, None where each span is asked for it."""
+    rests_on = None if column is None else OfText(column, test)
+    return Term(of_trace, Cost.COLUMN, lambda subject: test(read(subject)), rests_on)
+
+
+def text_term(
+    raw: RawTerm,
+    read: Callable[[Subject], str],
+    equals: Callable[[str, str], bool] = operator.eq,
+    *,
+    column: str | None = None,
+    of_trace: bool = False,
+) -> Term:
+    """Return what an operator asks of a text.
+
+    Args:
+        raw: The term as it is written.
+        read: Returns the text.
+        equals: Tells whether a text is the value.
+        column: As `column_term` takes it.
+        of_trace: Whether it is a trace's.
+    """
+    value = raw.value
+    if raw.operator == "~":
+        search = compiled(raw).search
+        return column_term(column, read, lambda text: search(text) is not None, of_trace=of_trace)
+    if raw.operator == "=":
+        return column_term(column, read, lambda text: equals(text, value), of_trace=of_trace)
+    if raw.operator == "!=":
+        return column_term(column, read, lambda text: not equals(text, value), of_trace=of_trace)
+    return fail_without_size(raw)
+
+
+def fail_without_size(raw: RawTerm) -> NoReturn:
+    """Raise the error of a size behind a key that has none."""
+    fail(raw.operator_at, f"expected =, != or ~ behind {raw.key}: it has no size")
+
+
+def compiled(raw: RawTerm) -> re.Pattern[str]:
+    """Return the regular expression that is a term's value."""
+    try:
+        with warnings.catch_warnings():
+            # Some patterns may change their meaning with a later Python; that is nothing to say beside a result.
+            warnings.simplefilter("ignore")
+            return re.compile(raw.value)
+    except (re.error, OverflowError, RecursionError) as error:
+        return fail(raw.value_at, f"expected a regular expression: {error}")
+
+
+def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:
+    """Return the test of the values that one key has."""
+    text, number = raw.value, number_of(raw.value)
+    if raw.operator == "~":
+        search = compiled(raw).search
+        return lambda values: any(search(text_of(value)) for value in values)
+    if raw.operator == "=":
+        return lambda values: any(is_equal(value, text, number) for value in values)
+    if raw.operator == "!=":
+        return lambda values: not any(is_equal(value, text, number) for value in values)
+    compare = SIZES[raw.operator]
+    if number is None:
+        fail(raw.value_at, f"expected a number behind {raw.key}{raw.operator}")
+    return lambda values: any(size is not None and compare(size, number) for size in map(number_of, values))

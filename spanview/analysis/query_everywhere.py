@@ -1,0 +1,153 @@
+"""The keys of a query that ask for texts of the record: `any` of them, an `event`, the `description`, the `scope`.
+
+any~f43d93be     the name, the service, the ids, and whatever text or value the record has
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.query_base import (
+    Cost,
+    OfParts,
+    OfTexts,
+    Term,
+    column_term,
+    compiled,
+    fail_without_size,
+    negation,
+    text_term,
+    values_test,
+)
+from spanview.analysis.query_values import is_equal, number_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spanview.analysis.query_parse import RawTerm
+    from spanview.analysis.query_subject import Subject
+    from spanview.model.span import Span
+
+_LEAST_DIGITS: Final = 4
+"""Hex digits from which on a value may be the beginning of an id."""
+_ID: Final = re.compile(r"[0-9a-f]+")
+_LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s])+")
+"""A regular expression that stands for one text."""
+_ESCAPED: Final = re.compile(r"\\(.)")
+_AS_IT_IS: Final = re.compile(r"(?!:)[ !#-+\--Z^-z|~]+")
+"""Printable ASCII that JSON writes as it is, and that isn't its own; a colon of its own stands behind a quote."""
+_OF_NUMBERS: Final = re.compile(r"[-+.0-9eE]+")
+"""What the text of a number may have, which can be written otherwise,"""
+_WORDS: Final = ("-Infinity", "-inf", "NaN", "nan", "True", "False")
+"""and these, too."""
+
+
+def any_term(raw: RawTerm) -> Term:
+    """Return the test of all texts of a span: one of them is enough, and `!=` holds where none is."""
+    holds, holds_of_id, holds_of_value, text = _tests(raw)
+    parts = [
+        column_term("name", lambda subject: subject.name, holds),
+        # What has none has an empty text in the columns.
+        column_term("service", lambda subject: subject.service, lambda each: bool(each) and holds(each)),
+    ]
+    if holds_of_id is not None:
+        parts += [
+            column_term("trace", lambda subject: subject.trace_id, holds_of_id),
+            column_term("span", lambda subject: subject.span_id, holds_of_id),
+        ]
+    rests_on = OfTexts(text) if text and _is_written_so(text) else None
+    inside = Term(False, Cost.DETAIL, lambda subject: any(map(holds_of_value, _values_in(subject.span))), rests_on)
+    together = (*parts, inside)
+    term = Term(
+        False, Cost.DETAIL, lambda subject: any(part.test(subject) for part in together), OfParts(True, together)
+    )
+    return negation(term) if raw.operator == "!=" else term
+
+
+def _tests(
+    raw: RawTerm,
+) -> tuple[Callable[[str], bool], Callable[[str], bool] | None, Callable[[Any], bool], str | None]:
+    """Return what is asked of a text, of an id and of a value, and the one text that is looked for, if it is one."""
+    value = raw.value
+    if raw.operator == "~":
+        search, literal = compiled(raw).search, _literal_of(value)
+        is_for_ids = literal is None or _ID.fullmatch(literal.lower()) is not None
+        return (
+            lambda text: search(text) is not None,
+            # Whoever pastes an id in capitals means the same one.
+            (lambda text: bool(text) and any(map(search, (text, text.upper())))) if is_for_ids else None,
+            lambda each: search(text_of(each)) is not None,
+            literal,
+        )
+    if raw.operator not in {"=", "!="}:
+        fail_without_size(raw)
+    number, prefix = number_of(value), value.lower().removeprefix("0x")
+    is_id = len(prefix) >= _LEAST_DIGITS and _ID.fullmatch(prefix) is not None
+    return (
+        value.__eq__,
+        (lambda text: text.startswith(prefix)) if is_id else None,
+        lambda each: is_equal(each, value, number),
+        value,
+    )
+
+
+def _literal_of(pattern: str) -> str | None:
+    """Return the text that a regular expression stands for, if it stands for just one."""
+    return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
+
+
+def _is_written_so(text: str) -> bool:
+    """Tell whether no value has a text in its own text unless the record has it too, but for escapes."""
+    is_plain = _AS_IT_IS.fullmatch(text) is not None and _OF_NUMBERS.fullmatch(text) is None
+    return is_plain and not any(text in word for word in _WORDS)
+
+
+def _values_in(span: Span) -> Iterator[Any]:
+    """Yield the texts and the attributes' values that a record has; of those that nest, what is in them, too."""
+    if span.status.description is not None:
+        yield span.status.description
+    if span.scope is not None:
+        yield span.scope.name
+    for event in span.events:
+        yield event.name
+    inner = [holder.attributes for holders in (span.events, span.links) for holder in holders]
+    for value in chain.from_iterable(each.values() for each in (span.attributes, *inner, span.resource.attributes)):
+        parts = value if isinstance(value, list) else [value]
+        yield from parts
+        # It may be deep: of what nests, only the text of the whole is made, and those of what ends in it.
+        yield from _leaves([part for part in parts if isinstance(part, dict | list)])
+
+
+def _leaves(pending: list[Any]) -> Iterator[Any]:
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict | list):
+            pending += part.values() if isinstance(part, dict) else part
+        else:
+            yield part
+
+
+def event_term(raw: RawTerm) -> Term:
+    """Return the test of the events' names; a span without events fits nothing, `!=` included."""
+    if raw.operator not in {"=", "!=", "~"}:
+        fail_without_size(raw)
+    holds = values_test(raw)
+
+    def test(subject: Subject) -> bool:
+        names: list[Any] = [event.name for event in subject.span.events]
+        return bool(names) and holds(names)
+
+    return Term(False, Cost.DETAIL, test, _of_record(raw))
+
+
+def record_term(raw: RawTerm, read: Callable[[Span], str | None]) -> Term:
+    """Return the test of one text of the record, empty where it has none."""
+    test = text_term(raw, lambda subject: read(subject.span) or "").test
+    return Term(False, Cost.DETAIL, test, _of_record(raw))
+
+
+def _of_record(raw: RawTerm) -> OfTexts | None:
+    text = {"=": raw.value, "~": _literal_of(raw.value)}.get(raw.operator)
+    return OfTexts(text) if text and _is_written_so(text) else None

@@ -1,0 +1,32 @@
+"""How texts are written in a query, so that they mean themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PLAIN_VALUE: Final = re.compile(r"[\w.:/@%+,;#&?*^$|{}\[\]\\-]+")
+_OF_PATTERNS: Final = re.compile(r"([\\.^$*+?{}\[\]|()])")
+
+
+def anywhere(word: str) -> str:
+    """Return the term that looks everywhere for what a bare word, or a phrase, looks for in names."""
+    return f"any~{written_value(word, is_pattern=True)}"
+
+
+def written_value(text: str, *, is_pattern: bool, is_quoted: bool = False) -> str:
+    """Return how a value is written.
+
+    Args:
+        text: What is meant.
+        is_pattern: Whether it stands behind ~, where it is to mean itself.
+        is_quoted: Whether it has quotes, needed or not.
+    """
+    if is_pattern:
+        text = _OF_PATTERNS.sub(r"\\\1", text)
+    return text if not is_quoted and _PLAIN_VALUE.fullmatch(text) else quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,44 @@
+"""What to say of the words of a query that are looked for in names, and that no span has in its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.sanitise import sanitise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LONGEST: Final = 60
+
+
+class Unnamed:
+    """The words that are in none of the names that were seen so far.
+
+    Args:
+        words: Bare words and phrases of a query.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = [*words]
+        self._seen = 0
+        """How many names were looked at."""
+
+    def says(self, names: Sequence[str]) -> list[str]:
+        """Return where else to look for one of them, in one line; nothing where all of them are in names.
+
+        Args:
+            names: All there are by now; those that were there before are not looked at again.
+        """
+        if self._words and len(names) > self._seen:
+            # One long text is looked through much quicker than many. Few words have a line end in them: for one that
+            # stands in two names, nothing is said.
+            new = "\n".join(names[self._seen :]).casefold()
+            self._words = [word for word in self._words if word.casefold() not in new]
+            self._seen = len(names)
+        if not self._words:
+            return []
+        from spanview.analysis.query_written import anywhere
+
+        word, term = (sanitise(text, _LONGEST) for text in (self._words[0], anywhere(self._words[0])))
+        return [f'no span has "{word}" in its name · {term} looks in ids, services, attributes and events, too']

@@ -25,7 +25,7 @@ BUILT: Final = {
 NOT_BUILT: Final = ("push", "receive", "collect")
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _FORMATS_NOT_BUILT: Final = ("html",)
-_BY: Final = ("name", "service", "kind", "status", "trace.root", "pid", "scope", "ray", "serve")
+_BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
 _TAKES_VALUE: Final = frozenset(
     (
         *("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on"),

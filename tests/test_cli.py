@@ -104,7 +104,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["tree", "-f", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     (
         ["stats", "--by", "weather", "1.json"],
-        ["'weather'", "name, service, kind, status, trace.root, pid, scope, ray, serve"],
+        ["'weather'", "name, service, kind, service+name, status, trace.root, pid, scope, ray, serve"],
     ),
     (["push"], ["push isn't built yet"]),
     (["receive", "--help"], ["receive isn't built yet"]),

@@ -49,7 +49,10 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("export --format |", {*cli.FORMATS}),
     ("export --format j|", {"jsonl", "jaeger"}),
     ("export -o st|", {"stray file.txt"}),
-    ("stats --by |", {"name", "service", "kind", "status", "trace.root", "pid", "scope", "ray", "serve"}),
+    (
+        "stats --by |",
+        {"name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve"},
+    ),
     ("--since l|", {"last"}),
     ("tree --trace |", set()),
     ("tree -q |", set()),

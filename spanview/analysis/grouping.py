@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 GROUPINGS: Final = ("name", "service", "kind")
 """What spans are grouped by most often, besides the keys of attributes."""
-FURTHER_GROUPINGS: Final = ("status", "trace.root", "pid", "scope")
-"""Other keys of queries by which they can be; an attribute that is called so is asked for in quotes."""
+SERVICE_AND_NAME: Final = "service+name"
+"""Spans of several services may have one name, and mean something else by it."""
+FURTHER_GROUPINGS: Final = (SERVICE_AND_NAME, "status", "trace.root", "pid", "scope")
+"""By what else they can be, keys of queries most of it; an attribute that is called so is asked for in quotes."""
 _TOLD_EVERY: Final = 256
 """Records."""
 
@@ -55,6 +57,8 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
         return Column(store.spans.service, store.services.texts)
     if by == "kind":
         return Column(store.spans.kind, (*KIND_NAMES, ""))
+    if by == SERVICE_AND_NAME:
+        return _pair_column(store)
     if by == "status":
         return Column(store.spans.status, STATUS_NAMES)
     if by == "trace.root":
@@ -65,6 +69,16 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
         return _column_of_records(store, by, _scope_of, traces, tell)
     key = by[1:-1] if by in {f'"{each}"' for each in (*GROUPINGS, *FURTHER_GROUPINGS)} else by
     return _column_of_records(store, key, lambda subject: _attribute_of(subject, key), traces, tell)
+
+
+def _pair_column(store: Store) -> Column:
+    numbers: dict[tuple[int, int], int] = {}
+    # Rows that come meanwhile have a name, and perhaps no service yet.
+    names = store.spans.name[:]
+    pairs = zip(store.spans.service[: len(names)], names, strict=False)
+    column = array("I", (numbers.setdefault(pair, len(numbers)) for pair in pairs))
+    services, texts = store.services.texts, store.names.texts
+    return Column(column, [f"{services[of]}: {texts[name]}" if services[of] else texts[name] for of, name in numbers])
 
 
 def _root_column(store: Store) -> Column:

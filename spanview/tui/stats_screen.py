@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from spanview.analysis.grouping import GROUPINGS, Column, column_of
+from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, Column, column_of
 from spanview.analysis.stats import POWERS, Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
@@ -25,6 +25,7 @@ from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.prompt import Prompt
 from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
 from spanview.tui.stats_columns import BETWEEN, ON_PATH, TIME, Shown
+from spanview.tui.traces_model import has_services
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,6 +47,8 @@ _SORTS: Final[dict[str, Callable[[Group], int]]] = {
 }
 _SORTS_OF_PATH: Final = ("total", "self", "count")
 _OFFERED: Final = (*GROUPINGS, ON_PATH)
+_OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *_OFFERED[1:])
+"""The same where there are several services."""
 
 
 class GroupLines(LineList):
@@ -195,7 +198,7 @@ class StatsScreen(WorkingScreen):
             self.app.call_later(prompt.open)
             return
         self._counted = answer
-        if answer.by not in _OFFERED:
+        if answer.by not in _OF_SERVICES:
             self._own = (answer.by,)
         # Who types another key by now goes on.
         if not isinstance(self.focused, Input):
@@ -216,7 +219,7 @@ class StatsScreen(WorkingScreen):
             right(texts.get(head, head.upper()) + (" ▾" if head == name else ""), cells) for head, cells in columns
         )
         scale = " " * BETWEEN + SCALE if shown.has_histogram else ""
-        named = by.upper() if by in _OFFERED else data_text(by, 40).rstrip()
+        named = by.upper() if by in _OF_SERVICES else data_text(by, 40).rstrip()
         self.query_one(".heads", Static).update(Content(f"{heads}{scale}{' ' * BETWEEN}{named}"))
         self.refresh_frame()
 
@@ -243,7 +246,7 @@ class StatsScreen(WorkingScreen):
 
     def action_group(self) -> None:
         """Group by the next thing."""
-        groupings = _OFFERED + self._own
+        groupings = (_OF_SERVICES if has_services(self._store) else _OFFERED) + self._own
         at = groupings.index(self._by) + 1 if self._by in groupings else 0
         self._count(groupings[at % len(groupings)])
         self.viewer.say(f"by {sanitise(self._by, 40)}")

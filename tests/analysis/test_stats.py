@@ -7,6 +7,7 @@ b     without end     1      0    –    –    –    –    –
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from fractions import Fraction
 from math import ceil
@@ -92,7 +93,7 @@ def test_by_status_root_pid_and_scope() -> None:
     line: Document = {"span_id": "1" * 16, "trace_id": "2" * 32, "parent_id": None, "name": "own", "status": {}}
     files = {
         "77.txt": file_of([*build.draw("a 0-9\n  b 1-2", trace=1, status="ERROR"), build.span(trace=2, parent=9)]),
-        "x.txt": file_of([build.span("d", trace=3, attributes={"ray.pid": "88", "status": "mine"})]),
+        "x.txt": file_of([build.span("d", trace=3, attributes={"ray.pid": "88", "status": "mine"}, service="shop")]),
         "y.txt": file_of([line | {"attributes": {}, "scope": {"name": "my.scope"}}]),
     }
     store = store_of_files(files)
@@ -103,6 +104,7 @@ def test_by_status_root_pid_and_scope() -> None:
     assert counts("status") == {"ERROR": 2, "UNSET": 3}
     assert counts('"status"') == {"mine": 1, None: 4}
     assert counts("trace.root") == {"a": 2, "d": 1, "own": 1, None: 1}
+    assert counts("service+name") == {"a": 1, "b": 1, "span": 1, "shop: d": 1, "own": 1}
     assert counts("pid") == {"77": 3, "88": 1, None: 1}
     assert counts("scope") == {"my.scope": 1, None: 4}
     with pytest.raises(QueryError, match="'scope': no span has one; there are also name"):
@@ -111,7 +113,7 @@ def test_by_status_root_pid_and_scope() -> None:
 
 def test_no_such_grouping() -> None:
     """What spans can't be grouped by is answered with what they can be."""
-    others = "name, service, kind, status, trace.root, pid, scope"
+    others = re.escape("name, service, kind, service+name, status, trace.root, pid, scope")
     with pytest.raises(QueryError, match=f"'colour': no span has such an attribute; there are also {others}"):
         statistics(store_of(), "colour")
 

@@ -129,6 +129,20 @@ async def test_what_is_on_critical_paths() -> None:
         assert "critical path a   2 spans" in look.header
 
 
+async def test_names_of_several_services() -> None:
+    """Where there are several, `r` comes to names in services, and each is opened."""
+    build = Builder()
+    spans = [build.span("GET", trace=at, span=at, service=("shop", "cart")[at % 2]) for at in range(1, 4)]
+    async with looking_at(*spans, size=(110, 24)) as look:
+        await look.press("t", "r")
+        await look.until_shown("by service+name   2 rows")
+        assert [line.strip()[-9:] for line in look.lines[2:4]] == ["cart: GET", "shop: GET"]
+        await look.press("enter")
+        assert "service+name cart: GET   2 spans" in look.header
+        await look.press("escape", "r")
+        await look.until_shown("by service   2 rows")
+
+
 def _with_keys() -> list[Document]:
     build = Builder()
     return [

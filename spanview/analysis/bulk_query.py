@@ -247,8 +247,8 @@ def _texts(store: Store, column: str, places: Places) -> tuple[NDArray[Any], Seq
         traces, numbers = np.unique(copy_of(spans.trace)[places], return_inverse=True)
         ids = map(store.trace_table.trace_id, traces.tolist())
         return numbers, [format_trace_id(each) if each else "" for each in ids]
-    if column == "span":
-        ids = copy_of(spans.span_id)[places].tolist()
+    if column in {"span", "parent"}:
+        ids = copy_of(spans.span_id if column == "span" else spans.parent_id)[places].tolist()
         return np.arange(len(places)), [format_span_id(each) if each else "" for each in ids]
     roots = copy_of(store.trace_table.root_row)[places]
     has_root = roots != NO_ROW

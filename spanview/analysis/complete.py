@@ -295,7 +295,8 @@ def _anywhere(stretch: _Stretch, cursor: int) -> tuple[Candidate, ...]:
     is_word = stretch.key is None and not stretch.operator and cursor == stretch.end
     if not is_word or not stretch.typed or (not stretch.is_quoted and stretch.typed in {"AND", "NOT"}):
         return ()
-    return (Candidate(f"any~{stretch.typed}", anywhere(stretch.typed), ""),)
+    term = anywhere(stretch.typed)
+    return (Candidate(term, term, ""),)
 
 
 def _meant_key(key: str) -> str:

@@ -122,7 +122,7 @@ def _column_of_records(
         if text is not None:
             column[row] = numbers[text] + 1
     if not numbers:
-        others = ", ".join((*GROUPINGS, *FURTHER_GROUPINGS))
+        others = ", ".join(each for each in (*GROUPINGS, *FURTHER_GROUPINGS) if each != key)
         what = "one" if key in FURTHER_GROUPINGS else "such an attribute"
         raise QueryError(f"can't group by {key!r}: no span has {what}; there are also {others}")
     return Column(column, (None, *numbers.texts))

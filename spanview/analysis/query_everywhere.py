@@ -56,6 +56,7 @@ def any_term(raw: RawTerm) -> Term:
         parts += [
             column_term("trace", lambda subject: subject.trace_id, holds_of_id),
             column_term("span", lambda subject: subject.span_id, holds_of_id),
+            column_term("parent", lambda subject: subject.parent_id, holds_of_id),
         ]
     rests_on = OfTexts(text) if text and _is_written_so(text) else None
     inside = Term(False, Cost.DETAIL, lambda subject: any(map(holds_of_value, _values_in(subject.span))), rests_on)

@@ -124,6 +124,12 @@ class Subject:
         return format_span_id(span_id) if span_id else ""
 
     @property
+    def parent_id(self) -> str:
+        """The parent's id in hex digits, empty where it has none."""
+        parent_id = self.store.spans.parent_id[self.row]
+        return format_span_id(parent_id) if parent_id else ""
+
+    @property
     def file(self) -> str:
         """The path of the file that the span stands in."""
         return self.store.sources[self.store.spans.source[self.row]].path

@@ -32,12 +32,15 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
     Args:
         first_ns: Where it begins, in nanoseconds after the trace's start.
         last_ns: Where it ends.
-        width: Its cells; nothing is returned where the end alone has no room in them.
+        width: Its cells; nothing is returned where the end alone has no room in them, and the end alone where the start
+            has none beside it.
     """
     line, end_text = duration(first_ns), duration(last_ns)
+    if len(line) + 2 + len(end_text) > width:
+        return end_text.rjust(width) if width > len(end_text) else ""
     for ns in round_times(first_ns, last_ns, width // _CELLS_APART):
         place = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
         text = duration(ns)
         if place > len(line) + 1 and place + len(text) + 1 < width - len(end_text):
             line = line.ljust(place) + text
-    return (line.ljust(width - len(end_text)) + end_text)[:width] if width > len(end_text) else ""
+    return line.ljust(width - len(end_text)) + end_text

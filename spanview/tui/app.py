@@ -207,6 +207,8 @@ class SpanviewApp(OpeningApp):
             self._pass_on_in_turn()
         if ends_now:
             await self._everything_was_read()
+        elif self._is_read and not self._is_opened:
+            await self._open_wanted()
 
     def _pass_on_in_turn(self) -> None:
         """Pass on, but not so often that a long list, which is put in order each time, keeps keys waiting.
@@ -253,10 +255,20 @@ class SpanviewApp(OpeningApp):
     async def _everything_was_read(self) -> None:
         if self._opening.choose is not None:
             self.first_screen.limit_to(self._opening.choose)
-        if not self._is_opened and self._opening.trace is not None:
-            self._is_opened = True
-            await self._open_by_id(self._opening.trace)
+        await self._open_wanted()
+        if not self._is_opened:
+            self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
         self.run_worker(self._import_screens, thread=True)
+
+    async def _open_wanted(self) -> None:
+        """Open the trace that was asked for, at first; where spans come still, it may come, too."""
+        from spanview.analysis.select import traces_beginning
+
+        wanted = self._opening.trace or ""
+        is_there = self._is_opened or not self._opening.follow or traces_beginning(self._store, wanted)
+        if not self._is_opened and is_there and self.screen is self.first_screen:
+            self._is_opened = True
+            await self._open_by_id(wanted)
 
     def _import_screens(self) -> None:
         """Called in a thread, while nobody waits: the first key of each kind shall be as quick as the second."""
@@ -296,6 +308,9 @@ class SpanviewApp(OpeningApp):
         """Hold what is shown still, or go on; where nothing is followed, begin to."""
         if not self.follows:
             self.follow_from_now(is_loading=self.feed_state.loading)
+            return
+        if self.feed_state.loading and not self.paused:
+            self.say("not everything was read yet")
             return
         self.paused = not self.paused
         if not self.paused:

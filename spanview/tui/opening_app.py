@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -76,6 +78,8 @@ class OpeningApp(ThemedApp):
             self.say("not everything was read yet")
         elif STANDARD_INPUT in self._opening.places:
             self.say("standard input was read to its end: it can't be followed")
+        elif gone := [path for path in self._opening.places if not (glob.has_magic(path) or os.path.exists(path))]:
+            self.say(f"{sanitise(gone[0], 80)} is gone: what was read of it stays")
         else:
             first, screen = self.first_screen, self.screen
             trace = screen.chosen_trace if isinstance(screen, Copying) and screen is not first else None

@@ -140,7 +140,7 @@ class Plot(Widget, inherit_bindings=False):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Begin a range."""
-        if self._grid is not None:
+        if self._grid is not None and event.x >= _LABELS:
             self._dragged = self._column(event), self._column(event)
             self.capture_mouse()
             self.refresh()

@@ -155,6 +155,9 @@ class Prompt(Vertical):
         """Give the room back, but not when only the terminal's window is left."""
         if self.app.app_focus:
             self.remove_class("offering")
+            # Nothing is offered any more that would make a query of what is none.
+            self._is_mended = False
+            self._show_result()
 
     def on_completing_line_offered(self, event: CompletingLine.Offered) -> None:
         """Show what can be taken."""

@@ -7,6 +7,7 @@ is pasted for keys. It goes when textual reads a paste up to its end.
 from __future__ import annotations
 
 import os
+import re
 from codecs import getincrementaldecoder
 from collections import deque
 from select import select
@@ -27,6 +28,10 @@ _WAIT_S: Final = 0.1
 _ESCAPE: Final = "\x1b"
 _ESCAPE_S: Final = 0.03
 """So long is waited for the rest of a key behind an escape, where nobody has set ESCDELAY: Esc is a key, too."""
+_ESCAPE_KEY: Final = "\x1b[27u"
+"""Esc as the kitty protocol has it: nothing behind it can be taken for a part of it."""
+_BARE: Final = re.compile(r"\x1b(?![\[\]OPNX^_\\])")
+"""An escape with which no sequence begins: Esc, and a key that came right behind it."""
 _LONGER: Final = 1.1
 _TEXTUALS_S: Final = 0.1
 """As long as textual waits."""
@@ -91,7 +96,7 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
             """Hand on what the terminal sends until the viewer ends."""
             pastes, decode = Pastes(), getincrementaldecoder("utf-8")("replace").decode
             self._parser = XTermParser(self._debug)
-            wait_s = _WAIT_S
+            wait_s, held = _WAIT_S, ""
             while not self.exit_event.is_set():
                 if select([self.fileno], [], [], wait_s)[0]:
                     data = _read(self.fileno)
@@ -99,11 +104,14 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
                         # The terminal is gone: nobody can look any more.
                         self._app.call_later(self._app.exit)
                         return
-                    self._hand_on(sent := pastes.take(decode(data)), pastes.texts)
-                    is_escape = sent.endswith(_ESCAPE)
-                    wait_s = _LONGER * constants.ESCAPE_DELAY if is_escape else _WAIT_S
+                    sent = held + pastes.take(decode(data))
+                    # Whether it is Esc, what comes behind it tells, or that nothing does.
+                    held = _ESCAPE if sent.endswith(_ESCAPE) else ""
+                    self._hand_on(_BARE.sub(lambda _: _ESCAPE_KEY, sent.removesuffix(held)), pastes.texts)
+                    wait_s = _LONGER * constants.ESCAPE_DELAY if held else _WAIT_S
                 else:
-                    wait_s = _WAIT_S
+                    self._hand_on(_ESCAPE_KEY if held else "", pastes.texts)
+                    wait_s, held = _WAIT_S, ""
                 for event in self._parser.tick():
                     self.process_message(event)
 

@@ -61,11 +61,14 @@ class FacetedTrace(SearchedTrace):
 
     def action_names(self, by: int) -> None:
         """Give names more of each line, or less."""
-        before = self._facets.names_percent
-        percent = max(_LEAST_PERCENT, min(_MOST_PERCENT, before + by * _PERCENT_STEP))
-        self._facets.names_percent = percent
+        before, percent = self.rows.name_cells, self._facets.names_percent
+        # On a small screen several steps may have the same room.
+        while self.rows.name_cells == before and _LEAST_PERCENT <= percent + by * _PERCENT_STEP <= _MOST_PERCENT:
+            percent += by * _PERCENT_STEP
+            self._facets.names_percent = percent
+        after = self.rows.name_cells
         self.viewer.keep(names_percent=percent)
-        self.viewer.say(f"names have {percent} % of the lines" + (", and no more" if percent == before else ""))
+        self.viewer.say(f"names have {after} cells" + (", all they can" if after == before else ""))
         self.rows.refresh()
         self.query_one(RulerLine).refresh()
 

@@ -56,6 +56,8 @@ class TracesScreen(ListedTraces):
         self._matcher: TraceMatcher | None = None
         self._is_mistaken = False
         """Whether what is typed can't be understood, so that the query before it still holds."""
+        self._is_read = False
+        """Whether everything that was there had been read when the last news came."""
         self._unnamed = Unnamed(())
         self._is_plotted = True
         self._failure: int | None = None
@@ -108,10 +110,12 @@ class TracesScreen(ListedTraces):
         self._has_grown = self._has_grown or bool(changed)
         if self._matcher is not None and changed:
             self._matcher.look_at(changed)
-        if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
+        # What was read at first has not grown since somebody looks.
+        if self.viewer.feed_state.following and self._is_read:
             now = time.monotonic()
             for trace in changed:
                 self._grown_at[trace] = now
+        self._is_read = not self.viewer.feed_state.loading
         self._show(is_news=True)
 
     def _show(self, *, anew: bool = False, is_news: bool = False) -> None:

@@ -165,6 +165,11 @@ class Waterfall(LineList):
         return Split.of(width, extras, self.facets.names_percent)
 
     @property
+    def name_cells(self) -> int:
+        """The cells at the beginning of each line that show the tree."""
+        return self._split(self.line_width).name
+
+    @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
         return self._split(self.line_width).time

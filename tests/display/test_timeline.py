@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanview.display.timeline import ruler
+from spanview.display.units import duration
 
 MS = 1_000_000
 
@@ -39,3 +40,6 @@ def test_any_ruler_fits(first: int, length: int, width: int) -> None:
     """Whatever is shown and however wide: the ruler is that wide, or there is none."""
     line = ruler(first, first + length, width)
     assert len(line) in {0, width}
+    # No text is cut, and none stands right behind another.
+    end = duration(first + length)
+    assert not line or line.strip() == end or (line.startswith(f"{duration(first)}  ") and line.endswith(f" {end}"))

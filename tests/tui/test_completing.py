@@ -312,3 +312,12 @@ def test_what_is_proposed_can_be_typed(pieces: list[str]) -> None:
     for text in ("name=", "trace.root~", ""):
         for candidate in complete(text, len(text), what.vocabulary()).candidates:
             assert meant(typed(f"{text}{candidate.text}")) == f"{text}{candidate.text}"
+
+
+async def test_what_is_wrong_is_said_when_nothing_is_offered_any_more() -> None:
+    """While something is offered that would mend it, it is silent; behind Enter it isn't."""
+    async with looking_at(*documents()) as look:
+        await look.send("slash", *"name=")
+        assert "expected" not in look.text
+        await look.press(ENTER)
+        assert "expected a value behind =" in look.text

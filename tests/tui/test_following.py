@@ -298,6 +298,18 @@ async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None
         await look.until(lambda: "growing" not in look.text)
 
 
+async def test_what_was_read_at_first_has_not_grown() -> None:
+    """Only what comes when everything was read is marked as growing."""
+    async with looking_at(*traces([1])) as look:
+        await look.tell(FeedState(loading=True, following=True))
+        look.data.add(*traces([2]))
+        await look.tell(FOLLOWING)
+        assert "t002" in look.text
+        assert "growing" not in look.text
+        await look.grow(*traces([3]))
+        assert "● growing" in look.text
+
+
 async def test_paused_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes while it is paused changes neither the rows nor the header, however long; marks stay, too."""
     monkeypatch.setattr(traces_screen, "_GROWING_S", 0.1)

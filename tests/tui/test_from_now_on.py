@@ -46,6 +46,63 @@ def test_where_nothing_is_followed(tmp_path: Path) -> None:
         assert terminal.wait() == 0
 
 
+def test_esc_and_a_key_right_behind_it(tmp_path: Path) -> None:
+    """Both arrive, however quickly they come: at once, and in pieces."""
+    (tmp_path / "1.json").write_bytes(trace(1, "one") + trace(2, "two"))
+    with Terminal(str(tmp_path)) as terminal:
+        terminal.until("2 spans")
+        terminal.send(b"/one\x1b/two\r")
+        assert terminal.has_soon("╱ two ")
+        assert terminal.has_soon("1 of 2 traces")
+        terminal.send(b"\x1b", b"/", b"one\r")
+        assert terminal.has_soon("╱ one ")
+        terminal.send(b"\x1b", b"[A", b"\x1b")
+        assert terminal.is_soon(lambda lines: not any("╱" in line for line in lines))
+        terminal.send(b"q")
+        assert terminal.wait() == 0
+
+
+def test_a_trace_that_is_to_come(tmp_path: Path) -> None:
+    """The trace that was asked for is opened when it comes; who followed it from within sees what there is by then."""
+    path = tmp_path / "1.json"
+    path.write_bytes(trace(1, "one"))
+    with Terminal("--follow", "--trace", f"{2:032x}", str(tmp_path)) as terminal:
+        terminal.until("1 span", "yet: it is opened when it comes")
+        with path.open("ab") as file:
+            file.write(trace(2, "two"))
+        terminal.until("‹ two")
+        terminal.send(b"q", b"q")
+        assert terminal.wait() == 0
+    with Terminal(str(tmp_path)) as terminal:
+        terminal.until("2 spans")
+        terminal.send(ENTER)
+        terminal.until("‹ two")
+        path.write_bytes(b"")
+        terminal.send(b" ")
+        terminal.until("0 spans", FOLLOWED)
+        path.write_bytes(trace(2, "two again"))
+        terminal.until("‹ two again")
+        terminal.send(b"q", b"q")
+        assert terminal.wait() == 0
+
+
+async def test_what_is_gone_stays(tmp_path: Path) -> None:
+    """Nothing is dropped for what can't be read again."""
+    async with looking_at(Builder().span("a"), opening=Opening((str(tmp_path / "gone"),))) as look:
+        await look.press("space")
+        assert "is gone: what was read of it stays" in look.footer
+        assert look.app.again is None
+
+
+async def test_it_is_not_held_before_all_is_read() -> None:
+    """A part would be taken for the whole."""
+    async with looking_at(Builder().span("a"), opening=Opening(("spans",), follow=True)) as look:
+        await look.tell(FeedState(loading=True, following=True))
+        await look.press("space")
+        assert "not everything was read yet" in look.footer
+        assert not look.app.paused
+
+
 @pytest.mark.parametrize(
     ("places", "state", "said"),
     [

@@ -156,5 +156,8 @@ async def test_a_range_is_picked_with_the_mouse() -> None:
         await look.pilot.pause()
         assert _names(look) == ["failed", "quick"]
         assert "1 ms┤" in look.text
+        # What is beside it is no time.
+        await look.pilot.click(offset=(plot.region.x + 3, y))
+        assert _names(look) == ["failed", "quick"]
         await look.press("escape")
         assert _names(look) == ["slow", "failed", "quick"]

@@ -44,14 +44,14 @@ async def test_names_get_more_room_and_keep_it() -> None:
         await look.press("enter")
         assert name not in look.lines[3]
         await look.press(*[")"] * 3)
-        assert "names have 60 % of the lines" in look.footer
+        assert "names have 47 cells" in look.footer
         assert name in look.lines[3]
         ruler = look.line_of("DURATION")
         at = look.lines[ruler].index("DURATION") + len("DURATION")
         await look.press("escape", "enter")
         assert look.lines[ruler].index("DURATION") + len("DURATION") == at
         await look.press(*["("] * 12)
-        assert "names have 18 % of the lines, and no more" in look.footer
+        assert "names have 24 cells, all they can" in look.footer
         assert name not in look.lines[3]
 
 

@@ -65,7 +65,9 @@ def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = Fals
             terminal.seconds_until(LOADED)
             _wait(terminal, _SETTLED_S)
             with writer:
-                _press(terminal, [*pressed(script)] * rounds, times / DONE, _UNQUIET_S if followed else _PATIENCE_S)
+                # Where nothing is followed, the space bar begins anew.
+                keys = [(place, key) for place, key in pressed(script) if followed or key != "space"]
+                _press(terminal, keys * rounds, times / DONE, _UNQUIET_S if followed else _PATIENCE_S)
         return [*_figures(times / TIMES, f"{folder.name}, {'while traces come, ' if followed else ''}")]
 
 

@@ -9,6 +9,10 @@ from typing import Final
 
 _SCREENS: Final = (
     "spanview.analysis.query",
+    "spanview.analysis.complete",
+    "spanview.analysis.critical",
+    "spanview.analysis.running",
+    "spanview.display.timing_text",
     "spanview.tui.help_screen",
     "spanview.tui.palette",
     "spanview.tui.matching",
@@ -23,12 +27,19 @@ _SCREENS: Final = (
     "spanview.tui.serve_screen",
     "spanview.tui.requests_screen",
     "spanview.tui.check_screen",
+    "spanview.tui.known",
+    "spanview.tui.other_side_screen",
+    "spanview.tui.diff_screen",
 )
 _FOR_MANY: Final = (
     "spanview.tui.groups_bulk",
     "spanview.analysis.bulk_query",
     "spanview.analysis.bulk",
     "spanview.analysis.bulk_lanes",
+    "spanview.analysis.bulk_flame",
+    "spanview.analysis.bulk_calls",
+    "spanview.tui.lanes_bulk",
+    "spanview.tui.trace_bulk",
 )
 
 EVERY_S: Final = 1.0

@@ -42,12 +42,13 @@ def find_trace(store: Store, prefix: str) -> int:
     return found[0]
 
 
-def traces_beginning(store: Store, prefix: str) -> list[int]:
+def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
     """Return the traces whose ids begin so; for a store that still grows none, one and several are all well.
 
     Args:
         store: Where to look.
         prefix: The first of the 32 hex digits, in either case, with or without `0x`.
+        first: The trace from which on to look.
 
     Raises:
         TraceNotFoundError: No id can begin so.
@@ -61,7 +62,9 @@ def traces_beginning(store: Store, prefix: str) -> list[int]:
     wanted = int(match[1], 16)
     table = store.trace_table
     return [
-        trace for trace in range(len(table)) if (trace_id := table.trace_id(trace)) and trace_id >> missing == wanted
+        trace
+        for trace in range(first, len(table))
+        if (trace_id := table.trace_id(trace)) and trace_id >> missing == wanted
     ]
 
 

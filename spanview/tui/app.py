@@ -92,6 +92,8 @@ class SpanviewApp(OpeningApp):
         self._passed_on_at = 0.0
         self.tidy = Tidy()
         self._is_opened = opening.trace is None
+        self._sought_in = 0
+        """So many traces are not the one that was asked for."""
         self._is_read = self._is_ending = False
         self._problems_seen = 0
         self.notices = 0
@@ -256,37 +258,35 @@ class SpanviewApp(OpeningApp):
         if self._opening.choose is not None:
             self.first_screen.limit_to(self._opening.choose)
         await self._open_wanted()
-        if not self._is_opened:
+        if not (self._is_opened or self._is_ending):
             self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
         self.run_worker(self._import_screens, thread=True)
 
     async def _open_wanted(self) -> None:
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""
-        from spanview.analysis.select import traces_beginning
+        if self._is_opened or self.screen is not self.first_screen:
+            return
+        from spanview.analysis.select import find_trace, traces_beginning
+        from spanview.model.problems import TraceNotFoundError
 
-        wanted = self._opening.trace or ""
-        is_there = self._is_opened or not self._opening.follow or traces_beginning(self._store, wanted)
-        if not self._is_opened and is_there and self.screen is self.first_screen:
-            self._is_opened = True
-            await self._open_by_id(wanted)
+        wanted, first = self._opening.trace or "", self._sought_in
+        self._sought_in = len(self._store.trace_table)
+        try:
+            if self._opening.follow and not traces_beginning(self._store, wanted, first):
+                return
+            trace = find_trace(self._store, wanted)
+        except TraceNotFoundError as error:
+            self.failure = error
+            self.exit(return_code=2)
+            return
+        self._is_opened = True
+        await self.open_trace(trace, at_row=self._first_match(trace))
 
     def _import_screens(self) -> None:
         """Called in a thread, while nobody waits: the first key of each kind shall be as quick as the second."""
         import_screens(has_many=len(self._store.trace_table) >= MANY)
         if not self.is_headless:
             self.tidy.put_off()
-
-    async def _open_by_id(self, prefix: str) -> None:
-        from spanview.analysis.select import find_trace
-        from spanview.model.problems import TraceNotFoundError
-
-        try:
-            trace = find_trace(self._store, prefix)
-        except TraceNotFoundError as error:
-            self.failure = error
-            self.exit(return_code=2)
-            return
-        await self.open_trace(trace, at_row=self._first_match(trace))
 
     def _first_match(self, trace: int) -> int | None:
         """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""
@@ -306,11 +306,11 @@ class SpanviewApp(OpeningApp):
 
     def toggle_pause(self) -> None:
         """Hold what is shown still, or go on; where nothing is followed, begin to."""
-        if not self.follows:
-            self.follow_from_now(is_loading=self.feed_state.loading)
-            return
         if self.feed_state.loading and not self.paused:
             self.say("not everything was read yet")
+            return
+        if not self.follows:
+            self.follow_from_now()
             return
         self.paused = not self.paused
         if not self.paused:

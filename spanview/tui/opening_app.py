@@ -72,11 +72,9 @@ class OpeningApp(ThemedApp):
         """The list of traces."""
         return next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
 
-    def follow_from_now(self, *, is_loading: bool) -> None:
+    def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
-        if is_loading:
-            self.say("not everything was read yet")
-        elif STANDARD_INPUT in self._opening.places:
+        if STANDARD_INPUT in self._opening.places:
             self.say("standard input was read to its end: it can't be followed")
         elif gone := [path for path in self._opening.places if not (glob.has_magic(path) or os.path.exists(path))]:
             self.say(f"{sanitise(gone[0], 80)} is gone: what was read of it stays")

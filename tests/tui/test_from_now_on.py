@@ -86,6 +86,16 @@ def test_a_trace_that_is_to_come(tmp_path: Path) -> None:
         assert terminal.wait() == 0
 
 
+@pytest.mark.parametrize("wanted", ["zzz", "0"])
+def test_a_trace_that_can_not_come(tmp_path: Path, wanted: str) -> None:
+    """No id, and the beginning of several, are mistakes at once: one line says which, and how to mend it."""
+    (tmp_path / "1.json").write_bytes(trace(1, "one") + trace(2, "two"))
+    with Terminal("--follow", "--trace", wanted, str(tmp_path)) as terminal:
+        assert terminal.wait() == 2
+        assert "Traceback" not in terminal.output.decode()
+        assert "is no trace id" in terminal.output.decode() or "give more digits" in terminal.output.decode()
+
+
 async def test_what_is_gone_stays(tmp_path: Path) -> None:
     """Nothing is dropped for what can't be read again."""
     async with looking_at(Builder().span("a"), opening=Opening((str(tmp_path / "gone"),))) as look:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Builder, MemoryReader, file_of, store_of, store_of_files, trace_row
+from builders import Builder, MemoryReader, file_of, own_line, store_of, store_of_files, trace_row
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_written import anywhere, quoted
 
@@ -303,14 +303,7 @@ def test_words(text: str, words: tuple[str, ...]) -> None:
 
 def test_scope() -> None:
     """The scope's name stands in what spanview itself writes, and in OTLP; any looks there, too."""
-    line: Document = {
-        "span_id": "1" * 16,
-        "trace_id": "2" * 32,
-        "parent_id": None,
-        "name": "a",
-        "status": {},
-        "attributes": {},
-    }
+    line = own_line("a")
     store = store_of(line | {"scope": {"name": "my.scope", "attributes": {"why": "not asked"}}})
     kept = {
         text

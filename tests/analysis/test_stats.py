@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 
-from builders import Builder, file_of, store_of, store_of_files, trace_row
+from builders import Builder, file_of, own_line, store_of, store_of_files, trace_row
 from span_graphs import forests
 from spanview.analysis.grouping import column_of
 from spanview.analysis.stats import Group, nearest_rank, spans_of, statistics, to_json
@@ -90,11 +90,11 @@ def test_by_service_and_kind() -> None:
 def test_by_status_root_pid_and_scope() -> None:
     """As queries have these keys; attributes that are called so are asked for in quotes."""
     build = Builder()
-    line: Document = {"span_id": "1" * 16, "trace_id": "2" * 32, "parent_id": None, "name": "own", "status": {}}
+    line = own_line("own")
     files = {
         "77.txt": file_of([*build.draw("a 0-9\n  b 1-2", trace=1, status="ERROR"), build.span(trace=2, parent=9)]),
         "x.txt": file_of([build.span("d", trace=3, attributes={"ray.pid": "88", "status": "mine"}, service="shop")]),
-        "y.txt": file_of([line | {"attributes": {}, "scope": {"name": "my.scope"}}]),
+        "y.txt": file_of([line | {"scope": {"name": "my.scope"}}]),
     }
     store = store_of_files(files)
 

@@ -9,16 +9,12 @@ charge        error.code 7, a nested object            exception.type on its eve
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from builders import Builder, MemoryReader, file_of, store_of, store_of_files
+from builders import Builder, MemoryReader, file_of, own_line, store_of, store_of_files
 from spanview.analysis import words
 from spanview.analysis.complete import LONGEST
 from spanview.analysis.words import Words, gather
-
-if TYPE_CHECKING:
-    from builders import Document
 
 BOUND_S = 30.0
 
@@ -54,14 +50,7 @@ def test_what_is_found() -> None:
 
 def test_scopes() -> None:
     """The scope's name is one of those, where a span has one."""
-    line: Document = {
-        "span_id": "1" * 16,
-        "trace_id": "2" * 32,
-        "parent_id": None,
-        "name": "a",
-        "status": {},
-        "attributes": {},
-    }
+    line = own_line("a")
     found = gather(store_of(line, line | {"span_id": "3" * 16, "scope": {"name": "my.scope"}}), BOUND_S)
     assert found.scopes == ("my.scope",)
 

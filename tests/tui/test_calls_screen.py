@@ -118,6 +118,7 @@ async def test_of_one_trace() -> None:
         await look.until_shown("Ray calls of run   3 calls of 2 functions")
         await look.press("escape", "escape", "home", "enter", "A")
         await look.until_shown("no Ray calls here")
+        assert "none: no span submits one" in look.header
         # With nothing there, no key does anything.
         await look.press("e", "enter", "y", "s", "end", "e")
         await look.until_shown("no call failed")

@@ -144,6 +144,23 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         assert "2 traces of root" in look.header
 
 
+async def test_what_is_too_narrow_to_be_drawn_is_passed_over() -> None:
+    """It is neither selected at first, nor gone to from the side."""
+    build = Builder()
+    spans = [
+        build.span(name, trace=at, span=at, duration=length)
+        for at, (name, length) in enumerate((("tiny", 1), ("wide", 90_000), ("speck", 2), ("half", 40_000)), 1)
+    ]
+    async with looking_at(*spans, size=(80, 24)) as look:
+        await look.press("F")
+        await look.until(lambda: look.screen.query_one(Blocks).model)
+        assert _selected(look) == "wide"
+        await look.press("right")
+        assert _selected(look) == "half"
+        await look.press("left", "left")
+        assert _selected(look) == "wide"
+
+
 async def test_to_the_deepest_path_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """G and g select once, however many levels are between: each selection paints all blocks."""
     depth = 40

@@ -298,6 +298,18 @@ async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None
         await look.until(lambda: "growing" not in look.text)
 
 
+async def test_the_header_of_a_trace_holds_still() -> None:
+    """It counts what is drawn below it."""
+    async with looking_at(*traces([1])) as look:
+        await look.tell(FOLLOWING)
+        await look.press("enter", "space")
+        assert "   1 span " in look.header
+        await look.grow(Builder().span("later", trace=1, span=70))
+        assert "   1 span " in look.header
+        await look.press("space")
+        assert "   2 spans " in look.header
+
+
 async def test_what_was_read_at_first_has_not_grown() -> None:
     """Only what comes when everything was read is marked as growing."""
     async with looking_at(*traces([1])) as look:

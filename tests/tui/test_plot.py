@@ -139,6 +139,16 @@ async def test_a_range_is_picked_with_keys() -> None:
         assert _names(look) == ["slow", "failed", "quick"]
 
 
+async def test_a_click_beside_a_trace_means_it() -> None:
+    """Some cells beside it there is no other one."""
+    async with looking_at(data=_data(), size=(100, 36)) as look:
+        plot = look.screen.query_one(Plot)
+        assert plot._grid is not None
+        column = max(column for column, _ in plot._grid.counts)
+        await look.pilot.click(offset=(plot.region.x + 8 + column - 2, plot.region.y + 1))
+        assert _names(look) == ["slow"]
+
+
 async def test_traces_of_one_moment() -> None:
     """A time that the digits don't tell from the one before isn't written again."""
     async with looking_at(Builder().span("a"), size=(200, 40)) as look:

@@ -434,6 +434,18 @@ async def test_painting_looks_at_what_is_in_sight(monkeypatch: pytest.MonkeyPatc
         assert len(asked) <= 8
 
 
+async def test_the_median_stands_apart() -> None:
+    """However much is said before it of like siblings."""
+    build, name = Builder(), "a name as long as the line has room, and longer than that by far " * 2
+    leaves = [build.span(name, span=10 + at, parent=1, start=at, duration=1_000 + at) for at in range(20)]
+    for width in (80, 120, 200):
+        async with looking_at(build.span("root", span=1, duration=9_000), *leaves, size=(width, 24)) as look:
+            await look.press("enter")
+            await look.until_shown("×20")
+            row = next(line for line in look.lines if "×20" in line)
+            assert " p50 " in row or " 1.01 ms" in row
+
+
 async def test_deep_names_stay_readable() -> None:
     """At the smallest size, however deep: the depth as a number, and the name."""
     build = Builder()

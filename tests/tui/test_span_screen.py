@@ -364,3 +364,15 @@ def test_paths_that_act() -> None:
     """What a terminal would act on when it is pasted is spelled out."""
     line = command_line(["a\x1b[201~\nls 'q\\é\udcff"], "1f")
     assert line == r"spanview $'a\x1b[201~\x0als \x27q\x5c\xc3\xa9\xff' --trace 1f"
+
+
+async def test_what_an_error_says_has_the_rest_of_the_headline() -> None:
+    """Where there is room all of it is there, and what stands behind it in any case; one other span is one span."""
+    words = "connection refused, " * 6
+    build = Builder()
+    spans = [build.span("call", span=at, start=at, duration=at, status="ERROR", description=words) for at in (1, 2)]
+    async with looking_at(*spans, size=(240, 40)) as look:
+        await look.press("e", "enter")
+        assert f"✖ ERROR {words.strip()}" in look.text
+        await look.press(*["tab"] * 4)
+        await look.until_shown("not slower than the one other span with this name")

@@ -139,6 +139,7 @@ async def test_names_of_several_services() -> None:
         assert [line.strip()[-9:] for line in look.lines[2:4]] == ["cart: GET", "shop: GET"]
         await look.press("enter")
         assert "service+name cart: GET   2 spans" in look.header
+        assert all("cart  in GET" in line for line in look.lines[1:3])
         await look.press("escape", "r")
         await look.until_shown("by service   2 rows")
 

@@ -148,7 +148,7 @@ async def test_what_is_too_narrow_to_be_drawn_is_passed_over() -> None:
     """It is neither selected at first, nor gone to from the side."""
     build = Builder()
     spans = [
-        build.span(name, trace=at, span=at, duration=length)
+        build.span(name, trace=at, span=at, start=at, duration=length)
         for at, (name, length) in enumerate((("tiny", 1), ("wide", 90_000), ("speck", 2), ("half", 40_000)), 1)
     ]
     async with looking_at(*spans, size=(80, 24)) as look:

@@ -62,6 +62,19 @@ def test_esc_and_a_key_right_behind_it(tmp_path: Path) -> None:
         assert terminal.wait() == 0
 
 
+def test_a_key_in_two_pieces(tmp_path: Path) -> None:
+    """What begins with an escape is waited for, as long as the terminal may take."""
+    (tmp_path / "1.json").write_bytes(trace(1, "one") + trace(2, "two"))
+    with Terminal(str(tmp_path), environment={"ESCDELAY": "3000"}) as terminal:
+        terminal.until("2 spans")
+        terminal.send(b"\x1b")
+        terminal.rest(0.2)
+        terminal.send(b"[B\r")
+        terminal.until("‹ one")
+        terminal.send(b"q", b"q")
+        assert terminal.wait() == 0
+
+
 def test_a_trace_that_is_to_come(tmp_path: Path) -> None:
     """The trace that was asked for is opened when it comes; who followed it from within sees what there is by then."""
     path = tmp_path / "1.json"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from array import array
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -444,6 +445,9 @@ async def test_the_median_stands_apart() -> None:
             await look.until_shown("×20")
             row = next(line for line in look.lines if "×20" in line)
             assert " p50 " in row or " 1.01 ms" in row
+            rows = look.screen.query_one(Waterfall)
+            width_of = {sum(map(attrgetter("cell_length"), rows.segments_of(at, rows.line_width))) for at in (0, 1)}
+            assert width_of == {rows.line_width}
 
 
 async def test_deep_names_stay_readable() -> None:

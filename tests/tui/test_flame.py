@@ -147,10 +147,12 @@ async def test_by_keys(size: tuple[int, int]) -> None:
 async def test_what_is_too_narrow_to_be_drawn_is_passed_over() -> None:
     """It is neither selected at first, nor gone to from the side."""
     build = Builder()
-    spans = [
-        build.span(name, trace=at, span=at, start=at, duration=length)
-        for at, (name, length) in enumerate((("tiny", 1), ("wide", 90_000), ("speck", 2), ("half", 40_000)), 1)
-    ]
+    # By their own time they come in this order; what two of them call runs on behind them.
+    lengths = {"tiny": (5, 0), "wide": (4, 90_000), "speck": (3, 0), "half": (2, 40_000)}
+    spans = []
+    for at, (name, (own, below)) in enumerate(lengths.items(), 1):
+        spans.append(build.span(name, trace=at, span=at, duration=own))
+        spans += [build.span("below", trace=at, span=10 + at, parent=at, duration=below)] if below else []
     async with looking_at(*spans, size=(80, 24)) as look:
         await look.press("F")
         await look.until(lambda: look.screen.query_one(Blocks).model)

@@ -1,4 +1,4 @@
-"""The house rules that no linter knows: floors, what an import loads, and how long a file may be."""
+"""The house rules that no linter knows: floors, and what an import loads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 RECORDING: Final = str(ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans")
-LONGEST_FILE: Final = 350
 
 
 def modules_after(code: str) -> set[str]:
@@ -51,12 +50,3 @@ def test_imports_load_no_more_than_they_need(code: str, needed: str, unwanted: s
     loaded = modules_after(code)
     assert needed in loaded
     assert loaded & unwanted == set()
-
-
-FILES: Final = sorted(path.relative_to(ROOT) for path in (ROOT / "spanview").rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_file_is_read_in_one_sitting(path: Path) -> None:
-    """No module is so long that nobody reads it in one sitting."""
-    assert len((ROOT / path).read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE

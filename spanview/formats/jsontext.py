@@ -128,19 +128,35 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
 
     Args:
         value: What JSON has: dicts, lists, texts, numbers, booleans and None.
-        has_odd_numbers: False where the caller knows that there are no NaN and no infinities, which is quicker.
+        has_odd_numbers: False where the caller knows that there are no NaN and no infinities, which saves a look.
     """
-    if not has_odd_numbers:
-        try:
-            return orjson.dumps(value)
-        except orjson.JSONEncodeError:
-            pass
+    try:
+        text = orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        pass
+    else:
+        # It writes null for NaN and infinities, and all else as it is.
+        if not has_odd_numbers or b"null" not in text or not _has_odd_number(value):
+            return text
     strict = _strict(value)
     try:
-        text = json.dumps(strict, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        lenient = json.dumps(strict, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError:
-        text = _dumps_deep(strict, sort_keys=False, ensure_ascii=False)
-    return text.encode("utf-8", "replace")
+        lenient = _dumps_deep(strict, sort_keys=False, ensure_ascii=False)
+    return lenient.encode("utf-8", "replace")
+
+
+def _has_odd_number(value: Any) -> bool:
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            pending.extend(part.values())
+        elif isinstance(part, list | tuple):
+            pending.extend(part)
+        elif isinstance(part, float) and not isfinite(part):
+            return True
+    return False
 
 
 def dumps_telling(value: Any, lose: Callable[[str], None]) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from spanview.exports.gathered import gathered
+from spanview.exports import shares
 from spanview.exports.losses import CIRCLES
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jaeger_value import (
@@ -31,12 +32,17 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """
-    return gathered(_parts(store, traces, lose))
-
-
-def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     yield b'{"data":['
-    between = b"\n"
+    before = b"\n"
+    for piece in shares.written(store, traces, partial(_traces, store), lose, between=b",\n"):
+        yield before + piece
+        before = b""
+    yield b'],"total":0,"limit":0,"offset":0,"errors":null}\n'
+
+
+def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield traces with a comma and a line feed between them."""
+    between = b""
     for trace in traces:
         trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
         before = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
@@ -58,4 +64,3 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
                 dumps_telling(warnings or None, lose),
             )
             between = b",\n"
-    yield b'],"total":0,"limit":0,"offset":0,"errors":null}\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.exports.gathered import gathered
+from spanview.exports import shares
 from spanview.formats.otlp_out import lines_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """
-    return gathered(line for trace in traces for line in lines_of(_spans_of(store, trace), lose))
+
+    def write(share: Sequence[int], lose: Lose) -> Iterator[bytes]:
+        for trace in share:
+            yield from lines_of(_spans_of(store, trace), lose)
+
+    return shares.written(store, traces, write, lose)
 
 
 def _spans_of(store: Store, trace: int) -> Iterator[Span]:

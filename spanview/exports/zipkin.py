@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from spanview.exports.gathered import gathered
+from spanview.exports import shares
 from spanview.exports.losses import CIRCLES
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jsontext import dumps_telling
@@ -24,11 +25,16 @@ def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """
-    return gathered(_parts(store, traces, lose))
-
-
-def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     before = b"[\n"
+    for piece in shares.written(store, traces, partial(_spans, store), lose, between=b",\n"):
+        yield before + piece
+        before = b""
+    yield b"[]\n" if before else b"\n]\n"
+
+
+def _spans(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield the spans of traces with a comma and a line feed between them."""
+    between = b""
     for trace in traces:
         seen = set[str]()
         for span, above in spans_in_place(store, trace):
@@ -40,6 +46,5 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
             seen.add(value["id"])
             if above is Above.CIRCLE and value.pop("parentId", None) is not None:
                 lose(CIRCLES)
-            yield before + dumps_telling(value, lose)
-            before = b",\n"
-    yield b"[]\n" if before == b"[\n" else b"\n]\n"
+            yield between + dumps_telling(value, lose)
+            between = b",\n"

@@ -6,12 +6,12 @@ It pays only above some size, because numpy and the processes take a moment to c
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from spanview.index.slots import IS_KNOWN_HASH
+from spanview.quick.cores import process_count
 from spanview.sources.details import open_file, reason_of
 from spanview.sources.terms import Processes
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from spanview.quick.processes import Found, Read
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
-
-_MOST_PROCESSES: Final = 8
 
 
 def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], list[FoundFile]]:
@@ -74,13 +72,13 @@ def load_quickly(
     from spanview.quick.files import How
     from spanview.quick.processes import scan
 
-    kind = reading.options.processes if sys.platform.startswith("linux") else Processes.NONE
+    kind = reading.options.processes
     noted = _Noted(files, reading, begun)
     how = How(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
     offsets = {} if begun is None else {0: begun.offset}
-    processes = min(_cores(), _MOST_PROCESSES, len(files)) if kind is not Processes.NONE else 1
+    processes = process_count(len(files)) if kind is not Processes.NONE else 1
     for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is Processes.FORKED):
         # Not before other processes are at work.
         from spanview.quick.adopt import Adopted
@@ -131,7 +129,3 @@ class _Noted:
             self._reading.count(self._files[number], self._counted[number] - before)
             total += self._counted[number] - before
         return total
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -92,7 +92,7 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("kind", Processes)
 def test_only_what_is_new_is_read(kind: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a scan a file is read from its end on; a record whose front was there already is whole then."""
-    monkeypatch.setattr(quickly, "_cores", lambda: 2)
+    monkeypatch.setattr(quickly, "process_count", lambda files: min(2, files))
     monkeypatch.setattr(processes, "CAPACITY", pages.PAGE // 100)
     build = Builder()
     records = [file_of([build.span(attributes={"k": "v" * 50})]) for _ in range(3_000)]

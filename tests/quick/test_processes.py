@@ -69,7 +69,7 @@ def test_only_odd_records_are_decoded(odd: int, tmp_path: Path, decoded: list[in
 
 @pytest.fixture
 def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quickly, "_cores", lambda: 2)
+    monkeypatch.setattr(quickly, "process_count", lambda files: min(2, files))
 
 
 @linux_only
@@ -140,7 +140,7 @@ _LOAD_AND_DIE = """
 import os, signal, sys
 from spanview.quick import processes
 from spanview.sources import quickly
-quickly._cores = lambda: 3
+quickly.process_count = lambda files: min(3, files)
 processes.CAPACITY = 6_000
 def receive(self):
     children = [worker for worker in os.listdir("/proc") if worker.isdecimal() and _parent(worker) == os.getpid()]

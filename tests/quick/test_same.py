@@ -160,6 +160,6 @@ def test_same_with_other_processes(
     """With as many processes as there are cores."""
     dice = random.Random(seed)
     monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
-    monkeypatch.setattr(quickly, "_cores", lambda: count)
+    monkeypatch.setattr(quickly, "process_count", lambda files: min(count, files))
     make(tmp_path, dice, files=20, records=100)
     _compare(tmp_path, processes=kind)

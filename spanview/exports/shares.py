@@ -1,0 +1,183 @@
+"""Traces written side by side: forked processes write shares of them, which are put together in order.
+
+traces       | 0 … 310 | 311 … 702 | 703 … 950 | 951 …
+process 1    | share 0 |           | share 2   |
+process 2    |         | share 1   |           | share 3
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections import Counter, deque
+from contextlib import suppress
+from functools import partial
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import wait
+from threading import active_count
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from spanview.exports.gathered import gathered
+from spanview.quick.cores import process_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+
+    from spanview.index.store import Store
+
+Lose: TypeAlias = "Callable[[str], None]"
+Write: TypeAlias = "Callable[[Sequence[int], Lose], Iterable[bytes]]"
+"""Yields the text of some traces, given their numbers; it keeps nothing from one call to the next."""
+
+SHARE_SPANS: Final = 4096
+"""A share has at least so many spans, but for the last one."""
+_MAX_BYTES_AHEAD: Final = 16 * 1024 * 1024
+"""Of the text that a process has written before its turn."""
+_FORK_SPANS: Final = 5 * SHARE_SPANS
+"""With fewer spans, forking takes longer than it saves."""
+
+
+def written(store: Store, traces: Sequence[int], write: Write, lose: Lose, *, between: bytes = b"") -> Iterator[bytes]:
+    """Yield the text of some traces, in pieces of some 256 KiB.
+
+    Args:
+        store: Where the traces are; it doesn't grow meanwhile.
+        traces: Their numbers, in the order in which they are to be written.
+        write: Writes the traces of a share.
+        lose: Takes note of what can't be said.
+        between: What stands between the texts of two shares; those without a text are left out.
+    """
+    shares = [*_shares(store, traces)]
+    spans = sum(map(store.trace_table.span_count.__getitem__, traces))
+    # A process that has threads isn't forked.
+    count = process_count(len(shares)) if spans >= _FORK_SPANS and active_count() == 1 else 1
+    workers: list[_Worker] = []
+    before, has_text = b"", False
+    try:
+        if count > 1:
+            # Where memory, descriptors or processes are scarce, fewer have to do; this one writes the others' shares.
+            with suppress(OSError):
+                for number in range(count):
+                    workers.append(_Worker(shares[number::count], write, workers))
+        for number, share in enumerate(shares):
+            worker = workers[number % count] if number % count < len(workers) else None
+            pieces = worker.pieces(share, lose, workers) if worker else gathered(write(share, lose))
+            for piece in filter(None, pieces):
+                yield before + piece
+                before = b""
+                has_text = True
+            before = between if has_text else b""
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def _shares(store: Store, traces: Sequence[int]) -> Iterator[Sequence[int]]:
+    counts, first, spans = store.trace_table.span_count, 0, 0
+    for position, trace in enumerate(traces, 1):
+        spans += counts[trace]
+        if spans >= SHARE_SPANS or position == len(traces):
+            yield traces[first:position]
+            first, spans = position, 0
+
+
+class _Worker:
+    """A process that writes some shares, one after the other.
+
+    Args:
+        shares: The shares.
+        write: Writes one.
+        earlier: The workers that were started before.
+    """
+
+    def __init__(self, shares: Sequence[Sequence[int]], write: Write, earlier: Sequence[_Worker]) -> None:
+        self._write = write
+        self._ahead = deque[bytes | Counter[str]]()
+        """What was received and not yet asked for; the counted losses end a share."""
+        self._bytes_ahead = 0
+        self._is_alive = True
+        self.pipe, its_end = Pipe(duplex=False)
+        try:
+            inherited = [*(worker.pipe for worker in earlier), self.pipe]
+            self._process = get_context("fork").Process(
+                target=_work, args=(shares, write, its_end, inherited), daemon=True
+            )
+            self._process.start()
+        except OSError:
+            self.pipe.close()
+            raise
+        finally:
+            its_end.close()
+
+    def pieces(self, share: Sequence[int], lose: Lose, workers: Sequence[_Worker]) -> Iterator[bytes]:
+        """Yield the text of the next share; what a process that was killed has left of it is written here.
+
+        Args:
+            share: The share.
+            lose: Takes note of what can't be said.
+            workers: All of them: the others go on while this one is waited for.
+        """
+        size = 0
+        while True:
+            while not self._ahead and self._is_alive:
+                asked = [worker for worker in workers if worker is self or worker.has_room]
+                ready = wait([worker.pipe for worker in asked])
+                for worker in asked:
+                    if worker.pipe in ready:
+                        worker.receive()
+            if not self._ahead:
+                for piece in gathered(self._write(share, lose)):
+                    yield piece[size:]
+                    size = max(0, size - len(piece))
+                return
+            part = self._ahead.popleft()
+            if isinstance(part, Counter):
+                for sentence in part.elements():
+                    lose(sentence)
+                return
+            self._bytes_ahead -= len(part)
+            size += len(part)
+            yield part
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more of its text may be received before its turn."""
+        return self._is_alive and self._bytes_ahead < _MAX_BYTES_AHEAD
+
+    def receive(self) -> None:
+        """Wait for the next piece of its text, the end of a share, or the end of the process."""
+        try:
+            part: bytes | Counter[str] = self.pipe.recv()
+        except (EOFError, OSError):
+            self._is_alive = False
+            return
+        self._ahead.append(part)
+        if isinstance(part, bytes):
+            self._bytes_ahead += len(part)
+
+    def stop(self) -> None:
+        """End the process."""
+        self.pipe.close()
+        self._process.terminate()
+        self._process.join()
+
+
+def _work(shares: Sequence[Sequence[int]], write: Write, pipe: Connection, inherited: Sequence[Connection]) -> None:
+    """Write shares in a process of its own."""
+    # Ctrl+C is for the process that forked this one, which ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Or nobody would see that the process at the other end was killed.
+    for connection in inherited:
+        connection.close()
+    gc.disable()
+    with suppress(BrokenPipeError):
+        for share in shares:
+            losses = Counter[str]()
+            for piece in gathered(write(share, partial(_count, losses))):
+                pipe.send(piece)
+            pipe.send(losses)
+
+
+def _count(losses: Counter[str], sentence: str) -> None:
+    losses[sentence] += 1

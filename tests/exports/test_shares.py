@@ -1,0 +1,61 @@
+"""Shares of traces that forked processes write are, put together, what one process writes.
+
+shares of 40 spans      of fixtures/serve, fixtures/made and fixtures/otlp-json
+processes               1, 2, 3; 3 of which one is killed; where forking fails
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+SCRIPT: Final = """
+import os, signal, sys
+from importlib import import_module
+import spanview
+from spanview.exports import shares
+from spanview.exports.losses import Losses
+
+form = sys.argv[1]
+store = spanview.load([f"fixtures/{name}/spans" for name in ("serve", "made", "otlp-json")])
+chunks = getattr(import_module(f"spanview.exports.{form}"), f"{form}_chunks")
+shares.SHARE_SPANS, shares._FORK_SPANS = 40, 1
+forked = 0
+start = shares._Worker.__init__
+
+def counted(self, *arguments):
+    global forked
+    if how == "scarce" and forked:
+        raise OSError(11, "no more processes")
+    start(self, *arguments)
+    forked += 1
+    if how == "killed" and forked == 2:
+        os.kill(self._process.pid, signal.SIGKILL)
+
+shares._Worker.__init__ = counted
+results = []
+for count, how in ((1, ""), (2, ""), (3, ""), (3, "killed"), (3, "scarce")):
+    forked = 0
+    shares.process_count = lambda _: count
+    losses = Losses(form)
+    results.append((b"".join(chunks(store, store.traces_in_order(), losses)), losses.lines()))
+    print(count, how, forked)
+assert len(results[0][0]) > 100_000
+assert all(result == results[0] for result in results)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux only")
+@pytest.mark.parametrize("form", ["otlp", "jaeger", "zipkin"])
+def test_any_number_of_processes(form: str) -> None:
+    """Text and losses are the same with any number of processes, and where one is killed or can't be had."""
+    words = [sys.executable, "-c", SCRIPT, form]
+    run = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    assert run.stdout.splitlines() == ["1  0", "2  2", "3  3", "3 killed 3", "3 scarce 1"]

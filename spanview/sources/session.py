@@ -50,6 +50,7 @@ class Session:
     ) -> None:
         self.options = options
         self._sink = sink
+        self._details = details
         self._standard_input = standard_input
         self._reading = Reading(options, sink, details)
         self._packed = PackedFiles(self._reading, follow=options.follow)
@@ -81,8 +82,11 @@ class Session:
         files = listing.files
         if self.options.newest_first:
             files = sorted(files, key=lambda found: -found.modified_ns)
+        else:
+            files = sorted(files, key=lambda found: found.shown)
         total = sum(found.content for found in files)
         if self._take_kept(listing, total):
+            self._put_in_order()
             yield Progress(total, total)
             self._take_note(listing)
             return
@@ -96,7 +100,18 @@ class Session:
                 for count in self._reading.read_stream(self._standard_input):
                     done += count
                     yield Progress(done, 0)
+            self._put_in_order()
         self._take_note(listing)
+
+    def _put_in_order(self) -> None:
+        """Number what was read by path and offset, unless somebody looks at it already, or goes on reading."""
+        intake = self._sink.intake
+        if intake is None or self.options.follow or self.options.newest_first:
+            return
+        with stage("put in order"):
+            numbers = intake.put_in_order()
+        if numbers is not None:
+            self._details.take_numbers(numbers)
 
     def _take_kept(self, listing: Listing, total: int) -> bool:
         """Take the index of an earlier session where there is one that is right still."""

@@ -26,7 +26,7 @@ OPEN_FLAGS: Final = (
 )
 """A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
 _OPEN_FILES: Final = 32
-_NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
+NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
 """What is said where no file can be opened, because too many are."""
 
 
@@ -95,7 +95,7 @@ class Details(DetailReader):
         try:
             descriptor = open_file(*self._files[source])
         except OSError as error:
-            if error.errno not in _NONE_LEFT or not self._open:
+            if error.errno not in NONE_LEFT or not self._open:
                 raise
             for each in [*self._open]:
                 self._close(each)

@@ -8,13 +8,13 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
 from spanview.sources.content import Content
-from spanview.sources.details import reason_of
+from spanview.sources.details import NONE_LEFT, reason_of
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.held import HeldOpen
 from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from spanview.formats.rows import Batch
     from spanview.sources.details import Details
@@ -39,6 +39,7 @@ class Reading:
         self._sink = sink
         self._details = details
         self._held = HeldOpen()
+        self._has_told_of_unheld = False
         self._generations: defaultdict[str, int] = defaultdict(int)
         self._truncations: Counter[str] = Counter()
         self._reported: set[tuple[str, str]] = set()
@@ -62,8 +63,14 @@ class Reading:
         return tail
 
     def _open(self, found: FoundFile) -> FileTail | None:
+        attempts = 1 if self.options.follow else ATTEMPTS
         try:
-            return FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
+            try:
+                return FileTail(found, cap=self.options.cap, attempts=attempts)
+            except OSError as error:
+                if error.errno not in NONE_LEFT or not self._held.give_one_up():
+                    raise
+                return FileTail(found, cap=self.options.cap, attempts=attempts)
         except OSError as error:
             # While following, a file that vanished between search and opening is nothing to tell.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
@@ -88,6 +95,30 @@ class Reading:
     def count(self, found: FoundFile, size: int) -> None:
         """Count bytes of a file that were read."""
         self._sink.tallies.add_bytes(found.shown, size)
+
+    def hold(self, tails: Collection[FileTail]) -> None:
+        """Hold as many files open as can be, those that were written last, and tell of the rest."""
+        if len(tails) > self._held.most:
+            self._held.hold(tails)
+        self.tell_of_unheld(len(tails))
+
+    def tell_of_unheld(self, count: int) -> None:
+        """Tell once that more files are followed than can be held open, if so.
+
+        Args:
+            count: How many are followed.
+        """
+        most = self._held.most
+        if count <= most or self._has_told_of_unheld:
+            return
+        self._has_told_of_unheld = True
+        detail = (
+            f"{count:,} files are followed, and the {most:,} of them that grew last are held open: once removed, the "
+            "others can't be read on"
+        )
+        if (limit := self._held.limit_for(count)) is not None:
+            detail += f"; ulimit -n {limit} before the start holds all"
+        self._sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
     def has_moved(self, tail: FileTail) -> None:
         """Take note of where a file is now."""
@@ -136,6 +167,13 @@ class Reading:
             # To see whether it changed, it is opened.
             self._held.note(tail)
         return tail.has_news(found)
+
+    def was_changed_inside(self, tail: FileTail) -> bool:
+        """Tell whether what was read of a file is other now, though its size is the same."""
+        if not tail.is_suspect:
+            return False
+        self._held.note(tail)
+        return tail.was_changed_inside()
 
     def settle(self, tail: FileTail) -> None:
         """Take the spans of a quiet file that are whole though no line end follows."""

@@ -101,6 +101,8 @@ class Session:
                     done += count
                     yield Progress(done, 0)
             self._put_in_order()
+        if self.options.follow:
+            self._reading.hold(self._tails.values())
         self._take_note(listing)
 
     def _put_in_order(self) -> None:
@@ -271,6 +273,7 @@ class Session:
                 self._look_at(known, changes, found)
             else:
                 self._read_new(found, changes)
+        self._reading.tell_of_unheld(len(self._tails))
         is_at_rest = (
             there.keys() == self._tails.keys()
             and not (listing.missing or listing.unsure or self._leaving)
@@ -320,7 +323,7 @@ class Session:
         reading = self._reading
         try:
             has_news = reading.has_news(tail, found)
-            was_rewritten = has_news and tail.was_rewritten()
+            was_rewritten = (has_news and tail.was_rewritten()) or reading.was_changed_inside(tail)
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
             return tail
@@ -334,7 +337,7 @@ class Session:
             if is_known:
                 self._tails[tail.found.real] = tail
         before = changes.bytes
-        if has_news:
+        if has_news or was_rewritten:
             self._read_news(tail, changes)
         if changes.bytes == before:
             reading.settle(tail)

@@ -1,17 +1,19 @@
 """What a terminal sends: keys are keys and what is pasted is text, whatever bytes are in it.
 
-A shim for textual 8, whose driver ends with the program at bytes that are no UTF-8, and takes escape sequences in what
-is pasted for keys. It goes when textual reads a paste up to its end.
+A shim for textual 8, whose driver ends with the program at bytes that are no UTF-8, takes escape sequences in what is
+pasted for keys, and draws on standard error, whatever that is. It goes when textual reads a paste up to its end, and
+draws on a terminal.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from codecs import getincrementaldecoder
 from collections import deque
 from select import select
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from textual.events import Paste
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.drivers.linux_driver import LinuxDriver
 
+_MOST_CELLS: Final = 1_000
+"""Across and down: nobody has more, whatever variables say."""
 _MOST_PASTED: Final = 65_536
 """Characters of one pasted text that are kept."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
@@ -85,12 +89,35 @@ def careful(kind: type[Driver]) -> type[Driver]:
     return _careful(LinuxDriver) if kind is LinuxDriver else kind
 
 
+def drawn_on() -> TextIO:
+    """Return what the viewer is drawn on: standard error, or standard output where that is no terminal."""
+    streams = [stream for stream in (sys.__stderr__, sys.__stdout__) if stream is not None]
+    return next((stream for stream in streams if stream.isatty()), streams[0])
+
+
+def _cells_of(terminal: TextIO, told: tuple[int, int]) -> tuple[int, int]:
+    """Return the cells across and down that a terminal has; where it says nothing, those that somebody has told."""
+    try:
+        columns, lines = os.get_terminal_size(terminal.fileno())
+    except (OSError, ValueError):
+        columns = lines = 0
+    return min(columns or told[0], _MOST_CELLS), min(lines or told[1], _MOST_CELLS)
+
+
 def _careful(kind: type[LinuxDriver]) -> type[Driver]:
     from textual import constants
     from textual._xterm_parser import XTermParser
 
     class CarefulDriver(kind):  # type: ignore[misc, valid-type]
-        """Reads a terminal."""
+        """Reads a terminal, and draws on one."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self._file = drawn_on()
+
+        def _get_terminal_size(self) -> tuple[int, int]:
+            """Return the cells across and down that the terminal has, or else those that variables say."""
+            return _cells_of(self._file, super()._get_terminal_size())
 
         def run_input_thread(self) -> None:
             """Hand on what the terminal sends until the viewer ends."""

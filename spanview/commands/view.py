@@ -71,6 +71,7 @@ def _shown(
         stream: What is piped in.
         opening: What to begin with, where that isn't what was asked for.
     """
+    _forget_told_size()
     details = Details()
     store = Store(details, notes_changes=True)
 
@@ -103,6 +104,17 @@ def _shown(
     app.run()
     app.leave()
     return app
+
+
+def _forget_told_size() -> None:
+    """Let the terminal say how large it is, where it does, and not variables: Textual believes any number of these."""
+    try:
+        is_told = all(os.get_terminal_size(sys.stdout.fileno()))
+    except (OSError, ValueError):
+        is_told = False
+    if is_told:
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
 
 
 def _settings() -> str | None:

@@ -35,10 +35,18 @@ class HeldOpen:
         self.most = min(_MOST, max(_FEWEST, free))
         """So many can be held."""
 
-    def note(self, tail: FileTail) -> None:
-        """Take note that a file was read just now; the one that was read longest ago may be closed for it."""
-        self._tails[tail.source] = tail
-        self._tails.move_to_end(tail.source)
+    def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
+        """Take note that a file was opened; where too many are, one that has just grown takes another one's place.
+
+        Args:
+            tail: The file; it is closed where there is no place for it.
+            has_grown: Whether something new was read of it.
+        """
+        if has_grown or (tail.source not in self._tails and len(self._tails) < self.most):
+            self._tails[tail.source] = tail
+            self._tails.move_to_end(tail.source)
+        elif tail.source not in self._tails:
+            tail.close()
         if len(self._tails) > self.most:
             self.give_one_up()
 
@@ -47,7 +55,7 @@ class HeldOpen:
         return max(count + _OTHERS, -(-count * _SHARE // (_SHARE - 1))) if count <= _MOST else None
 
     def give_one_up(self) -> bool:
-        """Close the file that was read longest ago; tell whether there was one."""
+        """Close the file that grew longest ago; tell whether there was one."""
         if not self._tails:
             return False
         _, oldest = self._tails.popitem(last=False)
@@ -60,7 +68,7 @@ class HeldOpen:
             # One that is gone is seen by the next search.
             with suppress(OSError):
                 tail.hold()
-                self.note(tail)
+                self.note(tail, has_grown=True)
 
     def forget(self, tail: FileTail) -> None:
         """Take note that a file is closed."""

@@ -59,7 +59,7 @@ class Reading:
         tail = self._open(found)
         if tail is not None:
             tail.source = source
-            self._held.note(tail)
+            self._held.note(tail, has_grown=True)
         return tail
 
     def _open(self, found: FoundFile) -> FileTail | None:
@@ -79,7 +79,7 @@ class Reading:
 
     def _enter(self, tail: FileTail) -> None:
         tail.source = self.enter(tail.found)
-        self._held.note(tail)
+        self._held.note(tail, has_grown=True)
 
     def enter(self, found: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the sink."""
@@ -136,7 +136,6 @@ class Reading:
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
         sink, source, spool = self._sink, tail.source, self._details.spool
-        self._held.note(tail)
         total = 0
         while total <= most:
             try:
@@ -144,6 +143,8 @@ class Reading:
             except OSError as error:
                 self.report_unreadable(tail.found.shown, reason_of(error))
                 return
+            if not total:
+                self._held.note(tail, has_grown=bool(data))
             if not data:
                 return
             if live:
@@ -163,17 +164,19 @@ class Reading:
 
     def has_news(self, tail: FileTail, found: FoundFile | None = None) -> bool:
         """Tell whether a file has changed, as it was found just now, or as it is."""
+        has_news = tail.has_news(found)
         if found is None:
-            # To see whether it changed, it is opened.
+            # To see whether it changed, it was opened; what can't be opened any more takes nobody's place.
             self._held.note(tail)
-        return tail.has_news(found)
+        return has_news
 
     def was_changed_inside(self, tail: FileTail) -> bool:
         """Tell whether what was read of a file is other now, though its size is the same."""
         if not tail.is_suspect:
             return False
+        was_changed = tail.was_changed_inside()
         self._held.note(tail)
-        return tail.was_changed_inside()
+        return was_changed
 
     def settle(self, tail: FileTail) -> None:
         """Take the spans of a quiet file that are whole though no line end follows."""

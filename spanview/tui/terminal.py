@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.drivers.linux_driver import LinuxDriver
 
-_MOST_CELLS: Final = 1_000
-"""Across and down: nobody has more, whatever variables say."""
 _MOST_PASTED: Final = 65_536
 """Characters of one pasted text that are kept."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
@@ -95,16 +93,7 @@ def drawn_on() -> TextIO:
     return next((stream for stream in streams if stream.isatty()), streams[0])
 
 
-def _cells_of(terminal: TextIO, told: tuple[int, int]) -> tuple[int, int]:
-    """Return the cells across and down that a terminal has; where it says nothing, those that somebody has told."""
-    try:
-        columns, lines = os.get_terminal_size(terminal.fileno())
-    except (OSError, ValueError):
-        columns = lines = 0
-    return min(columns or told[0], _MOST_CELLS), min(lines or told[1], _MOST_CELLS)
-
-
-def _careful(kind: type[LinuxDriver]) -> type[Driver]:
+def _careful(kind: type[LinuxDriver]) -> type[Driver]:  # noqa: C901 - it only holds the class
     from textual import constants
     from textual._xterm_parser import XTermParser
 
@@ -114,10 +103,6 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             self._file = drawn_on()
-
-        def _get_terminal_size(self) -> tuple[int, int]:
-            """Return the cells across and down that the terminal has, or else those that variables say."""
-            return _cells_of(self._file, super()._get_terminal_size())
 
         def run_input_thread(self) -> None:
             """Hand on what the terminal sends until the viewer ends."""

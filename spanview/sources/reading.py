@@ -165,8 +165,8 @@ class Reading:
     def has_news(self, tail: FileTail, found: FoundFile | None = None) -> bool:
         """Tell whether a file has changed, as it was found just now, or as it is."""
         has_news = tail.has_news(found)
-        if found is None:
-            # To see whether it changed, it was opened; what can't be opened any more takes nobody's place.
+        if found is None and not has_news:
+            # To see whether it changed, it was opened; otherwise it is read now.
             self._held.note(tail)
         return has_news
 

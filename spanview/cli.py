@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words after the program's name; those of the process where none are given.
     """
+    _fill_standard_descriptors()
     if sys.stdout is None:
         return _complain("standard output is closed; to throw it away, send it to /dev/null")
     # A terminal that can't show a character gets a stand-in, never a traceback.
@@ -93,6 +94,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return _complain(f"standard output can't be written: {error.strerror or error}")
     return status
+
+
+def _fill_standard_descriptors() -> None:
+    """Let no file that is opened later take the number of standard input, output or error where that is closed."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The least number that is free is taken.
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _answer(words: list[str]) -> int:

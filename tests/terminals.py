@@ -41,6 +41,7 @@ class Terminal:
         command: The command, and options that come first.
         environment: Variables to change.
         folder: Where it runs.
+        redirection: What a shell is told to do with its streams.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Terminal:
         command: tuple[str, ...] = ("view",),
         environment: Mapping[str, str] | None = None,
         folder: str | Path | None = None,
+        redirection: str = "",
     ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
@@ -60,8 +62,11 @@ class Terminal:
         attributes = termios.tcgetattr(slave)
         attributes[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        # The first terminal that the leader of a session opens is its own: what /dev/tty stands for.
+        opening = f': <"{os.ttyname(slave)}"; exec "$0" "$@" {redirection}'
+        shell = ["/bin/sh", "-c", opening] if redirection else []
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "spanview", *command, *arguments],
+            [*shell, sys.executable, "-m", "spanview", *command, *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,

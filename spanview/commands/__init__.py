@@ -24,6 +24,11 @@ def run(options: Options) -> int:
         SpanviewError: It can't be carried out; the text says what is wrong and how to mend it.
     """
     command = options.command
+    if options.follow:
+        from spanview.sources.held import raise_limit
+
+        # A file that is held open can be read on after it was removed.
+        raise_limit()
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
     if command == "view":

@@ -9,13 +9,11 @@ import time
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
-from platformdirs import user_config_dir
-
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
-from spanview.sources.places import how_to_turn_tracing_on
+from spanview.sources.places import how_to_turn_tracing_on, settings_folder
 from spanview.tui.feed import Feed
 
 if TYPE_CHECKING:
@@ -38,9 +36,12 @@ def run(options: Options) -> int:
     if not options.follow:
         _refuse_missing(paths)
     choose = _choice(options)
-    if STANDARD_INPUT in paths and sys.stdin.isatty():
+    has_keys = sys.stdin is not None and sys.stdin.isatty()
+    if STANDARD_INPUT in paths and has_keys:
         raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
-    stream = None if sys.stdin.isatty() else _free_standard_input()
+    if STANDARD_INPUT in paths and sys.stdin is None:
+        raise NoSuchPathError("-: standard input is closed; pipe spans in, as in: cat FILE | spanview -")
+    stream = None if has_keys else _free_standard_input()
     app = _shown(options, paths, choose, stream, None)
     while app.again is not None:
         again = app.again
@@ -70,6 +71,7 @@ def _shown(
         stream: What is piped in.
         opening: What to begin with, where that isn't what was asked for.
     """
+    _forget_told_size()
     details = Details()
     store = Store(details, notes_changes=True)
 
@@ -94,7 +96,7 @@ def _shown(
         options.follow,
         nothing=how_to_turn_tracing_on(paths),
         choose=choose,
-        settings=os.path.join(user_config_dir("spanview", appauthor=False), "settings.json"),
+        settings=_settings(),
         theme=_theme_for(options.environment),
         colorless=_is_colorless(options.environment),
     )
@@ -102,6 +104,22 @@ def _shown(
     app.run()
     app.leave()
     return app
+
+
+def _forget_told_size() -> None:
+    """Let the terminal say how large it is, where it does, and not variables: Textual believes any number of these."""
+    try:
+        is_told = all(os.get_terminal_size(sys.stdout.fileno()))
+    except (OSError, ValueError):
+        is_told = False
+    if is_told:
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
+
+
+def _settings() -> str | None:
+    folder = settings_folder()
+    return None if folder is None else os.path.join(folder, "settings.json")
 
 
 def _theme_for(environment: Mapping[str, str]) -> str:
@@ -143,14 +161,20 @@ def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
     return choose
 
 
-def _free_standard_input() -> IO[bytes]:
-    """Return what is piped in, on another descriptor; the keys come from the terminal, which takes its place."""
-    stream = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+def _free_standard_input() -> IO[bytes] | None:
+    """Return what is piped in, on another descriptor; the keys come from the terminal, which takes its place.
+
+    Where standard input is closed, nothing is piped in.
+    """
+    stream = None if sys.stdin is None else os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError as error:
-        raise SpanviewError(f"no terminal to take keys from ({error.strerror}); use spanview tree -") from None
-    os.dup2(terminal, 0)
-    os.close(terminal)
+        raise SpanviewError(f"no terminal to take keys from ({error.strerror}); use spanview tree") from None
+    if terminal:
+        os.dup2(terminal, 0)
+        os.close(terminal)
     sys.stdin = os.fdopen(0, "r")
+    # Textual asks the one that the interpreter began with, which may be none.
+    sys.__stdin__ = sys.stdin  # type: ignore[misc]
     return stream

@@ -75,12 +75,23 @@ def _reduced(numbers: Words) -> Words:
 
 def give_up_room(intake: Intake) -> None:
     """Let go of what only adding needs; it comes again when something is added, or asked for by its ids."""
-    spans, traces = intake.spans, intake.traces
+    spans = intake.spans
     for name in NARROWED:
         values = np.asarray(getattr(spans, name))
         column = array(np.min_scalar_type(values.max()).char)
         column.frombytes(values.astype(column.typecode).view(np.uint8).data)
         setattr(spans, name, column)
+
+    forget_slots(intake)
+    # The C library keeps what is free between the columns, unless it is told.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def forget_slots(intake: Intake) -> None:
+    """Let go of the tables that find rows by their ids; they are made anew when somebody asks for them."""
+    spans, traces = intake.spans, intake.traces
 
     def span_slots(size: int) -> array[int]:
         numbers, ids = np.asarray(spans.trace), np.asarray(spans.span_id)
@@ -93,10 +104,6 @@ def give_up_room(intake: Intake) -> None:
 
     intake.span_slots.give_up(span_slots)
     intake.trace_slots.give_up(trace_slots)
-    # The C library keeps what is free between the columns, unless it is told.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
 
 
 def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
@@ -264,6 +271,13 @@ def are_scanned(intake: Intake) -> Flags:
         flags[run.start : run.stop] = True
     flags[[*moved]] = False
     return flags
+
+
+def are_in_order(spans: SpanTable) -> bool:
+    """Tell whether rows come by the number of their source, then offset."""
+    sources, offsets = copy_of(spans.source), copy_of(spans.offset)
+    is_same = sources[1:] == sources[:-1]
+    return bool(((sources[1:] > sources[:-1]) | (is_same & (offsets[1:] >= offsets[:-1]))).all())
 
 
 def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:

@@ -85,6 +85,13 @@ class Documents:
                 places.offsets.insert(at, offset)
                 places.lengths.insert(at, length)
 
+    def take_numbers(self, numbers: Sequence[int]) -> None:
+        """Take note of new numbers of files, each by the one that it had."""
+        with self._lock:
+            self._places = {numbers[source]: places for source, places in self._places.items()}
+            self._spans.clear()
+            self._kept = 0
+
     def place(self, source: int, offset: int, length: int) -> tuple[int, int]:
         """Return offset and length of a span's record, or of the document that it stands in."""
         if length:

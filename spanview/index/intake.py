@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from itertools import compress
-from operator import not_
+from itertools import compress, islice
+from operator import gt, not_
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
-from spanview.index.slots import Slots
-from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
-from spanview.index.tallies import Tallies
+from spanview.index.slots import IS_KNOWN_HASH, Slots
+from spanview.index.table import NO_ROW, PAYS_FROM, FileSource, Interned, SpanTable, TraceTable
+from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -42,6 +42,7 @@ class Intake:
         self.services = Interned()
         self.sources: list[FileSource] = []
         self.tallies = Tallies()
+        self._duplicates = Duplicates()
         self.changed: deque[list[int]] | None = None
         """The traces of each batch, for a reader that takes them out; None where there is none."""
         self.details = Documents(details)
@@ -70,6 +71,61 @@ class Intake:
     def note_moved(self, row: int) -> None:
         """Take note that the place of a row is that of a double by now."""
         self._moved.add(row)
+
+    @property
+    def duplicates(self) -> dict[tuple[str, str], int]:
+        """How many spans two files have in common, by the path of the record that counts and that of the other one."""
+        return self._duplicates.by_files(self.spans.source, [source.path for source in self.sources])
+
+    def take_duplicates(self, counted: dict[tuple[str, str], int]) -> None:
+        """Take what `duplicates` returns."""
+        self._duplicates.take(counted)
+
+    def put_in_order(self) -> Sequence[int] | None:
+        """Number files, rows, traces and texts by path, generation and offset, as one process reads them.
+
+        Nobody else may look at the index meanwhile.
+
+        Returns:
+            The new number of each file by the one that it had; None where all of them stay.
+        """
+        # Where hashes can't be computed for many rows at once, everything is read file by file.
+        if not IS_KNOWN_HASH or self._is_in_order():
+            return None
+        from spanview.index.arrange import arrange
+
+        return arrange(self)
+
+    def _is_in_order(self) -> bool:
+        spans, count = self.spans, len(self.spans)
+        places = [*map(self.source_order, range(len(self.sources)))]
+        if any(map(gt, places, islice(places, 1, None))):
+            return False
+        if count >= PAYS_FROM:
+            from spanview.index.bulk import are_in_order
+
+            return are_in_order(spans)
+        keys = [*zip(spans.source, spans.offset, strict=True)]
+        return not any(map(gt, keys, islice(keys, 1, None)))
+
+    def take_numbers(self, files: Sequence[int], rows: Sequence[int], traces: Sequence[int]) -> None:
+        """Take note of new numbers of files, rows and traces, each by the one that it had."""
+        self.details.take_numbers(files)
+        self._duplicates.take_numbers(files, rows)
+        self._recent.clear()
+        if self.unplaced != NO_ROW:
+            self.unplaced = int(traces[self.unplaced])
+        self._digests = {
+            (int(traces[trace]), span_id): {digest: int(rows[row]) for digest, row in digests.items()}
+            for (trace, span_id), digests in self._digests.items()
+        }
+        if self.changed is not None:
+            self.changed.clear()
+            self.changed.append([*range(len(self.traces))])
+
+    def take_scanned(self, runs: list[range], moved: set[int]) -> None:
+        """Take what `scanned` returns."""
+        self._scanned, self._moved = runs, moved
 
     @property
     def scanned(self) -> tuple[list[range], set[int]]:
@@ -227,7 +283,6 @@ class Intake:
         span_id = batch.columns.span_ids[at]
         key = (trace, span_id)
         record = self.details.read(source, batch.offsets[at], batch.lengths[at])
-        place = (self.sources[source], batch.offsets[at])
         rows = [] if not span_id or trace == self.unplaced else self._rows_of(trace, span_id)
         double, is_gone = self._double_of(key, record, rows), False
         if double == NO_ROW:
@@ -236,14 +291,16 @@ class Intake:
             if is_gone and (digest := self._digest(record)) is not None:
                 self._digests[key][digest] = double
         if double != NO_ROW:
-            there, new = self.sources[self.spans.source[double]].path, place[0].path
-            if is_moved := is_gone or self.order(double) > (new, place[0].generation, place[1]):
-                there, new = new, there
-            self.tallies.add_double(there, new)
-            if is_moved:
+            dropped = source
+            if is_gone or self.order(double) > (*self.source_order(source), batch.offsets[at]):
+                dropped = self.spans.source[double]
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
                 self.note_moved(double)
+            self.tallies.duplicates += 1
+            self._duplicates.add(double, dropped)
+            if self._duplicates.are_many:
+                self._duplicates.take(self.duplicates)
             return
         row = len(self.spans)
         self.spans.trace.append(trace)
@@ -329,8 +386,12 @@ class Intake:
 
     def order(self, row: int) -> tuple[str, int, int]:
         """Return what rows are ordered by where their place decides: path, generation, offset."""
-        source = self.sources[self.spans.source[row]]
-        return source.path, source.generation, self.spans.offset[row]
+        return *self.source_order(self.spans.source[row]), self.spans.offset[row]
+
+    def source_order(self, number: int) -> tuple[str, int]:
+        """Return what files are ordered by: path and generation."""
+        source = self.sources[number]
+        return source.path, source.generation
 
 
 def _packed(typecode: str, values: Sequence[int]) -> array[int]:

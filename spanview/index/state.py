@@ -38,6 +38,7 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
         "names": intake.names.texts,
         "services": intake.services.texts,
         "tallies": intake.tallies.state(kinds),
+        "duplicates": [[*pair, number] for pair, number in intake.duplicates.items()],
         "unplaced": intake.unplaced,
         "scanned": [[run.start, run.stop] for run in scanned],
         "moved": [*moved],
@@ -59,6 +60,7 @@ def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[in
     for text in state["services"]:
         _ = intake.services[text]
     intake.tallies.take_state(state["tallies"])
+    intake.take_duplicates({(kept, dropped): number for kept, dropped, number in state["duplicates"]})
     intake.unplaced = state["unplaced"]
     intake.span_slots.take(span_slots, state["used"][0])
     intake.trace_slots.take(trace_slots, state["used"][1])

@@ -82,16 +82,15 @@ class Store:
 
     def rows_in_order(self) -> list[int]:
         """Return all rows by path, generation and offset."""
-        ranks = {number: rank for rank, number in enumerate(sorted(range(len(self.sources)), key=self._source_order))}
+        ranks = {
+            number: rank for rank, number in enumerate(sorted(range(len(self.sources)), key=self.intake.source_order))
+        }
         spans = self.spans
         if len(spans) >= PAYS_FROM:
             from spanview.index.bulk import rows_in_order
 
             return rows_in_order(spans, [ranks[number] for number in range(len(ranks))])
         return sorted(range(len(spans)), key=lambda row: (ranks[spans.source[row]], spans.offset[row]))
-
-    def _source_order(self, number: int) -> tuple[str, int]:
-        return self.sources[number].path, self.sources[number].generation
 
     def rows_of_trace(self, trace: int) -> list[int]:
         """Return the rows of a trace in the order of arrival."""

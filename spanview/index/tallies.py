@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.model.problems import Problem, ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from spanview.formats.frames import Gap
     from spanview.formats.rows import Batch
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 _PARTIAL: Final = "a document in which {:,} of its parts should be spans, or hold some, and are none"
 _MOST_PAIRS: Final = 4096
-"""Pairs of files of which it is known how many doubles they have."""
+"""Pairs of files of which it is known how many duplicates they have."""
+_MOST_DUPLICATES: Final = 1 << 20
+"""Duplicates of which it is known what they are duplicates of; files that are written anew have ever more of them."""
 
 
 @dataclass(slots=True)
@@ -40,14 +44,65 @@ class FileTally:
     """Bytes, unpacked where they are compressed."""
 
 
+class Duplicates:
+    """Which files say again what others say.
+
+    Which record of a span counts is known when everything was read. So what is noted is the span and the file of the
+    record that doesn't count.
+    """
+
+    def __init__(self) -> None:
+        self._rows = array("I")
+        self._dropped = array("I")
+        self._counted: dict[tuple[str, str], int] = {}
+        """Of those that were forgotten, by paths."""
+
+    def add(self, row: int, dropped: int) -> None:
+        """Take note of a record that doesn't count.
+
+        Args:
+            row: Of its span.
+            dropped: The number of its file.
+        """
+        self._dropped.append(dropped)
+        self._rows.append(row)
+
+    def by_files(self, kept: Sequence[int], paths: Sequence[str]) -> dict[tuple[str, str], int]:
+        """Return how many of them two files have in common, by the path of the record that counts and the other one.
+
+        Args:
+            kept: The number of the file of each row's record that counts.
+            paths: Of the files.
+
+        Returns:
+            In the order of the paths; only so many pairs.
+        """
+        pairs = Counter(self._counted)
+        for row, dropped in zip(self._rows[:], self._dropped, strict=False):
+            pairs[paths[kept[row]], paths[dropped]] += 1
+        return dict(sorted(pairs.items())[:_MOST_PAIRS])
+
+    @property
+    def are_many(self) -> bool:
+        """Whether those that were noted are to be counted, which forgets them."""
+        return len(self._rows) > _MOST_DUPLICATES
+
+    def take(self, counted: dict[tuple[str, str], int]) -> None:
+        """Take what `by_files` has returned instead of what was noted."""
+        self._counted, self._rows, self._dropped = counted, array("I"), array("I")
+
+    def take_numbers(self, files: Sequence[int], rows: Sequence[int]) -> None:
+        """Take note of new numbers of files and rows, each by the one that it had."""
+        self._rows = array("I", [int(rows[row]) for row in self._rows])
+        self._dropped = array("I", [files[number] for number in self._dropped])
+
+
 class Tallies:
     """The counts of all files, and their problems."""
 
     def __init__(self) -> None:
         self.duplicates = 0
         """Records that say again what another one says."""
-        self.doubled: dict[tuple[str, str], int] = {}
-        """How many of them two files have in common, the one whose record counts first; of the first such pairs."""
         self.torn = 0
         self.skipped = 0
         self._records = 0
@@ -83,17 +138,6 @@ class Tallies:
         self._files[path].records += count
         self._records += count
 
-    def add_double(self, kept: str, dropped: str) -> None:
-        """Count a record that says again what another one says.
-
-        Args:
-            kept: The file of the record that counts.
-            dropped: The other one's.
-        """
-        self.duplicates += 1
-        if (kept, dropped) in self.doubled or len(self.doubled) < _MOST_PAIRS:
-            self.doubled[kept, dropped] = self.doubled.get((kept, dropped), 0) + 1
-
     def each_file(self) -> list[tuple[str, FileTally]]:
         """Return all files by path, and what each has."""
         return sorted(self._files.copy().items())
@@ -121,7 +165,7 @@ class Tallies:
         for at, size, count in batch.partial:
             self._problems.append(Problem(ProblemKind.PARTIAL, path, at, size, _PARTIAL.format(count)))
         if batch.skipped:
-            file.first_skipped = file.first_skipped if file.skipped else batch.skipped[0]
+            file.first_skipped = min([file.first_skipped, *batch.skipped]) if file.skipped else min(batch.skipped)
             file.skipped += len(batch.skipped)
             self.skipped += len(batch.skipped)
 
@@ -129,7 +173,6 @@ class Tallies:
         """Return the counts, and the problems of some kinds, as JSON can say them."""
         return {
             "files": {path: [*astuple(file)] for path, file in self._files.items()},
-            "doubled": [[*pair, number] for pair, number in self.doubled.items()],
             "counts": [self.duplicates, self.torn, self.skipped],
             "problems": [[*astuple(problem)] for problem in self._problems if problem.kind in kinds],
         }
@@ -139,7 +182,6 @@ class Tallies:
         self.duplicates, self.torn, self.skipped = state["counts"]
         for path, (size, records, gaps, skipped, first_skipped, *text) in state["files"].items():
             self._files[path] = FileTally(size, records, gaps, skipped, tuple(first_skipped), *text)
-        self.doubled = {(kept, dropped): number for kept, dropped, number in state["doubled"]}
         self._records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 
@@ -159,7 +201,7 @@ class Tallies:
             if not file.records and (file.skipped or file.gaps or file.has_text):
                 detail = "no span in this file: it is none that spanview knows, or its records are damaged"
                 found.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
-        return sorted(found, key=lambda problem: (problem.file, problem.offset, problem.kind))
+        return sorted(found, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
 
 
 def _gap_problem(path: str, gap: Gap) -> Problem:

@@ -8,11 +8,14 @@ import stat
 from collections import OrderedDict
 from contextlib import suppress
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.index.documents import DetailReader
 from spanview.sources.held import share_of_descriptors
 from spanview.sources.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OPEN_FLAGS: Final = (
     os.O_RDONLY
@@ -23,7 +26,7 @@ OPEN_FLAGS: Final = (
 )
 """A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
 _OPEN_FILES: Final = 32
-_NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
+NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
 """What is said where no file can be opened, because too many are."""
 
 
@@ -44,6 +47,13 @@ class Details(DetailReader):
         """Say which file a source can be read from again."""
         with self._lock:
             self._files[source] = path, device, inode
+
+    def take_numbers(self, numbers: Sequence[int]) -> None:
+        """Take note of new numbers of sources, each by the one that it had."""
+        with self._lock:
+            self._files = {numbers[source]: file for source, file in self._files.items()}
+            self._open = OrderedDict((numbers[source], descriptor) for source, descriptor in self._open.items())
+        self.spool.take_numbers(numbers)
 
     def retire(self, source: int) -> None:
         """Say that a source's file is gone, or holds something else now."""
@@ -85,7 +95,7 @@ class Details(DetailReader):
         try:
             descriptor = open_file(*self._files[source])
         except OSError as error:
-            if error.errno not in _NONE_LEFT or not self._open:
+            if error.errno not in NONE_LEFT or not self._open:
                 raise
             for each in [*self._open]:
                 self._close(each)

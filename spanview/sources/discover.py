@@ -100,8 +100,10 @@ def _expand(path: str) -> list[str]:
 
 
 def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
-    real = os.path.abspath(given)
+    real = given
     try:
+        # Where the current folder was removed, it fails as if there were no such file: there isn't.
+        real = os.path.abspath(given)
         real = os.path.realpath(given)
         # Of nothing, realpath makes the current folder.
         status = os.stat(real if given and not _is_pipe(given) else given)

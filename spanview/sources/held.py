@@ -4,45 +4,101 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.sources.tail import FileTail
 
 _FEWEST: Final = 4
-_MOST: Final = 512
+_MOST: Final = 4096
 _SHARE: Final = 4
-"""One of so many descriptors that this process may have is for files that are followed."""
+"""One of so many descriptors that this process may have is for what else is read."""
+_OTHERS: Final = 64
+"""At least so many are for everything else, if there are."""
+_ENOUGH: Final = 8192
+"""More descriptors than that are never needed."""
 
 
 class HeldOpen:
-    """The files that were read last are held open, a bounded number of them.
+    """The files that grew last are held open, a bounded number of them.
 
     While a file is open, its inode isn't given to another one, and it can be read after it was removed.
     """
 
     def __init__(self) -> None:
         self._tails: OrderedDict[int, FileTail] = OrderedDict()
-        self._most = share_of_descriptors(_MOST)
+        allowed = _allowed()
+        free = _MOST if allowed is None else allowed - max(allowed // _SHARE, _OTHERS)
+        self.most = min(_MOST, max(_FEWEST, free))
+        """So many can be held."""
 
-    def note(self, tail: FileTail) -> None:
-        """Take note that a file was read just now; the one that was read longest ago may be closed for it."""
-        self._tails[tail.source] = tail
-        self._tails.move_to_end(tail.source)
-        if len(self._tails) > self._most:
-            _, oldest = self._tails.popitem(last=False)
-            oldest.close()
+    def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
+        """Take note that a file was opened; where too many are, one that has just grown takes another one's place.
+
+        Args:
+            tail: The file; it is closed where there is no place for it.
+            has_grown: Whether something new was read of it.
+        """
+        if has_grown or (tail.source not in self._tails and len(self._tails) < self.most):
+            self._tails[tail.source] = tail
+            self._tails.move_to_end(tail.source)
+        elif tail.source not in self._tails:
+            tail.close()
+        if len(self._tails) > self.most:
+            self.give_one_up()
+
+    def limit_for(self, count: int) -> int | None:
+        """Return the limit of descriptors with which so many files could be held; None where none would do."""
+        return max(count + _OTHERS, -(-count * _SHARE // (_SHARE - 1))) if count <= _MOST else None
+
+    def give_one_up(self) -> bool:
+        """Close the file that grew longest ago; tell whether there was one."""
+        if not self._tails:
+            return False
+        _, oldest = self._tails.popitem(last=False)
+        oldest.close()
+        return True
+
+    def hold(self, tails: Iterable[FileTail]) -> None:
+        """Hold those files that were written last, of more than can be held."""
+        for tail in sorted(tails, key=lambda tail: tail.found.modified_ns)[-self.most :]:
+            # One that is gone is seen by the next search.
+            with suppress(OSError):
+                tail.hold()
+                self.note(tail, has_grown=True)
 
     def forget(self, tail: FileTail) -> None:
         """Take note that a file is closed."""
         self._tails.pop(tail.source, None)
 
 
+def raise_limit() -> None:
+    """Let this process open as many files as it may allow itself; those that it starts may, too."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _ENOUGH if most == resource.RLIM_INFINITY else min(most, _ENOUGH)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def share_of_descriptors(most: int) -> int:
     """Return how many files may be held open at once: so many, or fewer where this process may have few."""
+    allowed = _allowed()
+    return most if allowed is None else min(most, max(_FEWEST, allowed // _SHARE))
+
+
+def _allowed() -> int | None:
+    """Return how many descriptors this process may have; None where there is no limit."""
     if sys.platform == "win32":
-        return min(most, _FEWEST)
+        return _FEWEST
     import resource
 
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most if allowed == resource.RLIM_INFINITY else min(most, max(_FEWEST, allowed // _SHARE))
+    return None if allowed == resource.RLIM_INFINITY else allowed

@@ -5,7 +5,8 @@ header      JSON: what was read, the texts, the counts, and length and checksum 
 columns     as they are in memory, one behind the other
 
 It is taken only where every file is as it was: path, device, inode, size, times, and the checksum of its front and its
-end. Whatever else is odd, the folder is read instead: an index is a help, and no error is ever made of one.
+end. None is made while a file is so new that a change could leave its times as they are. Whatever else is odd, the
+folder is read instead: an index is a help, and no error is ever made of one.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import stat
 import struct
 import sys
 import tempfile
+import time
 import zlib
 from array import array
 from contextlib import suppress
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +31,7 @@ from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.state import columns_of, state_of, take_state
 from spanview.model.problems import ProblemKind
 from spanview.sources.details import OPEN_FLAGS, open_file, read_at
+from spanview.sources.places import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
-_MAGIC: Final = b"spanview index 2\n"
+_MAGIC: Final = b"spanview index 3\n"
 _LENGTHS: Final = struct.Struct("<QI")
 """Bytes and checksum of the header."""
 _ENDS: Final = 4096
@@ -49,6 +53,9 @@ _SUFFIX: Final = ".index"
 _HALF: Final = ".half-"
 _HALF_DONE_S: Final = 3600.0
 """Nobody writes an index for so long."""
+_RACY_NS: Final = 2_000_000_000
+"""A file that changed so shortly before it was looked at can change again and keep its times: some file systems count
+whole seconds."""
 _COMES_BACK: Final = frozenset((ProblemKind.REFUSED,))
 """Problems that each search finds anew."""
 _IS_KEPT: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE, ProblemKind.PARTIAL))
@@ -65,19 +72,23 @@ class KeptIndex:
 
     def __init__(self, options: ReadOptions, files: Sequence[FoundFile]) -> None:
         self._files = files
+        self._are_quiet = all(_changed_ns(found) + _RACY_NS < time.time_ns() for found in files)
+        """Whether what changes from now on has other times."""
         self._wanted = {
             "paths": options.paths,
-            "folder": os.getcwd(),
+            "folder": _current_folder(),
             "cap": options.cap,
             "made_by": [__version__, sys.implementation.cache_tag, sys.byteorder, IS_KNOWN_HASH],
         }
         self.is_proven = False
         """Whether each record was decoded."""
 
-    @property
-    def _path(self) -> str:
+    @cached_property
+    def _path(self) -> str | None:
+        """The file of the index; None where there is no folder for it."""
+        folder = cache_folder()
         name = blake2b(json.dumps(self._wanted).encode(), digest_size=16).hexdigest()
-        return os.path.join(cache_folder(), name + _SUFFIX)
+        return None if folder is None else os.path.join(folder, name + _SUFFIX)
 
     def take(self, intake: Intake, reading: Reading) -> bool:
         """Fill an empty index with what was kept, or leave it empty; return which.
@@ -86,6 +97,8 @@ class KeptIndex:
             intake: The index.
             reading: Takes note of the files.
         """
+        if self._path is None:
+            return False
         try:
             with _opened(self._path) as file:
                 header = _header(file)
@@ -113,6 +126,8 @@ class KeptIndex:
             intake: The index.
             is_proven: Whether each record was decoded.
         """
+        if self._path is None or not self._are_quiet:
+            return
         if intake.details.are_there:
             # Of documents with several spans, the columns don't say enough.
             return
@@ -133,7 +148,7 @@ class KeptIndex:
             if any(not _is_as_found(found) for found in self._files):
                 return
             _write(self._path, header, columns)
-            _make_room(cache_folder())
+            _make_room(os.path.dirname(self._path))
 
     def _is_current(self, header: dict[str, Any]) -> bool:
         wanted = json.loads(json.dumps(self._wanted))
@@ -145,15 +160,21 @@ class KeptIndex:
         )
 
 
-def cache_folder() -> str:
-    """Return the folder for indexes, where this platform has it."""
-    from platformdirs import user_cache_dir
-
-    return user_cache_dir("spanview", appauthor=False)
+def _current_folder() -> str:
+    """Return the folder that relative PATHs start from; nothing where it was removed, and none of them is found."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _stamp(found: FoundFile) -> tuple[str, int, int, int, int, int]:
     return found.shown, found.device, found.inode, found.size, found.modified_ns, found.changed_ns
+
+
+def _changed_ns(found: FoundFile) -> int:
+    """Return when a file changed last, by any of its times, in nanoseconds since 1970."""
+    return max(found.modified_ns, found.changed_ns)
 
 
 def _checksum(found: FoundFile) -> str:

@@ -1,4 +1,4 @@
-"""The places that are looked at when no PATH is given, and what to tell whoever has nothing there."""
+"""The places that are looked at when no PATH is given, and spanview's own folders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 RAY_SPANS: Final = "/tmp/spans"  # noqa: S108 - both of Ray's hooks write there, whatever TMPDIR says
 _SERVE_SPANS: Final = os.path.join("ray", "session_latest", "logs", "serve", "spans")
@@ -19,6 +19,29 @@ def default_places(environment: Mapping[str, str]) -> list[str]:
         environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
     """
     return [RAY_SPANS, os.path.join(environment.get("RAY_TMPDIR") or "/tmp", _SERVE_SPANS)]  # noqa: S108
+
+
+def cache_folder() -> str | None:
+    """Return the folder for what can be made again, where this platform has it; None where nobody has a home."""
+    from platformdirs import user_cache_dir
+
+    return _own_folder(user_cache_dir)
+
+
+def settings_folder() -> str | None:
+    """Return the folder for what a person has set, where this platform has it; None where nobody has a home."""
+    from platformdirs import user_config_dir
+
+    return _own_folder(user_config_dir)
+
+
+def _own_folder(folder_of: Callable[..., str]) -> str | None:
+    try:
+        folder = folder_of("spanview", appauthor=False)
+    except (RuntimeError, OSError):
+        # A user without an entry and without HOME, as in containers.
+        return None
+    return folder if os.path.isabs(folder) else None
 
 
 TURN_ON_RAY: Final = (

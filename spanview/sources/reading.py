@@ -8,13 +8,13 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
 from spanview.sources.content import Content
-from spanview.sources.details import reason_of
+from spanview.sources.details import NONE_LEFT, reason_of
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.held import HeldOpen
 from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from spanview.formats.rows import Batch
     from spanview.sources.details import Details
@@ -39,6 +39,7 @@ class Reading:
         self._sink = sink
         self._details = details
         self._held = HeldOpen()
+        self._has_told_of_unheld = False
         self._generations: defaultdict[str, int] = defaultdict(int)
         self._truncations: Counter[str] = Counter()
         self._reported: set[tuple[str, str]] = set()
@@ -58,12 +59,18 @@ class Reading:
         tail = self._open(found)
         if tail is not None:
             tail.source = source
-            self._held.note(tail)
+            self._held.note(tail, has_grown=True)
         return tail
 
     def _open(self, found: FoundFile) -> FileTail | None:
+        attempts = 1 if self.options.follow else ATTEMPTS
         try:
-            return FileTail(found, cap=self.options.cap, attempts=1 if self.options.follow else ATTEMPTS)
+            try:
+                return FileTail(found, cap=self.options.cap, attempts=attempts)
+            except OSError as error:
+                if error.errno not in NONE_LEFT or not self._held.give_one_up():
+                    raise
+                return FileTail(found, cap=self.options.cap, attempts=attempts)
         except OSError as error:
             # While following, a file that vanished between search and opening is nothing to tell.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
@@ -72,7 +79,7 @@ class Reading:
 
     def _enter(self, tail: FileTail) -> None:
         tail.source = self.enter(tail.found)
-        self._held.note(tail)
+        self._held.note(tail, has_grown=True)
 
     def enter(self, found: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the sink."""
@@ -88,6 +95,30 @@ class Reading:
     def count(self, found: FoundFile, size: int) -> None:
         """Count bytes of a file that were read."""
         self._sink.tallies.add_bytes(found.shown, size)
+
+    def hold(self, tails: Collection[FileTail]) -> None:
+        """Hold as many files open as can be, those that were written last, and tell of the rest."""
+        if len(tails) > self._held.most:
+            self._held.hold(tails)
+        self.tell_of_unheld(len(tails))
+
+    def tell_of_unheld(self, count: int) -> None:
+        """Tell once that more files are followed than can be held open, if so.
+
+        Args:
+            count: How many are followed.
+        """
+        most = self._held.most
+        if count <= most or self._has_told_of_unheld:
+            return
+        self._has_told_of_unheld = True
+        detail = (
+            f"{count:,} files are followed, and the {most:,} of them that grew last are held open: once removed, the "
+            "others can't be read on"
+        )
+        if (limit := self._held.limit_for(count)) is not None:
+            detail += f"; ulimit -n {limit} before the start holds all"
+        self._sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
     def has_moved(self, tail: FileTail) -> None:
         """Take note of where a file is now."""
@@ -105,7 +136,6 @@ class Reading:
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
         sink, source, spool = self._sink, tail.source, self._details.spool
-        self._held.note(tail)
         total = 0
         while total <= most:
             try:
@@ -113,6 +143,8 @@ class Reading:
             except OSError as error:
                 self.report_unreadable(tail.found.shown, reason_of(error))
                 return
+            if not total:
+                self._held.note(tail, has_grown=bool(data))
             if not data:
                 return
             if live:
@@ -132,10 +164,19 @@ class Reading:
 
     def has_news(self, tail: FileTail, found: FoundFile | None = None) -> bool:
         """Tell whether a file has changed, as it was found just now, or as it is."""
-        if found is None:
-            # To see whether it changed, it is opened.
+        has_news = tail.has_news(found)
+        if found is None and not has_news:
+            # To see whether it changed, it was opened; otherwise it is read now.
             self._held.note(tail)
-        return tail.has_news(found)
+        return has_news
+
+    def was_changed_inside(self, tail: FileTail) -> bool:
+        """Tell whether what was read of a file is other now, though its size is the same."""
+        if not tail.is_suspect:
+            return False
+        was_changed = tail.was_changed_inside()
+        self._held.note(tail)
+        return was_changed
 
     def settle(self, tail: FileTail) -> None:
         """Take the spans of a quiet file that are whole though no line end follows."""

@@ -50,6 +50,7 @@ class Session:
     ) -> None:
         self.options = options
         self._sink = sink
+        self._details = details
         self._standard_input = standard_input
         self._reading = Reading(options, sink, details)
         self._packed = PackedFiles(self._reading, follow=options.follow)
@@ -81,8 +82,11 @@ class Session:
         files = listing.files
         if self.options.newest_first:
             files = sorted(files, key=lambda found: -found.modified_ns)
+        else:
+            files = sorted(files, key=lambda found: found.shown)
         total = sum(found.content for found in files)
         if self._take_kept(listing, total):
+            self._put_in_order()
             yield Progress(total, total)
             self._take_note(listing)
             return
@@ -96,7 +100,20 @@ class Session:
                 for count in self._reading.read_stream(self._standard_input):
                     done += count
                     yield Progress(done, 0)
+            self._put_in_order()
+        if self.options.follow:
+            self._reading.hold(self._tails.values())
         self._take_note(listing)
+
+    def _put_in_order(self) -> None:
+        """Number what was read by path and offset, unless somebody looks at it already, or goes on reading."""
+        intake = self._sink.intake
+        if intake is None or self.options.follow or self.options.newest_first:
+            return
+        with stage("put in order"):
+            numbers = intake.put_in_order()
+        if numbers is not None:
+            self._details.take_numbers(numbers)
 
     def _take_kept(self, listing: Listing, total: int) -> bool:
         """Take the index of an earlier session where there is one that is right still."""
@@ -256,6 +273,7 @@ class Session:
                 self._look_at(known, changes, found)
             else:
                 self._read_new(found, changes)
+        self._reading.tell_of_unheld(len(self._tails))
         is_at_rest = (
             there.keys() == self._tails.keys()
             and not (listing.missing or listing.unsure or self._leaving)
@@ -305,7 +323,7 @@ class Session:
         reading = self._reading
         try:
             has_news = reading.has_news(tail, found)
-            was_rewritten = has_news and tail.was_rewritten()
+            was_rewritten = (has_news and tail.was_rewritten()) or reading.was_changed_inside(tail)
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
             return tail
@@ -319,7 +337,7 @@ class Session:
             if is_known:
                 self._tails[tail.found.real] = tail
         before = changes.bytes
-        if has_news:
+        if has_news or was_rewritten:
             self._read_news(tail, changes)
         if changes.bytes == before:
             reading.settle(tail)

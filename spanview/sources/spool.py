@@ -10,7 +10,10 @@ import zlib
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _BLOCK: Final = 128 * 1024
 _LEVEL: Final = 1
@@ -95,6 +98,11 @@ class Spool:
                 del kept.tail[: offset - kept.tail_start]
                 self._waiting -= before - len(kept.tail)
                 kept.tail_start = offset
+
+    def take_numbers(self, numbers: Sequence[int]) -> None:
+        """Take note of new numbers of sources, each by the one that it had."""
+        with self._lock:
+            self._kept = {numbers[source]: kept for source, kept in self._kept.items()}
 
     def drop(self, source: int) -> None:
         """Forget a source."""

@@ -6,9 +6,11 @@ import errno
 import os
 import stat
 import time
+from array import array
 from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
+from zlib import crc32
 
 from spanview.formats.decoder import Decoder
 from spanview.sources.details import open_file, read_at
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 192 * 1024
 """Bytes that are read at once."""
+_MOST_COMPARED: Final = 48
+"""Blocks that one look compares with what was read."""
 ATTEMPTS: Final = 3
 """So often a failing read is tried where nobody comes back to the file later."""
 _HEAD: Final = 1024
@@ -52,15 +56,18 @@ class FileTail:
 
     __slots__ = (
         "_attempts",
+        "_blocks",
         "_cap",
         "_checked",
         "_descriptor",
         "_head",
         "_is_settled",
         "_is_trusted",
+        "_known_stamp",
         "_passed",
         "_seen_at",
         "_stamp",
+        "_uncompared",
         "decoder",
         "found",
         "is_live",
@@ -82,6 +89,11 @@ class FileTail:
         self._descriptor = descriptor
         self._head = _Stretch(0)
         self._checked = _Stretch(0)
+        self._blocks = _Blocks()
+        self._known_stamp: _Stamp = (found.size, found.modified_ns, found.changed_ns)
+        """As it was seen last, whatever was read since."""
+        self._uncompared = range(0)
+        """Blocks to be compared with what was read, because the file has other times and the same size."""
         self._passed: list[Batch] = []
         """What holes have settled that lie before the bytes which were read last."""
         self._stamp: _Stamp | None = None
@@ -115,6 +127,14 @@ class FileTail:
         if self._descriptor is None:
             self._descriptor = open_file(self.found.real, *self.identity)
         return self._descriptor
+
+    def hold(self) -> None:
+        """Hold a descriptor.
+
+        Raises:
+            OSError: The file can't be opened any more.
+        """
+        self._open()
 
     def go_on(self, position: int, decoder: Decoder | None, head: bytes, last: bytes) -> None:
         """Go on behind what somebody else has read.
@@ -176,6 +196,10 @@ class FileTail:
         else:
             stamp = found.size, found.modified_ns, found.changed_ns
         now = time.monotonic()
+        if stamp != self._known_stamp:
+            if stamp[0] == self._known_stamp[0] == self.position:
+                self._uncompared = range(len(self._blocks))
+            self._known_stamp = stamp
         if stamp != self._stamp:
             self._stamp, self._seen_at, self._is_trusted = stamp, now, False
             return True
@@ -189,7 +213,8 @@ class FileTail:
     @property
     def is_at_rest(self) -> bool:
         """Whether there is nothing to do until its size or its times change."""
-        return self._stamp is not None and self._is_trusted and (self._is_settled or not self.decoder.waiting)
+        has_settled = self._is_settled or not self.decoder.waiting
+        return self._stamp is not None and self._is_trusted and has_settled and not self.is_suspect
 
     def look_again(self) -> None:
         """Have news next time, whatever the file's size and time."""
@@ -205,6 +230,23 @@ class FileTail:
         return os.fstat(descriptor).st_size < self.position or not all(
             stretch.is_in(descriptor) for stretch in (self._head, self._checked)
         )
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether `was_changed_inside` has something to look at."""
+        return bool(self._uncompared)
+
+    def was_changed_inside(self) -> bool:
+        """Tell whether what was read already is other now, though the file's size is the same.
+
+        That is looked for where its times have changed, a bounded number of bytes each time; what another reader has
+        read before it `go_on` isn't compared.
+
+        Raises:
+            OSError: The file can't be read.
+        """
+        compared, self._uncompared = self._uncompared[:_MOST_COMPARED], self._uncompared[_MOST_COMPARED:]
+        return not self._blocks.are_in(self._open(), compared)
 
     def read(self) -> tuple[int, bytes]:
         """Return the next bytes, at most `BLOCK`, and where they begin; holes are passed over.
@@ -229,6 +271,7 @@ class FileTail:
                 time.sleep(_PAUSE_S)
         offset = self.position
         self._head.extend(offset, data, _HEAD)
+        self._blocks.extend(offset, data)
         self._stamp = stamp
         self.position += len(data)
         self._is_settled = self._is_settled and not data
@@ -313,6 +356,39 @@ class _Stretch:
             return True
         data = read_at(descriptor, self._length, self._offset)
         return blake2b(data, digest_size=16).digest() == self._hash.digest()
+
+
+class _Blocks:
+    """All bytes that were read, known by a checksum for each block of them."""
+
+    __slots__ = ("_checksums", "_lengths", "_offsets")
+
+    def __init__(self) -> None:
+        self._offsets, self._lengths, self._checksums = array("Q"), array("I"), array("I")
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def extend(self, offset: int, data: bytes) -> None:
+        """Take in the bytes at an offset, which is not before what was taken in already."""
+        if not data:
+            return
+        lengths = self._lengths
+        if lengths and lengths[-1] + len(data) <= BLOCK and self._offsets[-1] + lengths[-1] == offset:
+            # Files grow by single records; those share a block.
+            lengths[-1] += len(data)
+            self._checksums[-1] = crc32(data, self._checksums[-1])
+        else:
+            self._offsets.append(offset)
+            lengths.append(len(data))
+            self._checksums.append(crc32(data))
+
+    def are_in(self, descriptor: int, numbers: range) -> bool:
+        """Tell whether a file has the bytes of some blocks."""
+        return all(
+            crc32(read_at(descriptor, self._lengths[number], self._offsets[number])) == self._checksums[number]
+            for number in numbers
+        )
 
 
 def _has_holes(descriptor: int) -> bool:

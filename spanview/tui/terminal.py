@@ -1,17 +1,19 @@
 """What a terminal sends: keys are keys and what is pasted is text, whatever bytes are in it.
 
-A shim for textual 8, whose driver ends with the program at bytes that are no UTF-8, and takes escape sequences in what
-is pasted for keys. It goes when textual reads a paste up to its end.
+A shim for textual 8, whose driver ends with the program at bytes that are no UTF-8, takes escape sequences in what is
+pasted for keys, and draws on standard error, whatever that is. It goes when textual reads a paste up to its end, and
+draws on a terminal.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from codecs import getincrementaldecoder
 from collections import deque
 from select import select
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from textual.events import Paste
 
@@ -85,12 +87,22 @@ def careful(kind: type[Driver]) -> type[Driver]:
     return _careful(LinuxDriver) if kind is LinuxDriver else kind
 
 
-def _careful(kind: type[LinuxDriver]) -> type[Driver]:
+def drawn_on() -> TextIO:
+    """Return what the viewer is drawn on: standard error, or standard output where that is no terminal."""
+    streams = [stream for stream in (sys.__stderr__, sys.__stdout__) if stream is not None]
+    return next((stream for stream in streams if stream.isatty()), streams[0])
+
+
+def _careful(kind: type[LinuxDriver]) -> type[Driver]:  # noqa: C901 - it only holds the class
     from textual import constants
     from textual._xterm_parser import XTermParser
 
     class CarefulDriver(kind):  # type: ignore[misc, valid-type]
-        """Reads a terminal."""
+        """Reads a terminal, and draws on one."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self._file = drawn_on()
 
         def run_input_thread(self) -> None:
             """Hand on what the terminal sends until the viewer ends."""

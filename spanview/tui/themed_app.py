@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
@@ -12,6 +11,7 @@ from textual.filter import Monochrome, NoColor
 from spanview.display.sanitise import sanitise
 from spanview.tui.paint import COLORLESS, HARMLESS, Encodable
 from spanview.tui.settings import KeptSettings
+from spanview.tui.terminal import drawn_on
 from spanview.tui.themes import DEFAULTS, NAMES, terminal_theme, themes
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ class ThemedApp(App[None]):
         self.said = ""
         """What the last key did, for the footer."""
         self.no_color = colorless
-        # Textual writes there.
-        encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
+        encoding = getattr(drawn_on(), "encoding", None) or "utf-8"
         self._guards = [HARMLESS] if encoding.lower().startswith("utf") else [HARMLESS, Encodable(encoding)]
         for each in themes():
             self.register_theme(each)

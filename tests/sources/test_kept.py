@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import time
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -31,6 +32,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of indexes; there is none yet."""
     folder = tmp_path / "cache"
     monkeypatch.setattr(kept, "cache_folder", lambda: str(folder))
+    # Files of tests are new.
+    monkeypatch.setattr(kept, "_RACY_NS", 0)
     return folder
 
 
@@ -317,3 +320,17 @@ def test_no_home_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "nowhere" / "cache" / "spanview"))
     _load(_spans(tmp_path))
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_not_kept_while_files_are_new(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that changed within the last two seconds can change again and keep its times."""
+    monkeypatch.undo()
+    monkeypatch.setattr(kept, "cache_folder", lambda: str(cache))
+    folder = _spans(tmp_path)
+    _load(folder)
+    assert not cache.exists()
+    now_ns = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + 2_500_000_000)
+    _load(folder)
+    assert [*cache.iterdir()]
+    assert not _load(folder)[1]

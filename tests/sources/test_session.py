@@ -6,11 +6,13 @@ more was written                             reads on
 it was cut, and written anew                 keeps what it had; reads a new generation
 it was removed, or renamed                   reads the rest of the old one, then what is there
 another file took the path                   the same
+it was changed in its middle, in place       compares what was read, and reads a new generation
 """
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -544,3 +546,41 @@ def test_standard_input_that_fails_is_a_problem() -> None:
             pass
     assert [(problem.kind, problem.file) for problem in store.problems()] == [(ProblemKind.UNREADABLE, "-")]
     details.close()
+
+
+@pytest.mark.parametrize("pieces", [1, 40])
+def test_change_in_the_middle_is_seen(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the same size, front and last record is read anew where its times say that it was changed."""
+    monkeypatch.setattr(tail, "_MOST_COMPARED", 2)
+    path = tmp_path / "1.json"
+    names = [f"span {number:04}" for number in range(200)]
+    parts = [spans(name) for name in names]
+    path.write_bytes(b"".join(parts[:100]))
+    with reading(tmp_path) as made:
+        step = 100 // pieces
+        for first in range(100, 200, step):
+            append(path, b"".join(parts[first : first + step]))
+            made.look()
+        time.sleep(0.05)
+        made.look()
+        place = path.read_bytes().index(b"span 0050")
+        with path.open("r+b") as file:
+            file.seek(place)
+            file.write(b"span 9999")
+        for _ in range(10):
+            made.look()
+        assert sorted({*made.names}) == sorted([*names, "span 9999"])
+        assert made.kinds == [ProblemKind.TRUNCATED]
+
+
+def test_other_times_alone_are_no_change(tmp_path: Path) -> None:
+    """A file that was touched, or has other rights, is what it was."""
+    path = tmp_path / "1.json"
+    path.write_bytes(spans("a", "b", "c"))
+    with reading(tmp_path) as made:
+        made.look()
+        path.chmod(0o640)
+        os.utime(path, (1, 1))
+        for _ in range(3):
+            made.look()
+        assert (made.names, made.kinds) == (["a", "b", "c"], [])

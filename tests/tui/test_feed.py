@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder in which one record of a hundred is damaged among its attributes."""
     monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "cache"))
+    monkeypatch.setattr(kept, "_RACY_NS", 0)
     monkeypatch.setattr(feed, "_EVERY_S", 0.0)
     build = Builder()
     records = [file_of([build.span(attributes={"key": f"value {number}"})]) for number in range(100)]

@@ -111,21 +111,22 @@ def doubled(facts: Facts) -> Finding | None:
     if not tallies.duplicates:
         return None
     folders = Counter[tuple[str, str]]()
-    for (kept, dropped), doubles in tallies.doubled.copy().items():
+    pairs = facts.store.intake.duplicates
+    for (kept, dropped), doubles in pairs.items():
         folders[_folder(kept), _folder(dropped)] += doubles
     detail = f"{number(tallies.duplicates, 'record is', 'records are')} there twice or more, and count once"
     if folders:
         (kept, dropped), most = max(folders.items(), key=lambda item: (item[1], item[0]))
         where = f"in {kept or '.'} alone" if kept == dropped else f"in {kept or '.'} and {dropped or '.'}"
         detail += f"; {most:,} of them {where}"
-    places = [Place(dropped) for _, dropped in sorted(tallies.doubled.copy())]
+    places = [Place(dropped) for _, dropped in pairs]
     return found(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
 
 
 def both_hooks(facts: Facts) -> Finding | None:
     """Find what the hooks of Ray and of Ray Serve both wrote, and folders into which both of Ray's own wrote."""
-    pairs = facts.store.tallies.doubled.copy().items()
-    both = [(pair, doubles) for pair, doubles in pairs if {*map(_hook, pair)} == {"serve", "process"}]
+    pairs = facts.store.intake.duplicates
+    both = [(pair, doubles) for pair, doubles in pairs.items() if {*map(_hook, pair)} == {"serve", "process"}]
     if both:
         spans = sum(doubles for _, doubles in both)
         detail = f"{number(spans, 'span was', 'spans were')} written by Ray's hook and by Ray Serve's exporter."

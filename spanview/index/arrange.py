@@ -1,0 +1,150 @@
+"""Everything in the order of path and offset, whatever the order in which it came: the same input is the same store.
+
+Several processes read files, the newest may come first, and a pipe comes last. Whoever asks for the first of something,
+or has to choose between equals, goes by the numbers of rows, traces, names and files. So these are numbered as one
+process would number them that reads file by file.
+
+files       by path, then generation
+rows        by file, then offset
+traces      by their first row; names and services, too
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.index.bulk import are_scanned, copy_of, forget_slots
+from spanview.index.table import NO_ROW
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.intake import Intake
+    from spanview.index.table import Interned, SpanTable
+
+_OFFSET_BITS: Final = 40
+"""Bits that hold the offsets of usual files; with the number of the file they fit one word."""
+_ROW_BITS: Final = np.uint64(32)
+
+
+def arrange(intake: Intake) -> Sequence[int]:
+    """Put files, rows, traces and texts in order.
+
+    Args:
+        intake: The index; nobody reads it or adds to it meanwhile.
+
+    Returns:
+        The new number of each file, by the one that it had.
+    """
+    spans = intake.spans
+    spans.widen()
+    files = np.array(sorted(range(len(intake.sources)), key=intake.source_order), np.int64)
+    new_files = _inverse(files)
+    intake.sources[:] = [intake.sources[number] for number in files.tolist()]
+    _fill(spans, "source", new_files[copy_of(spans.source)])
+    rows = _rows_in_order(spans)
+    new_rows = _inverse(rows)
+    is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.scanned[1]]]
+    for name in spans.__slots__:
+        _fill(spans, name, copy_of(getattr(spans, name))[rows])
+    for name, texts in (("name", intake.names), ("service", intake.services)):
+        _fill(spans, name, _number_texts(texts, copy_of(getattr(spans, name)))[copy_of(getattr(spans, name))])
+    new_traces = _arrange_traces(intake, new_rows)
+    forget_slots(intake)
+    intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
+    intake.take_scanned(_runs(is_scanned), {*moved.tolist()})
+    return numbers
+
+
+def _inverse(order: Places) -> Places:
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return inverse
+
+
+def _array(typecode: str, values: NDArray[Any]) -> array[int]:
+    column = array(typecode)
+    column.frombytes(np.ascontiguousarray(values, typecode).view(np.uint8).data)
+    return column
+
+
+def _fill(table: object, name: str, values: NDArray[Any]) -> None:
+    """Give a table another column with the same type of items."""
+    setattr(table, name, _array(getattr(table, name).typecode, values))
+
+
+def _rows_in_order(spans: SpanTable) -> Places:
+    files, offsets = copy_of(spans.source), copy_of(spans.offset)
+    if not len(files):
+        return np.empty(0, np.int64)
+    if int(offsets.max()) >> _OFFSET_BITS or int(files.max()) >> (64 - _OFFSET_BITS):
+        return np.lexsort((offsets, files))
+    # Rows come in long runs that are in order; sorting by one key, and one that keeps them, is quick with these.
+    return np.argsort(files.astype(np.uint64) << np.uint64(_OFFSET_BITS) | offsets, kind="stable")
+
+
+def _by_first(column: NDArray[Any], count: int) -> tuple[Places, Places]:
+    """Return the numbers in a column in the order in which they come first, and the row where each does.
+
+    Args:
+        column: Numbers below `count`.
+        count: How many there are.
+    """
+    first = np.full(count, NO_ROW, np.int64)
+    # Of several values for one place the last one stays.
+    first[column[::-1]] = np.arange(len(column))[::-1]
+    numbers = np.flatnonzero(first != NO_ROW)
+    numbers = numbers[np.argsort(first[numbers])]
+    return numbers, first[numbers]
+
+
+def _number_texts(texts: Interned, column: NDArray[Any]) -> Places:
+    """Number texts by the rows that have them first, and forget those that no row has; return their new numbers."""
+    numbers, _ = _by_first(column, len(texts.texts))
+    new = np.zeros(len(texts.texts), np.int64)
+    new[numbers] = np.arange(len(numbers))
+    kept = [texts.texts[number] for number in numbers.tolist()]
+    texts.clear()
+    texts.texts.clear()
+    for text in kept:
+        _ = texts[text]
+    return new
+
+
+def _arrange_traces(intake: Intake, new_rows: Places) -> Places:
+    """Number traces by their first rows, and link their rows; return the new number of each."""
+    spans, traces = intake.spans, intake.traces
+    column = copy_of(spans.trace)
+    order, first = _by_first(column, len(traces))
+    new = _inverse(order)
+    numbers = new[column]
+    _fill(spans, "trace", numbers)
+    roots = copy_of(traces.root_row)[order].astype(np.int64)
+    roots[roots != NO_ROW] = new_rows[roots[roots != NO_ROW]]
+    for name in traces.__slots__:
+        _fill(traces, name, copy_of(getattr(traces, name))[order])
+    last = np.empty(len(order), np.int64)
+    last[numbers] = np.arange(len(numbers))
+    for name, rows in (("first_row", first), ("last_row", last), ("root_row", roots)):
+        _fill(traces, name, rows)
+    # By trace, then row.
+    keys = numbers.astype(np.uint64) << _ROW_BITS | np.arange(len(numbers), dtype=np.uint64)
+    keys.sort()
+    rows = (keys & np.uint64(NO_ROW)).astype(np.int64)
+    goes_on = keys[1:] >> _ROW_BITS == keys[:-1] >> _ROW_BITS
+    following = np.full(len(rows), NO_ROW, np.int64)
+    following[rows[:-1][goes_on]] = rows[1:][goes_on]
+    _fill(spans, "next_row", following)
+    return new
+
+
+def _runs(flags: Flags) -> list[range]:
+    """Return where flags are set, as runs."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
+    return [range(first, stop) for first, stop in zip(edges[::2], edges[1::2], strict=True)]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
-_MAGIC: Final = b"spanview index 2\n"
+_MAGIC: Final = b"spanview index 3\n"
 _LENGTHS: Final = struct.Struct("<QI")
 """Bytes and checksum of the header."""
 _ENDS: Final = 4096

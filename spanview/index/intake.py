@@ -37,7 +37,7 @@ class _Clash:
     """The row that came first; `NO_ROW` where the ids are unusable."""
     digests: dict[bytes, int] = field(default_factory=dict)
     """Rows by what their records say."""
-    unread: dict[tuple[object, ...], list[int]] = field(default_factory=dict)
+    unread: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """Rows whose records couldn't be read, by what the columns have of them."""
 
 
@@ -182,8 +182,8 @@ class Intake:
         spans.parent_id.extend(_packed("Q", chosen(columns.parent_ids)))
         spans.start_ns.extend(_packed("q", chosen(columns.start_ns)))
         spans.end_ns.extend(_packed("q", chosen(columns.end_ns)))
-        spans.name.extend(_packed("I", [*map(self.names.__getitem__, chosen(columns.names))]))
-        spans.service.extend(_packed("I", [*map(self.services.__getitem__, chosen(columns.services))]))
+        spans.name.extend(_packed("I", self.names.numbers(chosen(columns.names))))
+        spans.service.extend(_packed("I", self.services.numbers(chosen(columns.services))))
         spans.kind.extend(_packed("B", chosen(columns.kinds)))
         spans.status.extend(_packed("B", chosen(columns.statuses)))
         spans.warnings.extend(_packed("H", chosen(columns.warnings)))
@@ -243,7 +243,7 @@ class Intake:
         double, is_gone = self._row_of_bytes((trace, span_id), record), False
         if double == NO_ROW:
             clash, digest = self._clash_of((trace, span_id)), self._digest(record)
-            double, is_gone = self._double_in(clash, digest, _facts_of(batch, at))
+            double, is_gone = self._double_in(clash, digest, self._facts_of(batch, at))
         if double != NO_ROW:
             place = (self.sources[source], batch.offsets[at])
             there, new = self.sources[self.spans.source[double]].path, place[0].path
@@ -277,7 +277,7 @@ class Intake:
         known = self.details.read(spans.source[first], spans.offset[first], spans.length[first])
         return first if record == known is not None else NO_ROW
 
-    def _double_in(self, clash: _Clash, digest: bytes | None, facts: tuple[object, ...]) -> tuple[int, bool]:
+    def _double_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
         """Return the row that holds the same span as a record, or `NO_ROW`, and whether that row's own record is gone.
 
         Args:
@@ -327,16 +327,30 @@ class Intake:
         elif clash.first != NO_ROW:
             clash.unread.setdefault(self._facts_of_row(row), []).append(row)
 
-    def _facts_of_row(self, row: int) -> tuple[object, ...]:
-        """Return what `_facts_of` does of a span in the columns."""
+    def _facts_of(self, batch: Batch, at: int) -> tuple[int, ...]:
+        """Return what the columns are to have of a span, besides its ids and its place."""
+        columns = batch.columns
+        return (
+            batch.lengths[at],
+            columns.parent_ids[at],
+            columns.start_ns[at],
+            columns.end_ns[at],
+            self.names.number(columns.names[at]),
+            self.services.number(columns.services[at]),
+            columns.kinds[at],
+            columns.statuses[at],
+        )
+
+    def _facts_of_row(self, row: int) -> tuple[int, ...]:
+        """Return the same of a span in the columns."""
         spans = self.spans
         return (
             spans.length[row],
             spans.parent_id[row],
             spans.start_ns[row],
             spans.end_ns[row],
-            self.names.texts[spans.name[row]],
-            self.services.texts[spans.service[row]],
+            spans.name[row],
+            spans.service[row],
             spans.kind[row],
             spans.status[row],
         )
@@ -371,21 +385,6 @@ class Intake:
         """Return what rows are ordered by where their place decides: path, generation, offset."""
         source = self.sources[self.spans.source[row]]
         return source.path, source.generation, self.spans.offset[row]
-
-
-def _facts_of(batch: Batch, at: int) -> tuple[object, ...]:
-    """Return what the columns have of a span, besides its ids and its place."""
-    columns = batch.columns
-    return (
-        batch.lengths[at],
-        columns.parent_ids[at],
-        columns.start_ns[at],
-        columns.end_ns[at],
-        columns.names[at],
-        columns.services[at],
-        columns.kinds[at],
-        columns.statuses[at],
-    )
 
 
 def _packed(typecode: str, values: Sequence[int]) -> array[int]:

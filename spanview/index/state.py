@@ -37,6 +37,7 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
     return {
         "names": intake.names.texts,
         "services": intake.services.texts,
+        "cut": [*intake.names.cut],
         "tallies": intake.tallies.state(kinds),
         "unplaced": intake.unplaced,
         "scanned": [[run.start, run.stop] for run in scanned],
@@ -56,6 +57,7 @@ def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[in
     *columns, span_slots, trace_slots = columns
     for text in state["names"]:
         _ = intake.names[text]
+    intake.names.cut.update(state["cut"])
     for text in state["services"]:
         _ = intake.services[text]
     intake.tallies.take_state(state["tallies"])

@@ -51,8 +51,8 @@ class Adopted:
     def take_texts(self, names: list[str], services: list[str]) -> None:
         """Take the texts that are new since the last time."""
         intake = self._intake
-        self._names = np.append(self._names, [intake.names[text] for text in names]).astype(np.uint32)
-        self._services = np.append(self._services, [intake.services[text] for text in services]).astype(np.uint32)
+        self._names = np.append(self._names, intake.names.numbers(names)).astype(np.uint32)
+        self._services = np.append(self._services, intake.services.numbers(services)).astype(np.uint32)
 
     def take(self, rows: Rows) -> None:
         """Take spans; of those whose ids are known already the index decides.

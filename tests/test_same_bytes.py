@@ -215,7 +215,7 @@ def test_same_bytes(
     way = _Way(folder, monkeypatch, capfdbinary)
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
     found: dict[str, dict[str, bytes]] = {}
-    monkeypatch.setattr(quickly, "_cores", lambda: 1)
+    monkeypatch.setattr(quickly, "process_count", lambda files: min(1, files))
     with monkeypatch.context() as patch:
         patch.setattr(quickly, "share", lambda files, **_: ([], [*files]))
         found["decoded"] = way.outputs("--no-cache")
@@ -225,7 +225,7 @@ def test_same_bytes(
     found["newest"] = way.outputs()
     for path in tmp_path.rglob("*.index"):
         path.unlink()
-    monkeypatch.setattr(quickly, "_cores", lambda: 3)
+    monkeypatch.setattr(quickly, "process_count", lambda files: min(3, files))
     found["several"] = way.outputs()
     assert any(tmp_path.rglob("*.index"))
     found["kept"] = way.outputs()

@@ -53,6 +53,8 @@ _VALUE: Final = re.compile(
 _ESCAPES: Final = re.compile(rb"\\(?:/|u00[0-7]|u[dD][89a-fA-F])")
 """What printable ASCII may be written as, or may come of it where a value is written anew."""
 _MOST_KNOWN: Final = 65_536
+_LONGEST_KNOWN: Final = 256
+"""Bytes of a value that is kept; few of those that are longer come again."""
 _SAMPLE: Final = 64 * 1024
 _MOST_ESCAPE: Final = 6
 """Bytes of the longest escape."""
@@ -119,7 +121,7 @@ class ByteSearch:
                 verdict = YES if self._holds([orjson.loads(match[1])]) else NO
             except orjson.JSONDecodeError:
                 verdict = UNKNOWN
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MOST_KNOWN and len(match[1]) <= _LONGEST_KNOWN:
                 self._known[match[1]] = verdict
         return verdict
 

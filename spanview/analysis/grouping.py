@@ -120,7 +120,7 @@ def _column_of_records(
             tell(at / len(rows))
         text = read(Subject(store, facts, store.spans.trace[row], row))
         if text is not None:
-            column[row] = numbers[text] + 1
+            column[row] = numbers.number(text) + 1
     if not numbers:
         others = ", ".join(each for each in (*GROUPINGS, *FURTHER_GROUPINGS) if each != key)
         what = "one" if key in FURTHER_GROUPINGS else "such an attribute"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import operator
-import re
-import warnings
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from spanview.analysis.query_parse import fail
+from spanview.analysis.query_regex import regex_search
 from spanview.analysis.query_values import Number, is_equal, number_of, text_of
 
 if TYPE_CHECKING:
@@ -136,8 +135,7 @@ def text_term(
     """
     value = raw.value
     if raw.operator == "~":
-        search = compiled(raw).search
-        return column_term(column, read, lambda text: search(text) is not None, of_trace=of_trace)
+        return column_term(column, read, regex_search(raw), of_trace=of_trace)
     if raw.operator == "=":
         return column_term(column, read, lambda text: equals(text, value), of_trace=of_trace)
     if raw.operator == "!=":
@@ -150,22 +148,11 @@ def fail_without_size(raw: RawTerm) -> NoReturn:
     fail(raw.operator_at, f"expected =, != or ~ behind {raw.key}: it has no size")
 
 
-def compiled(raw: RawTerm) -> re.Pattern[str]:
-    """Return the regular expression that is a term's value."""
-    try:
-        with warnings.catch_warnings():
-            # Some patterns may change their meaning with a later Python; that is nothing to say beside a result.
-            warnings.simplefilter("ignore")
-            return re.compile(raw.value)
-    except (re.error, OverflowError, RecursionError) as error:
-        return fail(raw.value_at, f"expected a regular expression: {error}")
-
-
 def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:
     """Return the test of the values that one key has."""
     text, number = raw.value, number_of(raw.value)
     if raw.operator == "~":
-        search = compiled(raw).search
+        search = regex_search(raw)
         return lambda values: any(search(text_of(value)) for value in values)
     if raw.operator == "=":
         return lambda values: any(is_equal(value, text, number) for value in values)

@@ -15,12 +15,12 @@ from spanview.analysis.query_base import (
     OfTexts,
     Term,
     column_term,
-    compiled,
     fail_without_size,
     negation,
     text_term,
     values_test,
 )
+from spanview.analysis.query_regex import regex_search
 from spanview.analysis.query_values import is_equal, number_of, text_of
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def _tests(
     """Return what is asked of a text, of an id and of a value, and the one text that is looked for, if it is one."""
     value = raw.value
     if raw.operator == "~":
-        search, literal = compiled(raw).search, _literal_of(value)
+        search, literal = regex_search(raw), _literal_of(value)
         is_for_ids = literal is None or _ID.fullmatch(literal.lower()) is not None
         return (
-            lambda text: search(text) is not None,
+            search,
             # Whoever pastes an id in capitals means the same one.
             (lambda text: bool(text) and any(map(search, (text, text.upper())))) if is_for_ids else None,
-            lambda each: search(text_of(each)) is not None,
+            lambda each: search(text_of(each)),
             literal,
         )
     if raw.operator not in {"=", "!="}:

@@ -45,6 +45,17 @@ class RawTerm:
     key_at: int
     operator_at: int
     value_at: int
+    written: str = ""
+    """The value as it was typed, with its quotes."""
+
+    def place_in_value(self, index: int) -> int:
+        """Return where a character of the value is in the query."""
+        if not self.written.startswith('"'):
+            return self.value_at + index
+        place = 1
+        for _ in range(index):
+            place += 2 if _ESCAPED.match(self.written, place) else 1
+        return self.value_at + place
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +178,7 @@ def _term(text: str, at: int, *, negated: bool) -> tuple[RawTerm, int]:
     if not key:
         fail(key_at, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
     value, value_at, end = _value(text, operator)
-    return RawTerm(negated, key, is_quoted, operator[0], value, key_at, at, value_at), end
+    return RawTerm(negated, key, is_quoted, operator[0], value, key_at, at, value_at, text[value_at:end]), end
 
 
 def _key(text: str, at: int, *, negated: bool) -> tuple[str, bool, int]:

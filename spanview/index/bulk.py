@@ -48,25 +48,20 @@ def copy_of(column: Sequence[Any]) -> NDArray[Any]:
 
 
 def hashes_of(first: Words, second: Words) -> Words:
-    """Return what `hash((a, b))` gives for pairs of integers, the first of them below 2**61 - 1, as 64 bits."""
+    """Return what `slot_hash` gives for pairs of integers; of each result, the last 32 bits count."""
     result = np.full(len(first), _PRIMES[2])
-    for lane in (first, _hashes_of(second)):
+    for lane in (_hashes_of(first), _hashes_of(second)):
         result += lane * _PRIMES[1]
         result = result << np.uint64(31) | result >> np.uint64(33)
         result *= _PRIMES[0]
-    return result + _LENGTH
+    result += _LENGTH
+    result ^= result >> np.uint64(32)
+    return result
 
 
 def _hashes_of(numbers: Words) -> Words:
     """Return what `hash` gives for integers of 64 bits."""
     return _reduced((numbers >> np.uint64(61)) + (numbers & _MODULUS))
-
-
-def hashes_of_halves(high: Words, low: Words) -> Words:
-    """Return what `hash` gives for integers of 128 bits."""
-    # 2**61 leaves 1, so 2**64 leaves 8: a shift by three bits, round the corner.
-    rest = _hashes_of(high)
-    return _reduced(((rest << np.uint64(3) | rest >> np.uint64(58)) & _MODULUS) + _hashes_of(low))
 
 
 def _reduced(numbers: Words) -> Words:
@@ -96,14 +91,27 @@ def forget_slots(intake: Intake) -> None:
     def span_slots(size: int) -> array[int]:
         numbers, ids = np.asarray(spans.trace), np.asarray(spans.span_id)
         rows = np.flatnonzero((ids != 0) & (numbers != intake.unplaced))
+        rows = rows[_are_first(rows, numbers, ids, np.asarray(spans.warnings))]
         return _table_of(rows, hashes_of(numbers[rows].astype(np.uint64), ids[rows]), size)
 
     def trace_slots(size: int) -> array[int]:
         highs, lows = np.asarray(traces.id_high), np.asarray(traces.id_low)
-        return _table_of(np.arange(len(lows)), hashes_of_halves(highs, lows), size)
+        return _table_of(np.arange(len(lows)), hashes_of(highs, lows), size)
 
     intake.span_slots.give_up(span_slots)
     intake.trace_slots.give_up(trace_slots)
+
+
+def _are_first(rows: Places, traces: NDArray[Any], ids: NDArray[Any], warnings: NDArray[Any]) -> Flags:
+    """Return which of some rows are the first with their ids: those of the others have no slots."""
+    are_first = np.ones(len(rows), np.bool_)
+    doubled = np.flatnonzero(warnings[rows] & np.uint16(Warnings.DUPLICATE_ID))
+    again = rows[doubled]
+    order = np.lexsort((again, ids[again], traces[again]))
+    again = again[order]
+    is_same = (traces[again][1:] == traces[again][:-1]) & (ids[again][1:] == ids[again][:-1])
+    are_first[doubled[order[1:][is_same]]] = False
+    return are_first
 
 
 def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from itertools import compress, islice
+from dataclasses import dataclass, field
+from itertools import chain, compress, islice
 from operator import gt, not_
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
-from spanview.index.slots import IS_KNOWN_HASH, Slots
+from spanview.index.slots import IS_KNOWN_HASH, Slots, slot_hash
 from spanview.index.table import NO_ROW, PAYS_FROM, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
@@ -26,6 +27,18 @@ _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _KEPT_TRACE_NUMBERS: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Clash:
+    """Different records that have the same ids. One of them has a slot: many in a row would make every search long."""
+
+    first: int
+    """The row that came first; `NO_ROW` where the ids are unusable."""
+    digests: dict[bytes, int] = field(default_factory=dict)
+    """Rows by what their records say."""
+    unread: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
+    """Rows whose records couldn't be read, by what the columns have of them."""
 
 
 class Intake:
@@ -47,12 +60,13 @@ class Intake:
         """The traces of each batch, for a reader that takes them out; None where there is none."""
         self.details = Documents(details)
         spans, traces = self.spans, self.traces
-        self.span_slots = Slots(lambda row: hash((spans.trace[row], spans.span_id[row])))
-        self.trace_slots = Slots(lambda row: hash(traces.id_high[row] << 64 | traces.id_low[row]))
+        self.span_slots = Slots(lambda row: slot_hash(spans.trace[row], spans.span_id[row]))
+        self.trace_slots = Slots(lambda row: slot_hash(traces.id_high[row], traces.id_low[row]))
         self._recent: dict[int, int] = {}
         self.unplaced = NO_ROW
         """The trace that stands for the spans without a usable trace id."""
-        self._digests: dict[tuple[int, int], dict[bytes, int]] = {}
+        self._clashes: dict[tuple[int, int], _Clash] | None = None
+        """By number of the trace and span id, where different records have them; None while nobody has asked."""
         self._scanned: list[range] = []
         self._moved: set[int] = set()
 
@@ -115,13 +129,23 @@ class Intake:
         self._recent.clear()
         if self.unplaced != NO_ROW:
             self.unplaced = int(traces[self.unplaced])
-        self._digests = {
-            (int(traces[trace]), span_id): {digest: int(rows[row]) for digest, row in digests.items()}
-            for (trace, span_id), digests in self._digests.items()
-        }
+        if self._clashes is not None:
+            self._clashes = {
+                (int(traces[trace]), span_id): self._with_rows(clash, rows)
+                for (trace, span_id), clash in self._clashes.items()
+            }
         if self.changed is not None:
             self.changed.clear()
             self.changed.append([*range(len(self.traces))])
+
+    def _with_rows(self, clash: _Clash, numbers: Sequence[int]) -> _Clash:
+        """Return the same clash with new numbers of rows, by the old ones; the columns have them already."""
+        digests = {digest: int(numbers[row]) for digest, row in clash.digests.items()}
+        unread = [int(numbers[row]) for row in chain.from_iterable(clash.unread.values())]
+        renumbered = _Clash(NO_ROW if clash.first == NO_ROW else min(chain(digests.values(), unread)), digests)
+        for row in unread:
+            renumbered.unread.setdefault(self._facts_of_row(row), []).append(row)
+        return renumbered
 
     def take_scanned(self, runs: list[range], moved: set[int]) -> None:
         """Take what `scanned` returns."""
@@ -166,7 +190,7 @@ class Intake:
         for trace_id in {trace_id: None for trace_id in trace_ids if trace_id not in recent}:
             high, low = trace_id >> 64, trace_id & _SIXTY_FOUR_BITS
             table, mask = slots.table, slots.mask
-            slot = hash(trace_id) & mask
+            slot = slot_hash(high, low) & mask
             while entry := table[slot]:
                 if lows[entry - 1] == low and highs[entry - 1] == high:
                     recent[trace_id] = entry - 1
@@ -200,7 +224,7 @@ class Intake:
         traces.extend(numbers)
         ids.extend(span_ids)
         for at, key in zip(places, map(hash, zip(numbers, span_ids, strict=True)), strict=True):
-            slot = key & mask
+            slot = (key ^ key >> 32) & mask
             while entry := table[slot]:
                 if ids[entry - 1] == ids[row] and traces[entry - 1] == traces[row]:
                     known.add(at)
@@ -224,8 +248,8 @@ class Intake:
         spans.parent_id.extend(_packed("Q", chosen(columns.parent_ids)))
         spans.start_ns.extend(_packed("q", chosen(columns.start_ns)))
         spans.end_ns.extend(_packed("q", chosen(columns.end_ns)))
-        spans.name.extend(_packed("I", [*map(self.names.__getitem__, chosen(columns.names))]))
-        spans.service.extend(_packed("I", [*map(self.services.__getitem__, chosen(columns.services))]))
+        spans.name.extend(_packed("I", self.names.numbers(chosen(columns.names))))
+        spans.service.extend(_packed("I", self.services.numbers(chosen(columns.services))))
         spans.kind.extend(_packed("B", chosen(columns.kinds)))
         spans.status.extend(_packed("B", chosen(columns.statuses)))
         spans.warnings.extend(_packed("H", chosen(columns.warnings)))
@@ -281,15 +305,11 @@ class Intake:
     def _add_known(self, source: int, batch: Batch, trace: int, at: int) -> None:
         """Add the span at a place of the batch whose ids are known already or unusable, unless it is a double."""
         span_id = batch.columns.span_ids[at]
-        key = (trace, span_id)
         record = self.details.read(source, batch.offsets[at], batch.lengths[at])
-        rows = [] if not span_id or trace == self.unplaced else self._rows_of(trace, span_id)
-        double, is_gone = self._double_of(key, record, rows), False
+        double, is_gone = self._row_of_bytes((trace, span_id), record), False
         if double == NO_ROW:
-            double = self._double_of_gone(batch, at, rows)
-            is_gone = double != NO_ROW
-            if is_gone and (digest := self._digest(record)) is not None:
-                self._digests[key][digest] = double
+            clash, digest = self._clash_of((trace, span_id)), self._digest(record)
+            double, is_gone = self._double_in(clash, digest, self._facts_of(batch, at))
         if double != NO_ROW:
             dropped = source
             if is_gone or self.order(double) > (*self.source_order(source), batch.offsets[at]):
@@ -307,66 +327,100 @@ class Intake:
         self.spans.span_id.append(span_id)
         self._extend(source, batch, [at])
         self._link(row)
-        digest = self._digest(record)
-        if digest is not None:
-            self._digests.setdefault(key, {})[digest] = row
-        if rows:
-            for other in (*rows, row):
-                self.spans.warnings[other] |= _DUPLICATE
-            self.span_slots.insert(row)
+        if clash.first != NO_ROW:
+            self.spans.warnings[clash.first] |= _DUPLICATE
+            self.spans.warnings[row] |= _DUPLICATE
+        self._enter(clash, row, digest)
 
-    def _double_of(self, key: tuple[int, int], record: bytes | None, rows: list[int]) -> int:
-        """Return the row that holds the same span as a record, or `NO_ROW`."""
+    def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
+        """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.
+
+        Doubled folders hold the same bytes: those need no decoding.
+        """
+        first = NO_ROW if key in self._known_clashes() else self._first_row(*key)
+        if first == NO_ROW:
+            return NO_ROW
         spans = self.spans
-        known = self._digests.get(key)
-        if known is None:
-            for row in rows:
-                # Doubled folders hold the same bytes: those need no decoding.
-                if record == self.details.read(spans.source[row], spans.offset[row], spans.length[row]) is not None:
-                    return row
-            known = self._digests[key] = {}
-            for row in rows:
-                digest = self._digest(self.details.read(spans.source[row], spans.offset[row], spans.length[row]))
-                if digest is not None:
-                    known[digest] = row
-        digest = self._digest(record)
-        return NO_ROW if digest is None else known.get(digest, NO_ROW)
+        known = self.details.read(spans.source[first], spans.offset[first], spans.length[first])
+        return first if record == known is not None else NO_ROW
 
-    def _double_of_gone(self, batch: Batch, at: int, rows: list[int]) -> int:
-        """Return the row of a span that can't be read again, and of which all that is known is as in the batch."""
-        spans, columns = self.spans, batch.columns
-        new = (
+    def _double_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
+        """Return the row that holds the same span as a record, or `NO_ROW`, and whether that row's own record is gone.
+
+        Args:
+            clash: The rows with its ids.
+            digest: Of the record.
+            facts: As `_facts_of` returns them.
+        """
+        unread = clash.unread.get(facts)
+        while digest not in clash.digests and unread:
+            row = unread[-1]
+            if (known := self._digest_of_row(row)) is None:
+                # All that is known of it is the same.
+                if digest is not None:
+                    clash.digests[digest] = row
+                return row, True
+            # It couldn't be read for a while only.
+            unread.pop()
+            clash.digests.setdefault(known, row)
+        return (NO_ROW if digest is None else clash.digests.get(digest, NO_ROW)), False
+
+    def _known_clashes(self) -> dict[tuple[int, int], _Clash]:
+        """Return all clashes; of an index that was kept, those that its rows tell of."""
+        if self._clashes is None:
+            self._clashes = {}
+            spans = self.spans
+            for row in compress(range(len(spans)), map(_DUPLICATE.__and__, spans.warnings)):
+                key = spans.trace[row], spans.span_id[row]
+                clash = self._clashes.setdefault(key, _Clash(row))
+                self._enter(clash, row, self._digest_of_row(row))
+        return self._clashes
+
+    def _clash_of(self, key: tuple[int, int]) -> _Clash:
+        """Return what is known of the records with some ids that are known already or unusable."""
+        clashes = self._known_clashes()
+        clash = clashes.get(key)
+        if clash is None:
+            first = self._first_row(*key)
+            clash = clashes[key] = _Clash(first)
+            if first != NO_ROW:
+                self._enter(clash, first, self._digest_of_row(first))
+        return clash
+
+    def _enter(self, clash: _Clash, row: int, digest: bytes | None) -> None:
+        """Make a row one of a clash."""
+        if digest is not None:
+            clash.digests[digest] = row
+        elif clash.first != NO_ROW:
+            clash.unread.setdefault(self._facts_of_row(row), []).append(row)
+
+    def _facts_of(self, batch: Batch, at: int) -> tuple[int, ...]:
+        """Return what the columns are to have of a span, besides its ids and its place."""
+        columns = batch.columns
+        return (
             batch.lengths[at],
             columns.parent_ids[at],
             columns.start_ns[at],
             columns.end_ns[at],
-            columns.names[at],
-            columns.services[at],
+            self.names.number(columns.names[at]),
+            self.services.number(columns.services[at]),
             columns.kinds[at],
             columns.statuses[at],
         )
-        for row in rows:
-            known = (
-                spans.length[row],
-                spans.parent_id[row],
-                spans.start_ns[row],
-                spans.end_ns[row],
-                self.names.texts[spans.name[row]],
-                self.services.texts[spans.service[row]],
-                spans.kind[row],
-                spans.status[row],
-            )
-            if known == new and self._is_gone(row):
-                return row
-        return NO_ROW
 
-    def _is_gone(self, row: int) -> bool:
-        """Tell whether a span's record can't be read again; another one may stand in its place by now."""
+    def _facts_of_row(self, row: int) -> tuple[int, ...]:
+        """Return the same of a span in the columns."""
         spans = self.spans
-        record = self.details.read(spans.source[row], spans.offset[row], spans.length[row])
-        details = None if record is None else decode_details(record)
-        ids = self.traces.trace_id(spans.trace[row]), spans.span_id[row]
-        return details is None or (details.trace_id, details.span_id) != ids
+        return (
+            spans.length[row],
+            spans.parent_id[row],
+            spans.start_ns[row],
+            spans.end_ns[row],
+            spans.name[row],
+            spans.service[row],
+            spans.kind[row],
+            spans.status[row],
+        )
 
     def _digest(self, record: bytes | None) -> bytes | None:
         from spanview.model.span import Source
@@ -374,15 +428,25 @@ class Intake:
         span = None if record is None else decode_span(record, Source("", 0, 0))
         return None if record is None or span is None else digest_of(record, span)
 
-    def _rows_of(self, trace: int, span_id: int) -> list[int]:
+    def _digest_of_row(self, row: int) -> bytes | None:
+        """Return what the record of a span says; None where it can't be read, or another one stands in its place."""
+        spans = self.spans
+        record = self.details.read(spans.source[row], spans.offset[row], spans.length[row])
+        details = None if record is None else decode_details(record)
+        ids = self.traces.trace_id(spans.trace[row]), spans.span_id[row]
+        return self._digest(record) if details is not None and (details.trace_id, details.span_id) == ids else None
+
+    def _first_row(self, trace: int, span_id: int) -> int:
+        """Return the row that came first with some ids; `NO_ROW` where there is none, or they are unusable."""
         spans, slots = self.spans, self.span_slots
-        rows = []
-        slot = hash((trace, span_id)) & slots.mask
+        if not span_id or trace == self.unplaced:
+            return NO_ROW
+        slot = slot_hash(trace, span_id) & slots.mask
         while entry := slots.table[slot]:
             if spans.span_id[entry - 1] == span_id and spans.trace[entry - 1] == trace:
-                rows.append(entry - 1)
+                return entry - 1
             slot = (slot + 1) & slots.mask
-        return rows
+        return NO_ROW
 
     def order(self, row: int) -> tuple[str, int, int]:
         """Return what rows are ordered by where their place decides: path, generation, offset."""

@@ -9,14 +9,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FIRST_SIZE: Final = 1024
+_HALF: Final = 32
 _FREE: Final = 0
 
 IS_KNOWN_HASH: Final = (hash((4711, 2**64 - 1)), hash(2**127 - 5)) == (-3998393480211877877, 27)
 """Whether this Python computes hashes as they are computed for many rows at once, which doesn't work otherwise."""
 
 
+def slot_hash(first: int, second: int) -> int:
+    """Return the hash of a key of two integers; its last 32 bits depend on all of their bits.
+
+    Those of Python's hash don't: ids that count in their first digits, as those of little-endian counters do, would
+    all want the same slots.
+    """
+    key = hash((first, second))
+    return key ^ key >> _HALF
+
+
 class Slots:
-    """Rows found by the hash of their key; the keys themselves stay in the columns.
+    """Rows found by the hash of their key, one row a key; the keys themselves stay in the columns.
 
     Args:
         hash_of: Returns the hash of a row's key; asked again for every row when the table grows.

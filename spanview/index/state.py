@@ -37,6 +37,7 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
     return {
         "names": intake.names.texts,
         "services": intake.services.texts,
+        "cut": [*intake.names.cut],
         "tallies": intake.tallies.state(kinds),
         "duplicates": [[*pair, number] for pair, number in intake.duplicates.items()],
         "unplaced": intake.unplaced,
@@ -57,6 +58,7 @@ def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[in
     *columns, span_slots, trace_slots = columns
     for text in state["names"]:
         _ = intake.names[text]
+    intake.names.cut.update(state["cut"])
     for text in state["services"]:
         _ = intake.services[text]
     intake.tallies.take_state(state["tallies"])

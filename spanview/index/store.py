@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spanview.formats.decoder import decode_details
+from spanview.formats.decoder import decode_details, decode_span
 from spanview.formats.rows import Details
 from spanview.index.intake import Intake
 from spanview.index.slots import IS_KNOWN_HASH
@@ -137,27 +137,34 @@ class Store:
         from spanview.formats.foreign import details_of
 
         span = self.intake.details.span(self.spans.source[row], self.spans.offset[row])
-        return self._span_with(row, None if span is None else details_of(span))
+        return self._span_with(row, None if span is None else details_of(span), span)
 
     def span_in(self, row: int, record: bytes | None) -> Span:
         """Return what `span` has if this is its record, None for one that is gone."""
-        return self._span_with(row, None if record is None else decode_details(record))
+        if record is None:
+            return self._span_with(row, None, None)
+        if self.spans.name[row] not in self.names.cut:
+            return self._span_with(row, decode_details(record), None)
+        from spanview.formats.foreign import NOWHERE
 
-    def _span_with(self, row: int, details: Details | None) -> Span:
+        return self._span_with(row, decode_details(record), decode_span(record, NOWHERE))
+
+    def _span_with(self, row: int, details: Details | None, whole: Span | None) -> Span:
+        """Return a span; `whole` is what its record holds, asked for where the tables haven't all of its name."""
         from spanview.model.span import STATUSES, Source, Span, Status
 
         spans = self.spans
         trace_id, span_id, warnings = self._trace_id(row), spans.span_id[row], spans.warnings[row]
         if details is None or (details.trace_id, details.span_id) != (trace_id, span_id):
             # Another record may stand there by now.
-            details = self._no_details(row)
+            details, whole = self._no_details(row), None
             warnings |= Warnings.DETAIL_LOST.value
         parent_id, status, description = spans.parent_id[row], spans.status[row], details.status_description
         return Span(
             trace_id=format_trace_id(trace_id) if trace_id else None,
             span_id=format_span_id(span_id) if span_id else None,
             parent_id=format_span_id(parent_id) if parent_id else None,
-            name=self.names.texts[spans.name[row]],
+            name=self.names.texts[spans.name[row]] if whole is None else whole.name,
             kind_value=spans.kind[row],
             start_ns=spans.start_ns[row],
             end_ns=spans.end_ns[row],

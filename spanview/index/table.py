@@ -4,31 +4,59 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import Final
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
 
 from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PAYS_FROM: Final = 50_000
 """Spans from which on it pays to ask something of all of them with numpy, whose import costs something."""
 NARROWED: Final = {"name": "I", "service": "I", "warnings": "H", "source": "I", "offset": "Q", "length": "I"}
 """Columns of the span table that have smaller items while nothing is added, and the items that they have else."""
+LONGEST_TEXT: Final = 4096
+"""Characters of a text that the tables hold whole; of a longer one they have the beginning and a digest."""
+_DIGEST_SIZE: Final = 16
 NO_ROW: Final = 0xFFFFFFFF
 """The row number that stands for none."""
 
 
 class Interned(dict[str, int]):
-    """Texts and their small numbers, each text once; asking for a text that is new gives it the next number."""
+    """Texts and their small numbers, each text once; a text that is new gets the next number.
 
-    __slots__ = ("texts",)
+    A small compressed file can hold names of many megabytes: a text over `LONGEST_TEXT` is kept as its beginning and a
+    digest of all of it, so that different texts stay different. What it is in full, only the record tells.
+    """
+
+    __slots__ = ("cut", "texts")
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
+        self.cut: set[int] = set()
+        """The numbers of the texts that aren't kept whole."""
 
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self.texts)
         self.texts.append(text)
         return number
+
+    def number(self, text: str) -> int:
+        """Return the number of a text of any length."""
+        if len(text) <= LONGEST_TEXT:
+            return self[text]
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
+        number = self[f"{text[:LONGEST_TEXT]}… {len(text):,} characters, {digest}"]
+        self.cut.add(number)
+        return number
+
+    def numbers(self, texts: Sequence[str]) -> list[int]:
+        """Return the numbers of some texts of any length."""
+        if max(map(len, texts), default=0) > LONGEST_TEXT:
+            return [*map(self.number, texts)]
+        return [*map(self.__getitem__, texts)]
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.formats.rows import Batch, Columns
-from spanview.index.bulk import hashes_of, hashes_of_halves
+from spanview.index.bulk import hashes_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
@@ -51,8 +51,8 @@ class Adopted:
     def take_texts(self, names: list[str], services: list[str]) -> None:
         """Take the texts that are new since the last time."""
         intake = self._intake
-        self._names = np.append(self._names, [intake.names[text] for text in names]).astype(np.uint32)
-        self._services = np.append(self._services, [intake.services[text] for text in services]).astype(np.uint32)
+        self._names = np.append(self._names, intake.names.numbers(names)).astype(np.uint32)
+        self._services = np.append(self._services, intake.services.numbers(services)).astype(np.uint32)
 
     def take(self, rows: Rows) -> None:
         """Take spans; of those whose ids are known already the index decides.
@@ -154,7 +154,7 @@ def _place_traces(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Fl
         same[is_old] = (known_low[old] == lows[asked]) & (known_high[old] == highs[asked])
         return same
 
-    return _settle(intake.trace_slots, hashes_of_halves(highs, lows), first, are_same)
+    return _settle(intake.trace_slots, hashes_of(highs, lows), first, are_same)
 
 
 def _place(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:

@@ -35,6 +35,11 @@ _SLICE: Final = 1024
 """Bytes that are unpacked at once; of those in which the data breaks off zstd gives nothing."""
 _EDGE: Final = 64
 """Bytes at its front, and before where it was read last, by which a file is recognised."""
+_MOST_TIMES: Final = 1000
+"""What unpacks to more than so many times its size is a bomb: gzip can't, and spans come to a tenth of that,"""
+_ALWAYS: Final = 1024**3
+"""but so many bytes are always unpacked."""
+TOO_DENSE: Final = f"it unpacks to more than {_MOST_TIMES:,} times its size"
 _CUT: Final = "it ends before the compressed data does"
 _OF_RAY: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")
 """Names under which nothing is ever compressed: of a thousand files, none has to be opened for that."""
@@ -95,6 +100,8 @@ class Unpacker:
     def __init__(self, head: bytes) -> None:
         self.failure = ""
         """Why nothing more can be had, in words."""
+        self._taken, self._given = 0, 0
+        """Bytes before and after unpacking."""
         self._stream: Any = None
         self._new_stream: Callable[[], Any] = _Inflater
         self._failures: tuple[type[Exception], ...] = (zlib.error, EOFError)
@@ -110,6 +117,7 @@ class Unpacker:
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what the next bytes give, in pieces."""
         pieces, size = list[bytes](), 0
+        self._taken += len(data)
         for at in range(0, len(data), _SLICE):
             for piece in self._unpack(data[at : at + _SLICE]):
                 pieces.append(piece)
@@ -127,11 +135,16 @@ class Unpacker:
                     return
                 self._stream = self._new_stream()
             stream = self._stream
+            if self._given > max(_ALWAYS, _MOST_TIMES * self._taken):
+                self.failure = TOO_DENSE
+                return
             try:
-                yield stream.decompress(data, _PIECE)
+                piece = stream.decompress(data, _PIECE)
             except self._failures as error:
                 self.failure = str(error)
                 return
+            self._given += len(piece)
+            yield piece
             data = b""
             if stream.eof:
                 data, self._stream = stream.unused_data, None

@@ -270,10 +270,13 @@ class Reading:
 
     def report_broken(self, path: str, content: Content, reason: str) -> None:
         """Tell that no more can be had of what is compressed."""
-        detail = (
-            f"can't be read further: the compressed data breaks off after {content.size:,} bytes unpacked: {reason}"
-        )
-        self.report(Problem(ProblemKind.UNREADABLE, path, content.size, 0, detail))
+        from spanview.sources.packed import TOO_DENSE
+
+        after = f"after {content.size:,} bytes unpacked"
+        detail = f"the compressed data breaks off {after}: {reason}"
+        if reason == TOO_DENSE:
+            detail = f"{reason}, and was read no further {after}; unpack it to read all of it"
+        self.report(Problem(ProblemKind.UNREADABLE, path, content.size, 0, f"can't be read further: {detail}"))
 
     def report_spool(self) -> None:
         """Tell that what is read live can't be kept, if so."""

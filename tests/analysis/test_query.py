@@ -244,6 +244,32 @@ def test_columns_decide_without_reading() -> None:
     assert reader.reads == 1
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "key", ["name", "service", "any", "event", "description", "scope", "key", "trace.root", "file"]
+)
+def test_regular_expressions_end(key: str) -> None:
+    """A pattern that backtracks for years in Python's engine is answered, whatever it is asked of."""
+    text = "a" * 5_000 + "!"
+    document = own_line(text) | {
+        "attributes": {"key": text},
+        "resource": {"attributes": {"service.name": text}, "schema_url": ""},
+        "status": {"code": "ERROR", "description": text},
+        "events": [{"name": text, "timestamp": None, "attributes": {}}],
+        "scope": {"name": text, "attributes": {}},
+    }
+    store = store_of(document, path=text)
+    assert not parse_query(f'{key}~"(a+)+$"').keeps(store, 0)
+    assert parse_query(f'{key}~"(a+)+!$"').keeps(store, 0)
+
+
+def test_text_without_meaning_in_unicode() -> None:
+    """A lone surrogate, which the SDK writes, counts as U+FFFD: it neither stops a search nor hides the rest."""
+    store = store_of(Builder().span("a", attributes={"key": "x\udcffy"}))
+    assert parse_query(r'key~"^x\x{FFFD}y$"').matches(store, 0)
+    assert parse_query("key~y").matches(store, 0)
+
+
 def test_details_that_are_gone() -> None:
     """A span whose record can't be read any more has no attributes, and still its columns."""
     reader = MemoryReader()

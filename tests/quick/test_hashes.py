@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
-from spanview.index.bulk import hashes_of, hashes_of_halves
-from spanview.index.slots import IS_KNOWN_HASH
+from spanview.index.bulk import hashes_of
+from spanview.index.slots import IS_KNOWN_HASH, slot_hash
 
 _EDGES = (0, 1, 2, 2**31, 2**32, 2**60, 2**61 - 2, 2**61 - 1, 2**61, 2**62, 2**63, 2**64 - 2, 2**64 - 1)
 
@@ -18,18 +19,18 @@ def test_this_python_is_known() -> None:
 
 
 def test_pairs() -> None:
-    """A trace's number and a span's id are hashed as a tuple is."""
+    """A trace's number and a span's id, or the halves of a trace's id, are hashed as they are one by one."""
     dice = random.Random(1)
     pairs = [(dice.choice((0, 1, 2**32 - 2, dice.getrandbits(32))), dice.getrandbits(64)) for _ in range(5_000)]
-    pairs += [(first, second) for first in (0, 7, 2**32 - 2) for second in _EDGES]
+    pairs += [(dice.getrandbits(64), dice.getrandbits(64)) for _ in range(5_000)]
+    pairs += [(first, second) for first in (7, 2**32 - 2, *_EDGES) for second in _EDGES]
     first, second = (np.array(column, np.uint64) for column in zip(*pairs, strict=True))
-    assert hashes_of(first, second).tolist() == [hash(pair) % 2**64 for pair in pairs]
+    assert [key % 2**32 for key in hashes_of(first, second).tolist()] == [slot_hash(*pair) % 2**32 for pair in pairs]
 
 
-def test_halves() -> None:
-    """The two halves of a trace's id are hashed as the id is."""
-    dice = random.Random(2)
-    pairs = [(dice.getrandbits(64), dice.getrandbits(64)) for _ in range(5_000)]
-    pairs += [(high, low) for high in _EDGES for low in _EDGES]
-    high, low = (np.array(column, np.uint64) for column in zip(*pairs, strict=True))
-    assert hashes_of_halves(high, low).tolist() == [hash(high << 64 | low) for high, low in pairs]
+@pytest.mark.parametrize("shift", range(0, 64, 4))
+def test_ids_that_count(shift: int) -> None:
+    """Ids that count in some of their digits only are spread over all slots."""
+    ids = [number << shift for number in range(1 << min(16, 64 - shift))]
+    for slots in ({slot_hash(7, each) % 2**16 for each in ids}, {slot_hash(each, 0) % 2**16 for each in ids}):
+        assert len(slots) > len(ids) / 3

@@ -79,7 +79,7 @@ def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
     ]
     # What is added later finds those with its ids.
     ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
-    assert [second.intake._rows_of(*pair) for pair in ids] == [first.intake._rows_of(*pair) for pair in ids]
+    assert [second.intake._first_row(*pair) for pair in ids] == [first.intake._first_row(*pair) for pair in ids]
     assert len([*cache.iterdir()]) == 1
 
 

@@ -119,6 +119,9 @@ class BaseScreen(Screen[None]):
     def mark_has_changed(self) -> None:
         """Take in that something else is marked now, or nothing."""
 
+    def growth_has_changed(self) -> None:
+        """Take in that other traces may still grow now."""
+
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open what was double-clicked, in its turn among the keys, and once however often it was clicked."""
         self.app.call_later(self._open, event.sender)

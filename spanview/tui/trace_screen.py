@@ -18,6 +18,7 @@ from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_details import DetailedTrace
+from spanview.tui.trace_unseen import ASK_AGAIN_S
 from spanview.tui.waterfall import RulerLine, Waterfall
 from spanview.tui.zooming import ZoomingScreen
 
@@ -66,11 +67,14 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
+        self.grows = self.viewer.is_growing(self.trace)
         self.refresh_frame()
         self.look_later()
         if not self.is_stitched:
             self.call_after_refresh(self.stitch)
         self.guess()
+        self.ask_what_lives()
+        self.set_interval(ASK_AGAIN_S, self.ask_what_lives)
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
 
@@ -103,6 +107,8 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
             parts.append("loading")
         elif not self.is_stitched:
             parts.append("stitching …")
+        elif self.grows:
+            parts.append("● growing")
         else:
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)

@@ -121,7 +121,7 @@ class TracesScreen(ListedTraces):
     def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
         traces = self.traces
         traces.is_loading = self.viewer.feed_state.loading
-        traces.growing = {*self._grown_at, *self._alive}
+        self._mark_growing()
         traces.refresh_rows(anew=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
@@ -175,7 +175,7 @@ class TracesScreen(ListedTraces):
         if self.grouped:
             self._stitch()
         if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
-            self._living.ask(self.viewer.running.traces_of_the_living)
+            self._living.ask(self.viewer.running.growing)
         limit = time.monotonic() - _GROWING_S
         calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
         for trace in calm:

@@ -189,8 +189,9 @@ def _files_of(process: psutil.Process) -> _Files | None:
             removed.add(path.removesuffix(_DELETED))
         if match := _RAY_LOG.fullmatch(path):
             logs = match[1]
-        else:
-            job = job_of_file(path) or job
+        elif (number := job_of_file(path)) and number.strip("f"):
+            # A worker that was started ahead, for whatever job there will be, has `ffffffff` there.
+            job = number
     return _Files(frozenset(ids), frozenset(removed), logs, job)
 
 

@@ -9,7 +9,7 @@ from textual.worker import get_current_worker
 
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import ASK_AGAIN_S, bindings_of
 from spanview.tui.comparing import MARK, ComparingScreen
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
@@ -18,7 +18,6 @@ from spanview.tui.legend import Legend
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_details import DetailedTrace
-from spanview.tui.trace_unseen import ASK_AGAIN_S
 from spanview.tui.waterfall import RulerLine, Waterfall
 from spanview.tui.zooming import ZoomingScreen
 

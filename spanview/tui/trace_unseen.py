@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from spanview.tui.trace_facets import LitPath
     from spanview.tui.trace_shape import Shape
 
-ASK_AGAIN_S: Final = 1.0
-"""How long an answer holds of which processes are alive."""
 _LONGEST: Final = 100
 
 

@@ -147,11 +147,12 @@ def test_it_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere a test can't name its processes.")
-def test_ray_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "job"), [("01000000", "01000000"), ("ffffffff", "")])
+def test_ray_workers(tmp_path: Path, number: str, job: str) -> None:
     """They are known by what they call themselves, their session and job by the logs that they hold open."""
     logs = tmp_path / "session" / "logs"
     logs.mkdir(parents=True)
-    core, out = logs / "python-core-worker-2f9c01_8.log", logs / "worker-2f9c01-01000000-8.out"
+    core, out = logs / "python-core-worker-2f9c01_8.log", logs / f"worker-2f9c01-{number}-8.out"
     with (
         subprocess.Popen(
             ["ray::A.slow", "-c", HOLDING, core, out],
@@ -164,6 +165,6 @@ def test_ray_workers(tmp_path: Path) -> None:
         assert child.stdout.readline()
         asked = Processes()
         (worker,) = [worker for worker in asked.ray_workers() if worker.pid == child.pid]
-        assert (worker.title, worker.logs, worker.job) == ("A.slow", str(logs), "01000000")
+        assert (worker.title, worker.logs, worker.job) == ("A.slow", str(logs), job)
         assert asked.logs_of(child.pid) == str(logs)
         child.kill()

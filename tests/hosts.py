@@ -16,7 +16,7 @@ SESSION: Final = "ray/session/logs"
 
 @dataclass
 class FakeHost:
-    """Processes by their ids; all of them have begun before every span.
+    """Processes by their ids.
 
     Args:
         alive: Those that hold their files open.
@@ -30,15 +30,17 @@ class FakeHost:
     sessions: dict[int, str] = field(default_factory=dict)
     """Where the sessions of processes log to, if not to `SESSION`."""
     jobs: dict[int, str] = field(default_factory=dict)
+    began_ns: dict[int, int] = field(default_factory=dict)
+    """When processes began that are younger than some spans."""
     host: str = "here"
 
     def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
         """Tell whether a process is alive."""
         assert path
-        assert seen_ns > 0
         if pid in self.unknown or (host and not is_same_host(host, self.host)):
             return Life.UNKNOWN
-        return Life.HOLDS if pid in self.alive else Life.GONE
+        is_older = seen_ns >= self.began_ns.get(pid, 0)
+        return Life.HOLDS if pid in self.alive and is_older else Life.GONE
 
     def logs_of(self, pid: int) -> str:
         """Return where the session of a process logs to."""

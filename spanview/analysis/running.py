@@ -23,7 +23,8 @@ and an actor may be started again. Ray names a worker after what it runs (`ray::
 name is the one thing that shows a call to be running.
 
 A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely. A missing parent
-is in the process of those of its children that are no attempts and no requests from elsewhere.
+is in the process of those of its children that are no attempts and no requests from elsewhere. Where that process was
+seen alive and has ended, the parent is lost, likely: what never ended is never written.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.analysis.calls import RAN, SUBMITTED, numbers_of_calls
-from spanview.analysis.workers import writer_of
+from spanview.analysis.workers import is_of_one_process, writer_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
@@ -61,8 +63,8 @@ _MOST_ATTEMPTS: Final = 32
 """So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
 _MOST_KEPT: Final = 20_000
 """Records of which it is remembered what they told."""
-_NOT_RUN_S: Final = 2.0
-"""A call that has just ended has no worker that runs it, and its attempt is yet to be read."""
+_SETTLED_S: Final = 2.0
+"""What a process writes as it ends, or as it goes on to something else, has been read after so long."""
 
 
 class Life(Enum):
@@ -136,6 +138,8 @@ class Growth:
     """Processes that probably run missing parents, by the parents' span ids."""
     calls: Sequence[int]
     """Rows of calls that run, likely."""
+    ended: Mapping[int, int]
+    """Processes that probably ran missing parents, and were seen to end, by the parents' span ids."""
 
     def __bool__(self) -> bool:
         """Whether it may."""
@@ -179,8 +183,10 @@ class Running:
         self._lock = RLock()
         self._told: dict[int, _Told] = {}
         """By row: a record is read from a file."""
-        self._attempts = defaultdict[tuple[int, str], deque[int]](lambda: deque(maxlen=_MOST_ATTEMPTS))
-        """The newest attempts by the file's number and the class or module that the function is of."""
+        self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
+        """The newest attempts by the class or the module that the function is of, and by the file's number."""
+        self._actors: dict[str, tuple[int, dict[str, int]]] = {}
+        """Of so many rows the newest attempt of each actor, by its class and its id."""
         self._seen_rows = 0
         self._seen_traces = 0
         self._more_calls = array("i")
@@ -192,8 +198,10 @@ class Running:
         """How many names there were, and the numbers of those that calls and attempts have."""
         self._sessions: dict[int, str] = {}
         """Where the Ray sessions log to of callers that were seen alive, by their pids."""
-        self._seen_alive: set[tuple[int, int]] = set()
-        """Processes that were seen alive, by the number of a file and the pid."""
+        self._seen_alive: dict[tuple[int, int], int] = {}
+        """The earliest time at which processes ran that were seen alive, by the number of a file and the pid."""
+        self._ended_at: dict[tuple[int, int], float] = {}
+        """When it was seen that such a process had ended, by the clock."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
         self._alone: tuple[int, Counter[str]] = -1, Counter()
@@ -205,19 +213,36 @@ class Running:
         """Return the traces that may still grow; of the newest ones that lack something."""
         with self._lock:
             self._look()
-            return {trace for trace in self._candidates if self.growth(trace)}
+            return {trace for trace in self._candidates if self._growth_of(trace)}
 
     def growth(self, trace: int) -> Growth:
         """Return why a trace may still grow: missing parents and calls that probably run."""
         with self._lock:
             self._look()
-            gaps = self._gaps_of(trace)
-            parents = {}
-            for span_id, rows in [*gaps.children.items()][:_MOST_PARENTS]:
-                pid = self._running_in(rows)
-                if pid is not None:
-                    parents[span_id] = pid
-            return Growth(parents, self._running_calls(gaps.calls[-_MOST_CALLS:]))
+            return self._growth_of(trace)
+
+    def _growth_of(self, trace: int) -> Growth:
+        gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
+        for span_id, rows in islice(gaps.children.items(), _MOST_PARENTS):
+            row = max(rows, key=self._store.spans.end_ns.__getitem__)
+            writer = self._of(row).writer
+            if writer is None:
+                continue
+            if self._life(row, writer).is_alive:
+                if not self._idles(writer.pid):
+                    parents[span_id] = writer.pid
+            elif self._has_ended(row, writer):
+                ended[span_id] = writer.pid
+        return Growth(parents, self._running_calls(gaps.calls[-_MOST_CALLS:]), ended)
+
+    def _idles(self, pid: int) -> bool:
+        """Tell whether a process is a Ray worker that runs nothing."""
+        return any(worker.pid == pid and worker.title == IDLE for worker in self._host.ray_workers())
+
+    def _has_ended(self, row: int, writer: Writer) -> bool:
+        """Tell whether a process that was seen alive has ended, and what it wrote last has had the time to be read."""
+        since = self._ended_at.get((self._store.spans.source[row], writer.pid))
+        return since is not None and self._clock() - since >= _SETTLED_S
 
     def _running_calls(self, rows: Sequence[int]) -> list[int]:
         """Return which calls without an attempt run, likely; their caller is seen to live, for when it doesn't."""
@@ -282,7 +307,7 @@ class Running:
         life = Life.UNKNOWN if caller is None else self._life(row, caller)
         if caller is None or life is Life.UNKNOWN:
             return Thought(True, "not known whether it runs")
-        was_seen = life.is_alive or (self._store.spans.source[row], caller.pid) in self._seen_alive
+        was_seen = self._was_seen(row, caller)
         over = Thought(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_seen=was_seen)}")
         if not was_seen:
             return over
@@ -303,7 +328,7 @@ class Running:
             return self._thought_of_actor(actor, actor_life)
         if workers and all(self._is_explained(worker.title) for worker in workers):
             since = self._not_run.setdefault(row, self._clock())
-            if self._clock() - since >= _NOT_RUN_S:
+            if self._clock() - since >= _SETTLED_S:
                 return Thought(True, f"doesn't run here: no Ray worker is ray::{title}")
         else:
             self._not_run.pop(row, None)
@@ -330,7 +355,7 @@ class Running:
             return Thought(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
             return Thought(True, "not known whether it runs")
-        ended = _ended(was_seen=(self._store.spans.source[row], writer.pid) in self._seen_alive)
+        ended = _ended(was_seen=self._was_seen(row, writer))
         return Thought(True, f"its actor, pid {writer.pid}, {ended}; may restart")
 
     def _is_alone(self, row: int) -> bool:
@@ -374,20 +399,25 @@ class Running:
 
     def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
         """Return the newest attempt that an actor has run, and its process: an actor may have been started again."""
-        texts, spans = self._store.names.texts, self._store.spans
-        group = _group(texts[spans.name[call]].removesuffix(SUBMITTED))
-        newest: tuple[int, int] | None = None
-        for (_, other), rows in self._attempts.items():
-            if other == group:
-                start, row = max(
-                    ((spans.start_ns[row], row) for row in rows if self._of(row).actor == actor),
-                    default=(NO_TIME, -1),
-                )
-                if row >= 0 and (newest is None or (start, row) > newest):
-                    newest = start, row
-        if newest is None or (writer := self._of(newest[1]).writer) is None:
+        group = _group(self._store.names.texts[self._store.spans.name[call]].removesuffix(SUBMITTED))
+        known = self._actors.get(group)
+        if known is None or known[0] != self._seen_rows:
+            known = self._actors[group] = self._seen_rows, self._newest_attempts(group)
+        row = known[1].get(actor)
+        if row is None or (writer := self._of(row).writer) is None:
             return None
-        return newest[1], writer
+        return row, writer
+
+    def _newest_attempts(self, group: str) -> dict[str, int]:
+        """Return the newest attempt that each actor of a class has run, by the actor's id."""
+        starts, newest = self._store.spans.start_ns, dict[str, int]()
+        for source, attempts in self._attempts[group].items():
+            is_one = is_of_one_process(self._store.sources[source].path)
+            for row in [attempts[-1]] if is_one else [*attempts]:
+                actor = self._of(row).actor
+                if actor not in newest or starts[newest[actor]] < starts[row]:
+                    newest[actor] = row
+        return newest
 
     # -- what records and processes tell -----------------------------------------------------------------------------
 
@@ -410,16 +440,29 @@ class Running:
         return told
 
     def _life(self, row: int, writer: Writer) -> Life:
-        spans, source = self._store.spans, self._store.spans.source[row]
-        seen_ns = spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
-        if seen_ns == NO_TIME:
+        source, ran_ns = self._store.spans.source[row], self._ran_ns(row)
+        if ran_ns == NO_TIME:
             return Life.UNKNOWN
-        life = self._host.life(writer.pid, writer.host, self._store.sources[source].path, seen_ns)
+        key, path = (source, writer.pid), self._store.sources[source].path
+        life = self._host.life(writer.pid, writer.host, path, ran_ns)
         if life.is_alive:
-            self._seen_alive.add((source, writer.pid))
+            self._seen_alive[key] = min(ran_ns, self._seen_alive.get(key, ran_ns))
+            self._ended_at.pop(key, None)
             if writer.pid not in self._sessions and (logs := self._host.logs_of(writer.pid)):
                 self._sessions[writer.pid] = logs
+        elif life is Life.GONE and self._was_seen(row, writer):
+            self._ended_at.setdefault(key, self._clock())
         return life
+
+    def _was_seen(self, row: int, writer: Writer) -> bool:
+        """Tell whether the process that has written a span was seen alive; an earlier one with its id wasn't."""
+        since = self._seen_alive.get((self._store.spans.source[row], writer.pid))
+        return since is not None and self._ran_ns(row) >= since
+
+    def _ran_ns(self, row: int) -> int:
+        """Return a time at which the process of a span ran; `NO_TIME` where the span has none."""
+        spans = self._store.spans
+        return spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
 
     def _look(self) -> None:
         """Take in the spans that have come."""
@@ -435,7 +478,8 @@ class Running:
                 changed.add(spans.trace[row])
                 if spans.parent_id[row]:
                     self._more_calls[spans.trace[row]] -= 1
-                self._attempts[spans.source[row], _group(texts[spans.name[row]].removesuffix(RAN))].append(row)
+                attempts = self._attempts[_group(texts[spans.name[row]].removesuffix(RAN))]
+                attempts.setdefault(spans.source[row], deque(maxlen=_MOST_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1

@@ -66,6 +66,11 @@ def pid_of_file(path: str) -> int | None:
     return None if (match := _RAY_LOG.search(path)) is None else int(match[2])
 
 
+def is_of_one_process(path: str) -> bool:
+    """Tell whether a file is named after a process: it alone writes there, until its PID is another's."""
+    return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
+
+
 def job_of_file(path: str) -> str:
     """Return the job of a Ray worker by the name of the file that its output goes to; empty for other names."""
     match = _RAY_LOG.search(path)

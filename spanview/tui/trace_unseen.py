@@ -84,13 +84,19 @@ class GuessedTrace(PicturedTrace):
         guess, lines = self._facets.guesses.get(span_id), list[tuple[str, str]]()
         if guess is not None:
             lines = [("probably", sanitise(guess.name, _LONGEST)), ("because", sanitise(guess.basis, _LONGEST))]
-        if (pid := self.process_of_missing(span_id)) is not None:
+        if self._growth is not None and (pid := self._growth.parents.get(span_id)) is not None:
             lines.append(("alive", f"pid {pid}, which wrote its children; it may be running"))
+        if self._growth is not None and (pid := self._growth.ended.get(span_id)) is not None:
+            lines.append(("ended", f"pid {pid}, which wrote its children"))
         return lines
 
-    def process_of_missing(self, span_id: int) -> int | None:
-        """Return the process in which a missing parent probably runs; None where none is known to."""
-        return None if self._growth is None else self._growth.parents.get(span_id)
+    def fate_of_missing(self, span_id: int) -> str:
+        """Return what has become of a missing parent, as far as its process tells."""
+        if self._growth is not None and span_id in self._growth.parents:
+            return "it has not ended yet, likely"
+        if self._growth is not None and span_id in self._growth.ended:
+            return "it is lost, likely: its process has ended"
+        return "it has not ended yet, or its record is lost"
 
     def _show(self, shape: Shape, lit: LitPath | None) -> None:
         super()._show(shape, lit)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 import spanview
-from builders import Builder
+from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.running import Running
@@ -133,6 +133,18 @@ def test_a_caller_that_was_seen_alive_has_ended() -> None:
     assert Asked(filled(), frozenset()).thought(F).text == GONE
 
 
+def test_a_pid_that_came_again() -> None:
+    """The process that has it now runs nothing that the one before it submitted."""
+    build, data = Builder(), Growing()
+    for span in (F, G):
+        data.add(build.span("m.f ray.remote", span=span, trace=span, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f", NEW: "f"})
+    asked.host.alive.add(NEW)
+    asked.host.began_ns[CALLER] = EPOCH_NS + 5_000
+    assert asked.thought(G).text == f"runs, likely: pid {WORKER} is ray::f"
+    assert asked.thought(F).text == GONE
+
+
 def test_more_calls_than_workers() -> None:
     """Which of the calls a worker runs can't be told."""
     data = filled()
@@ -227,6 +239,22 @@ def test_traces_that_may_grow() -> None:
     assert asked.running.growing() == {2}
     asked.host.end({7})
     assert asked.running.growing() == set()
+
+
+def test_a_parent_whose_process_has_ended() -> None:
+    """It is lost, but not at once: what was written last may not have been read; nor where nobody saw it alive."""
+    data = Growing()
+    data.add(Builder().span("late", parent=99), path="spans/7.txt")
+    asked = Asked(data, frozenset((7,)))
+    assert (asked.running.growth(0).parents, asked.running.growth(0).ended) == ({99: 7}, {})
+    asked.host.end({7})
+    for after_s, ended in ((0.0, {}), (1.9, {}), (2.0, {99: 7})):
+        asked.now = after_s
+        assert (asked.running.growth(0).parents, asked.running.growth(0).ended) == ({}, ended)
+    never = Asked(data, frozenset())
+    assert not never.running.growth(0).ended
+    never.now = 9.0
+    assert not never.running.growth(0).ended
 
 
 @pytest.mark.parametrize(("kind", "grows"), [("INTERNAL", True), ("PRODUCER", True), ("SERVER", False)])

@@ -71,6 +71,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         host.end({7})
         await look.until_shown("1 process   incomplete", "it has not ended yet, or its record is lost")
         assert "pid 7" not in look.text
+        await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
         await look.press("escape")
         await look.until_shown("◌ incomplete")
 

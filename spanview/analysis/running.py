@@ -32,7 +32,7 @@ from __future__ import annotations
 import time
 from array import array
 from bisect import bisect_left
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
@@ -59,6 +59,8 @@ _MOST_PARENTS: Final = 32
 """Missing parents of one trace that are asked about."""
 _MOST_CALLS: Final = 500
 """Calls without an attempt of one trace that are asked about, the newest."""
+_COUNT_AGAIN_S: Final = 1.0
+"""Callers that are alive are looked for again after so long."""
 _MOST_ATTEMPTS: Final = 32
 """So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
 _MOST_KEPT: Final = 20_000
@@ -204,8 +206,8 @@ class Running:
         """When it was seen that such a process had ended, by the clock."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
-        self._alone: tuple[int, Counter[str]] = -1, Counter()
-        """For so many rows, how many calls without an attempt go to each name of a worker."""
+        self._alone: dict[str, tuple[int, float, int]] = {}
+        """For so many rows, at a time by the clock: how many calls there are that a worker of a name may be running."""
 
     # -- traces ------------------------------------------------------------------------------------------------------
 
@@ -252,15 +254,6 @@ class Running:
             self._life(rows[-1], writer)
         titles = {worker.title for worker in self._host.ray_workers()}
         return [row for row in rows if titles.intersection(self._titles(row)) and self._thought_of(row).runs]
-
-    def _running_in(self, rows: Sequence[int]) -> int | None:
-        """Return the process in which spans ran whose parent is missing, if it is alive and doesn't idle."""
-        row = max(rows, key=self._store.spans.end_ns.__getitem__)
-        writer = self._of(row).writer
-        if writer is None or not self._life(row, writer).is_alive:
-            return None
-        is_idle = any(worker.pid == writer.pid and worker.title == IDLE for worker in self._host.ray_workers())
-        return None if is_idle else writer.pid
 
     def _gaps_of(self, trace: int) -> _Gaps:
         count = self._store.trace_table.span_count[trace]
@@ -371,10 +364,9 @@ class Running:
 
     def _workers_of(self, caller: int, job: str) -> list[RayWorker]:
         """Return the workers that may run what a process has submitted: those of its session and its job."""
-        logs = self._sessions.get(caller) or self._host.logs_of(caller)
-        if not logs:
+        logs = self._sessions.get(caller)
+        if logs is None:
             return []
-        self._sessions[caller] = logs
         return [
             worker
             for worker in self._host.ray_workers()
@@ -390,12 +382,19 @@ class Running:
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
     def _count_alone(self, row: int, title: str) -> int:
-        """Return how many calls without an attempt there are that a worker of one name may be running."""
-        if self._alone[0] != self._seen_rows:
+        """Return how many calls without an attempt a worker of one name may be running: their callers were here."""
+        now, known = self._clock(), self._alone.get(title)
+        if known is None or known[0] != self._seen_rows or now - known[1] >= _COUNT_AGAIN_S:
             traces = {*self._candidates, self._store.spans.trace[row]}
-            rows = (call for trace in traces for call in self._gaps_of(trace).calls)
-            self._alone = self._seen_rows, Counter(name for call in rows for name in {*self._titles(call)})
-        return self._alone[1][title]
+            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MOST_CALLS:])
+            count = sum(title in self._titles(call) and self._was_here(call) for call in calls)
+            known = self._alone[title] = self._seen_rows, now, count
+        return known[2]
+
+    def _was_here(self, row: int) -> bool:
+        """Tell whether the process of a span is alive, or was seen to be."""
+        writer = self._of(row).writer
+        return writer is not None and (self._life(row, writer).is_alive or self._was_seen(row, writer))
 
     def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
         """Return the newest attempt that an actor has run, and its process: an actor may have been started again."""
@@ -448,7 +447,7 @@ class Running:
         if life.is_alive:
             self._seen_alive[key] = min(ran_ns, self._seen_alive.get(key, ran_ns))
             self._ended_at.pop(key, None)
-            if writer.pid not in self._sessions and (logs := self._host.logs_of(writer.pid)):
+            if logs := self._host.logs_of(writer.pid):
                 self._sessions[writer.pid] = logs
         elif life is Life.GONE and self._was_seen(row, writer):
             self._ended_at.setdefault(key, self._clock())

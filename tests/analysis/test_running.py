@@ -156,6 +156,17 @@ def test_more_calls_than_workers() -> None:
     assert asked.thought(F).text == f"runs, likely: pid {WORKER} is ray::f"
 
 
+def test_calls_of_an_earlier_run() -> None:
+    """What a program submitted that ran before isn't what a worker runs now."""
+    data = filled()
+    data.add(Builder().span("m.f ray.remote", span=6, trace=6, kind="PRODUCER"), path="spans/77.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert asked.thought(F).runs
+    asked.host.alive.add(77)
+    asked.now = 1.0
+    assert not asked.thought(F).runs
+
+
 @pytest.mark.parametrize("elsewhere", [{"session": "ray/other/logs"}, {"job": "02000000"}])
 def test_a_worker_of_another_program(elsewhere: dict[str, str]) -> None:
     """A worker of another session or job runs another f."""

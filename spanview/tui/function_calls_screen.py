@@ -190,7 +190,7 @@ class FunctionCallsScreen(WorkingScreen):
     def _think(self) -> None:
         """While spans come, ask the system about calls without an attempt: they may be running."""
         alone = [call.row for call in self.rows.calls if call.outcome is Outcome.NO_ATTEMPT][:_MOST_THOUGHTS]
-        if alone and self.viewer.feed_state.following:
+        if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
             self._thinking.ask(lambda: {row: running.thought_of(row).text for row in alone})
 

@@ -65,6 +65,15 @@ def test_a_process_that_ends(tmp_path: Path) -> None:
     assert life(child.pid, path) is Life.GONE
 
 
+def test_open_files_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere than on Linux psutil lists them."""
+    path = tmp_path / "spans.txt"
+    with holding(path) as child:
+        monkeypatch.setattr(os.path, "isdir", lambda _: False)
+        assert life(child.pid, path) is Life.HOLDS
+        assert life(child.pid, tmp_path / "other.txt") is Life.UNKNOWN
+
+
 def test_a_process_that_has_its_file_closed(tmp_path: Path) -> None:
     """It can't be told whether it is the writer, or the file a copy of what it wrote."""
     path = tmp_path / "spans.txt"

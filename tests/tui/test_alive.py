@@ -114,5 +114,9 @@ async def test_a_call_that_may_be_running(host: FakeHost) -> None:
         host.titles[8] = "IDLE"
         await look.until_shown("◌ may run: its caller, pid 7, is alive")
         await look.until_shown("◌ doesn't run here: no Ray worker is ray::f")
+        look.app.paused = True
         host.end({7})
+        await look.pilot.pause(1.2)
+        assert "doesn't run here" in look.text
+        look.app.paused = False
         await look.until_shown("◌ unknown: its caller, pid 7, has ended")

@@ -83,7 +83,7 @@ class Writer:
 
     pid: int
     host: str
-    """The host that it ran on, empty where neither the span nor its file names it; from a file, to be made harmless."""
+    """The host that it ran on, empty where that isn't known; from a file, to be made harmless."""
 
 
 def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
@@ -94,15 +94,12 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
         path: Its file.
         here: The name of this host: in a file's name, a node of this name stands for this host.
     """
-    host = _first(span, (_HOST,))
-    pids, match = _first(span, _PIDS), _NODE_AND_PID.search(path)
-    if pids.isdecimal() and len(pids) < _LONGEST_PID:
-        if match is not None and match[2] == pids:
-            host = host or match[1]
-        return Writer(int(pids), host)
-    if (pid := pid_of_file(path)) is not None:
-        return Writer(pid, host)
-    if match is not None and is_same_host(match[1], host or here):
+    host, pid = _first(span, (_HOST,)), _first(span, _PIDS)
+    if pid.isdecimal() and len(pid) < _LONGEST_PID:
+        return Writer(int(pid), host)
+    if (number := pid_of_file(path)) is not None:
+        return Writer(number, host)
+    if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):
         return Writer(int(match[2]), host or match[1])
     return None
 

@@ -217,7 +217,8 @@ def test_a_call_that_ends_while_it_is_asked_for() -> None:
         ("spans/here-7.jsonl", {}, CALLS),
         ("spans/HERE.example.org-7-1717000000.jsonl", {}, CALLS),
         ("spans/elsewhere-7.jsonl", {}, "not known whether it runs"),
-        ("spans/elsewhere-7.jsonl", {"attributes": {"ray.pid": "7"}}, "not known whether it runs"),
+        # What stands before the PID need not be a host.
+        ("spans/training-7.jsonl", {"attributes": {"ray.pid": "7"}}, CALLS),
         ("spans/run-3.jsonl", {}, "not known whether it runs"),
         ("spans/worker-2f9c01-01000000-7.out", {}, CALLS),
         ("spans/8.txt", {"attributes": {"ray.pid": "7"}}, CALLS),

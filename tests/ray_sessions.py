@@ -113,6 +113,30 @@ class RaySession:
             environment: Variables to change.
             options: Of each program's `ray.init`; a program that joins a Ray can have none of `SMALL`.
         """
+        return subprocess.run(
+            ["bash", "-ec", commands],
+            cwd=self.folder,
+            env=self._environment(environment, options),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+
+    def start(self, name: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start a program that is told what to do on its standard input, and answers on its standard output."""
+        return subprocess.Popen(
+            [sys.executable, str(self._tools / "as_python.py"), name],
+            cwd=self.folder,
+            env=self._environment(environment, {**SMALL, "log_to_driver": False}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def _environment(self, changes: Mapping[str, str] | None, options: Mapping[str, Any]) -> dict[str, str]:
         own = {
             "PATH": f"{self._tools}{os.pathsep}{os.environ['PATH']}",
             "INIT_OPTIONS": json.dumps(dict(options)),
@@ -121,16 +145,7 @@ class RaySession:
             "RAY_AUTH_MODE": "disabled",
             "RAY_USAGE_STATS_ENABLED": "0",
         }
-        return subprocess.run(
-            ["bash", "-ec", commands],
-            cwd=self.folder,
-            env=environment_with({**own, **(environment or {})}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=200,
-            check=False,
-        )
+        return environment_with({**own, **(changes or {})})
 
     def own_files(self) -> list[str]:
         """Return what this session's processes wrote into `BUNDLED_FOLDER`; files of others may lie beside it."""

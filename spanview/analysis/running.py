@@ -1,25 +1,123 @@
-"""What is probably still running: told by the processes of this host, which know nothing of spans."""
+"""What may still be running, as far as the processes of this host tell; they know nothing of spans.
+
+A call without an attempt, for which no other reason is known, in the order in which it is asked:
+
+what is seen                                                  what is said
+------------------------------------------------------------  -----------------------------------------------------
+the caller isn't known, or can't be asked for                 not known whether it runs
+the caller is no process of this host, nor was seen to be     unknown: its caller, pid 7, isn't running here
+a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
+  it; of an actor, its newest process
+the same, for more calls without an attempt than workers      may run: pid 9 is ray::f, for one of 3 such calls
+the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
+its actor's newest process lives                              may run: its actor, pid 9, is alive
+its actor's newest process has gone                           its actor, pid 9, has ended; may restart
+its actor has left no span                                    may run: its actor has left no span yet
+for two seconds, each Ray worker of the caller's session and  doesn't run here: no Ray worker is ray::f
+  job has been named after something else that is known
+anything else                                                 may run: its caller, pid 7, is alive
+
+Nothing is called lost. That a caller has ended is no reason: it may have outlived the call, every program ends, and the
+workers of a killed driver go on for seconds, and may finish. A task that a worker took down with it may be tried again,
+and an actor may be started again. Ray names a worker after what it runs (`ray::f`, `ray::A.method`, `ray::IDLE`), so a
+name is the one thing that shows a call to be running.
+
+A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely. A missing parent
+is in the process of those of its children that are no attempts and no requests from elsewhere. Where that process was
+seen alive and has ended, the parent is lost, likely: what never ended is never written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from array import array
+from bisect import bisect_left
+from collections import defaultdict, deque
 from dataclasses import dataclass
-from itertools import compress
-from operator import not_
-from typing import TYPE_CHECKING, Final, TypeAlias
+from enum import Enum
+from itertools import islice
+from threading import RLock
+from typing import TYPE_CHECKING, Final, Protocol
 
-from spanview.analysis.workers import pid_of_file
-from spanview.model.codes import CONSUMER
+from spanview.analysis.calls import RAN, SUBMITTED, numbers_of_calls
+from spanview.analysis.workers import is_of_one_process, writer_of
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from spanview.analysis.calls import Numbers
+    from spanview.analysis.workers import Writer
     from spanview.index.store import Store
 
-Lives: TypeAlias = Callable[[int, int], bool]
-"""Tells whether the process that had an id at a time, in nanoseconds since 1970, is alive."""
-
+IDLE: Final = "IDLE"
+"""The name of a Ray worker that runs nothing and is no actor."""
 _MOST_TRACES: Final = 500
-"""So many traces without a root are asked about, the newest."""
+"""So many traces that may grow are asked about, the newest."""
+_MOST_PARENTS: Final = 32
+"""Missing parents of one trace that are asked about."""
+_MOST_CALLS: Final = 500
+"""Calls without an attempt of one trace that are asked about, the newest."""
+_COUNT_AGAIN_S: Final = 1.0
+"""Callers that are alive are looked for again after so long."""
+_MOST_ATTEMPTS: Final = 32
+"""So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
+_MOST_KEPT: Final = 20_000
+"""Records of which it is remembered what they told."""
+_SETTLED_S: Final = 2.0
+"""What a process writes as it ends, or as it goes on to something else, has been read after so long."""
+
+
+class Life(Enum):
+    """Whether the process that has written a span is alive."""
+
+    HOLDS = "it holds the file open"
+    LIKELY = "a process that can be it is alive"
+    UNKNOWN = "it can't be told"
+    GONE = "no process of this host is it"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it is, or probably is."""
+        return self in {Life.HOLDS, Life.LIKELY}
+
+
+@dataclass(frozen=True, slots=True)
+class RayWorker:
+    """A process of Ray's on this host."""
+
+    pid: int
+    title: str
+    """What it calls itself: `IDLE`, the task or the method that it runs, or the class of an actor that runs nothing."""
+    logs: str
+    """The folder that its session logs to, empty where it isn't known."""
+    job: str
+    """The job that it works for, empty where it isn't known."""
+
+
+class Host(Protocol):
+    """What knows the processes of this host."""
+
+    @property
+    def host(self) -> str:
+        """The host's name."""
+
+    def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
+        """Tell whether the process that has written a span into a file is alive.
+
+        Args:
+            pid: Its id.
+            host: The host that it ran on, empty where that isn't known.
+            path: The file.
+            seen_ns: When it was seen to run, in nanoseconds since 1970.
+        """
+
+    def logs_of(self, pid: int) -> str:
+        """Return the folder that the Ray session of a process logs to, empty where it isn't known."""
+
+    def ray_workers(self) -> Sequence[RayWorker]:
+        """Return the workers of Ray that are alive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,108 +125,376 @@ class Thought:
     """What is thought of a call without an attempt; it is likely, never certain."""
 
     may_run: bool
-    """Whether it runs or waits, rather than being lost."""
+    """Whether it may run or wait, as far as processes tell."""
     text: str
     """In a few words."""
+    runs: bool = False
+    """Whether a process is named after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Why a trace may still grow."""
+
+    parents: Mapping[int, int]
+    """Processes that probably run missing parents, by the parents' span ids."""
+    calls: Sequence[int]
+    """Rows of calls that run, likely."""
+    ended: Mapping[int, int]
+    """Processes that probably ran missing parents, and were seen to end, by the parents' span ids."""
+
+    def __bool__(self) -> bool:
+        """Whether it may."""
+        return bool(self.parents or self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gaps:
+    """What a trace of so many spans lacks."""
+
+    span_count: int
+    children: Mapping[int, Sequence[int]]
+    """Of missing parents, by span id, the rows of the children that ran in their process."""
+    calls: Sequence[int]
+    """Rows of calls without an attempt, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a span's record tells."""
+
+    writer: Writer | None
+    actor: str
+    """The id of the actor that ran an attempt, or that a call goes to; empty for a task."""
+    job: str
 
 
 class Running:
-    """Tells what may still be running.
+    """Tells what may still be running. It can be asked from several threads.
 
     Args:
         store: Where the spans are.
-        lives: Tells of a process of this host whether it is alive.
+        host: Tells of the processes of this host.
+        clock: Tells the time in seconds, since whenever.
     """
 
-    def __init__(self, store: Store, lives: Lives) -> None:
+    def __init__(self, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._lives = lives
-        self._actors: dict[int, str] = {}
-        """Of each file that attempts stand in the actor that runs there, empty for none, by the file's number."""
-        self._last_attempts: dict[int, int] = {}
-        """The newest attempt that each file holds, by the file's number."""
-        self._seen = 0
-        """Rows in which attempts were looked for."""
-        self._rootless: list[int] = []
-        self._looked_at = 0
-        """Traces of which it was asked whether they have a root."""
-        self._ends: dict[int, tuple[int, dict[int, int]]] = {}
-        """How many spans traces had, and when the last one of each file ended."""
+        self._host = host
+        self._clock = clock
+        self._lock = RLock()
+        self._told: dict[int, _Told] = {}
+        """By row: a record is read from a file."""
+        self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
+        """The newest attempts by the class or the module that the function is of, and by the file's number."""
+        self._actors: dict[str, tuple[int, dict[str, int]]] = {}
+        """Of so many rows the newest attempt of each actor, by its class and its id."""
+        self._seen_rows = 0
+        self._seen_traces = 0
+        self._more_calls = array("i")
+        """How many more calls than attempts each trace has; a retried call counts too little."""
+        self._candidates: list[int] = []
+        """Traces without a root, or with more calls than attempts, the newest."""
+        self._gaps: dict[int, _Gaps] = {}
+        self._names: tuple[int, Numbers] = 0, (set(), set())
+        """How many names there were, and the numbers of those that calls and attempts have."""
+        self._sessions: dict[int, str] = {}
+        """Where the Ray sessions log to of callers that were seen alive, by their pids."""
+        self._seen_alive: dict[tuple[int, int], int] = {}
+        """The earliest time at which processes ran that were seen alive, by the number of a file and the pid."""
+        self._ended_at: dict[tuple[int, int], float] = {}
+        """When it was seen that such a process had ended, by the clock."""
+        self._not_run: dict[int, float] = {}
+        """Since when no worker has run calls, by row and the clock."""
+        self._alone: dict[str, tuple[int, float, int]] = {}
+        """For so many rows, at a time by the clock: how many calls there are that a worker of a name may be running."""
 
-    def traces_of_the_living(self) -> set[int]:
-        """Return the traces without a root that a process has a part in which is alive; of the newest ones."""
-        roots = self._store.trace_table.root_count
-        count = len(self._store.trace_table)
-        new = compress(range(self._looked_at, count), map(not_, roots[self._looked_at : count]))
-        self._rootless = [trace for trace in (*self._rootless, *new) if not roots[trace]][-_MOST_TRACES:]
-        self._looked_at = count
-        return {trace for trace in self._rootless if self.process_of_trace(trace) is not None}
+    # -- traces ------------------------------------------------------------------------------------------------------
 
-    def process_of_trace(self, trace: int) -> int | None:
-        """Return a process that has written spans of a trace and is alive; None where there is none."""
-        return next(
-            (pid for source, end in self._last_ends(trace).items() if (pid := self._living(source, end)) is not None),
-            None,
-        )
+    def growing(self) -> set[int]:
+        """Return the traces that may still grow; of the newest ones that lack something."""
+        with self._lock:
+            self._look()
+            return {trace for trace in self._candidates if self._growth_of(trace)}
 
-    def _last_ends(self, trace: int) -> dict[int, int]:
-        """Return when the last span of a trace ended in each file, by the file's number."""
+    def growth(self, trace: int) -> Growth:
+        """Return why a trace may still grow: missing parents and calls that probably run."""
+        with self._lock:
+            self._look()
+            return self._growth_of(trace)
+
+    def _growth_of(self, trace: int) -> Growth:
+        gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
+        for span_id, rows in islice(gaps.children.items(), _MOST_PARENTS):
+            row = max(rows, key=self._store.spans.end_ns.__getitem__)
+            writer = self._of(row).writer
+            if writer is None:
+                continue
+            if self._life(row, writer).is_alive:
+                if not self._idles(writer.pid):
+                    parents[span_id] = writer.pid
+            elif self._has_ended(row, writer):
+                ended[span_id] = writer.pid
+        return Growth(parents, self._running_calls(gaps.calls[-_MOST_CALLS:]), ended)
+
+    def _idles(self, pid: int) -> bool:
+        """Tell whether a process is a Ray worker that runs nothing."""
+        return any(worker.pid == pid and worker.title == IDLE for worker in self._host.ray_workers())
+
+    def _has_ended(self, row: int, writer: Writer) -> bool:
+        """Tell whether a process that was seen alive has ended, and what it wrote last has had the time to be read."""
+        since = self._ended_at.get((self._store.spans.source[row], writer.pid))
+        return since is not None and self._clock() - since >= _SETTLED_S
+
+    def _running_calls(self, rows: Sequence[int]) -> list[int]:
+        """Return which calls without an attempt run, likely; their caller is seen to live, for when it doesn't."""
+        if not rows:
+            return []
+        if (writer := self._of(rows[-1]).writer) is not None:
+            self._life(rows[-1], writer)
+        titles = {worker.title for worker in self._host.ray_workers()}
+        return [row for row in rows if titles.intersection(self._titles(row)) and self._thought_of(row).runs]
+
+    def _gaps_of(self, trace: int) -> _Gaps:
         count = self._store.trace_table.span_count[trace]
-        known = self._ends.get(trace)
-        if known is None or known[0] != count:
-            spans, newest = self._store.spans, dict[int, int]()
-            for row in self._store.rows_of_trace(trace):
-                source = spans.source[row]
-                newest[source] = max(newest.get(source, NO_TIME), spans.end_ns[row])
-            if len(self._ends) > 2 * _MOST_TRACES:
-                self._ends.clear()
-            known = self._ends[trace] = count, newest
-        return known[1]
+        known = self._gaps.get(trace)
+        if known is None or known.span_count != count:
+            if len(self._gaps) > 2 * _MOST_TRACES:
+                self._gaps.clear()
+            known = self._gaps[trace] = self._found_gaps(trace, count)
+        return known
 
-    def _living(self, source: int, seen_ns: int) -> int | None:
-        pid = pid_of_file(self._store.sources[source].path)
-        return pid if pid is not None and seen_ns != NO_TIME and self._lives(pid, seen_ns) else None
+    def _found_gaps(self, trace: int, count: int) -> _Gaps:
+        spans, (submits, runs) = self._store.spans, self._names[1]
+        rows = self._store.rows_of_trace(trace)
+        there = {spans.span_id[row] for row in rows}
+        children = defaultdict[int, list[int]](list)
+        run, calls = set[int](), list[int]()
+        for row in rows:
+            parent, kind = spans.parent_id[row], spans.kind[row]
+            if kind == CONSUMER and spans.name[row] in runs:
+                run.add(parent)
+            elif kind == PRODUCER and spans.name[row] in submits and spans.status[row] != ERROR:
+                calls.append(row)
+            if parent and parent not in there and kind not in {CONSUMER, SERVER}:
+                children[parent].append(row)
+        alone = sorted(row for row in calls if spans.span_id[row] not in run)
+        return _Gaps(count, children, alone)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
 
     def thought_of(self, row: int) -> Thought:
-        """Return what is thought of a call that has no attempt, given its PRODUCER's row."""
+        """Return what is thought of a call that has no attempt, for which no other reason is known.
+
+        Args:
+            row: Of its PRODUCER.
+        """
+        with self._lock:
+            self._look()
+            return self._thought_of(row)
+
+    def _thought_of(self, row: int) -> Thought:
+        if not self._is_alone(row):
+            return Thought(False, "has run by now")
+        caller = self._of(row).writer
+        life = Life.UNKNOWN if caller is None else self._life(row, caller)
+        if caller is None or life is Life.UNKNOWN:
+            return Thought(True, "not known whether it runs")
+        was_seen = self._was_seen(row, caller)
+        over = Thought(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_seen=was_seen)}")
+        if not was_seen:
+            return over
+        actor_id = self._of(row).actor
+        actor = self._process_of_actor(actor_id, row) if actor_id else None
+        actor_life = Life.UNKNOWN if actor is None else self._life(*actor)
+        workers, title = self._workers_of(caller.pid, self._of(row).job), self._titles(row)[bool(actor_id)]
+        runners = [worker.pid for worker in workers if worker.title == title]
+        if actor_id:
+            pid = actor[1].pid if actor is not None and actor_life.is_alive else None
+            runners = [runner for runner in runners if runner == pid]
+        if runners:
+            self._not_run.pop(row, None)
+            return self._thought_of_runners(row, runners, title)
+        if not life.is_alive:
+            return over
+        if actor_id:
+            return self._thought_of_actor(actor, actor_life)
+        if workers and all(self._is_explained(worker.title) for worker in workers):
+            since = self._not_run.setdefault(row, self._clock())
+            if self._clock() - since >= _SETTLED_S:
+                return Thought(True, f"doesn't run here: no Ray worker is ray::{title}")
+        else:
+            self._not_run.pop(row, None)
+        return Thought(True, f"may run: its caller, pid {caller.pid}, is alive")
+
+    def _thought_of_runners(self, row: int, runners: Sequence[int], title: str) -> Thought:
+        """Return what is thought of a call that some workers are named after."""
+        name, calls = f"pid {min(runners)} is ray::{title}", self._count_alone(row, title)
+        if len(runners) < calls:
+            return Thought(True, f"may run: {name}, for one of {calls:,} such calls")
+        return Thought(True, f"runs, likely: {name}", runs=True)
+
+    def _thought_of_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Thought:
+        """Return what is thought of a call of an actor whose process isn't named after it.
+
+        Args:
+            actor: The newest attempt that the actor has run, and its process; None where there is none.
+            life: Whether the process is alive.
+        """
+        if actor is None:
+            return Thought(True, "may run: its actor has left no span yet")
+        row, writer = actor
+        if life.is_alive:
+            return Thought(True, f"may run: its actor, pid {writer.pid}, is alive")
+        if life is Life.UNKNOWN:
+            return Thought(True, "not known whether it runs")
+        ended = _ended(was_seen=self._was_seen(row, writer))
+        return Thought(True, f"its actor, pid {writer.pid}, {ended}; may restart")
+
+    def _is_alone(self, row: int) -> bool:
+        """Tell whether a call has no attempt still."""
+        calls = self._gaps_of(self._store.spans.trace[row]).calls
+        index = bisect_left(calls, row)
+        return index < len(calls) and calls[index] == row
+
+    def _titles(self, row: int) -> tuple[str, str]:
+        """Return what a worker is called that runs a call: that of a task, and that of an actor's method."""
+        parts = self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED).split(".")
+        return parts[-1], ".".join(parts[-2:])
+
+    def _workers_of(self, caller: int, job: str) -> list[RayWorker]:
+        """Return the workers that may run what a process has submitted: those of its session and its job."""
+        logs = self._sessions.get(caller)
+        if logs is None:
+            return []
+        return [
+            worker
+            for worker in self._host.ray_workers()
+            if worker.logs == logs and (worker.job == job or not (worker.job and job))
+        ]
+
+    def _is_explained(self, title: str) -> bool:
+        """Tell whether a worker's name is that of a function, a method or a class which files name: no alias."""
+        if title == IDLE:
+            return True
+        texts = self._store.names.texts
+        functions = (texts[number].removesuffix(SUBMITTED) for number in self._names[1][0])
+        return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
+
+    def _count_alone(self, row: int, title: str) -> int:
+        """Return how many calls without an attempt a worker of one name may be running: their callers were here."""
+        now, known = self._clock(), self._alone.get(title)
+        if known is None or known[0] != self._seen_rows or now - known[1] >= _COUNT_AGAIN_S:
+            traces = {*self._candidates, self._store.spans.trace[row]}
+            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MOST_CALLS:])
+            count = sum(title in self._titles(call) and self._was_here(call) for call in calls)
+            known = self._alone[title] = self._seen_rows, now, count
+        return known[2]
+
+    def _was_here(self, row: int) -> bool:
+        """Tell whether the process of a span is alive, or was seen to be."""
+        writer = self._of(row).writer
+        return writer is not None and (self._life(row, writer).is_alive or self._was_seen(row, writer))
+
+    def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
+        """Return the newest attempt that an actor has run, and its process: an actor may have been started again."""
+        group = _group(self._store.names.texts[self._store.spans.name[call]].removesuffix(SUBMITTED))
+        known = self._actors.get(group)
+        if known is None or known[0] != self._seen_rows:
+            known = self._actors[group] = self._seen_rows, self._newest_attempts(group)
+        row = known[1].get(actor)
+        if row is None or (writer := self._of(row).writer) is None:
+            return None
+        return row, writer
+
+    def _newest_attempts(self, group: str) -> dict[str, int]:
+        """Return the newest attempt that each actor of a class has run, by the actor's id."""
+        starts, newest = self._store.spans.start_ns, dict[str, int]()
+        for source, attempts in self._attempts[group].items():
+            is_one = is_of_one_process(self._store.sources[source].path)
+            for row in [attempts[-1]] if is_one else [*attempts]:
+                actor = self._of(row).actor
+                if actor not in newest or starts[newest[actor]] < starts[row]:
+                    newest[actor] = row
+        return newest
+
+    # -- what records and processes tell -----------------------------------------------------------------------------
+
+    def _of(self, row: int) -> _Told:
+        """Return what a span's record tells."""
+        told = self._told.get(row)
+        if told is None:
+            if len(self._told) > _MOST_KEPT:
+                self._told.clear()
+            span, path = self._store.span(row), self._store.sources[self._store.spans.source[row]].path
+            attributes = span.attributes
+            # A task that an actor submits may have the actor's own id.
+            is_task = attributes.get("ray.remote") == "function"
+            actor, job = ("" if is_task else attributes.get("ray.actor_id")), attributes.get("ray.job_id")
+            told = self._told[row] = _Told(
+                writer_of(span, path, self._host.host),
+                actor if isinstance(actor, str) else "",
+                job if isinstance(job, str) else "",
+            )
+        return told
+
+    def _life(self, row: int, writer: Writer) -> Life:
+        source, ran_ns = self._store.spans.source[row], self._ran_ns(row)
+        if ran_ns == NO_TIME:
+            return Life.UNKNOWN
+        key, path = (source, writer.pid), self._store.sources[source].path
+        life = self._host.life(writer.pid, writer.host, path, ran_ns)
+        if life.is_alive:
+            self._seen_alive[key] = min(ran_ns, self._seen_alive.get(key, ran_ns))
+            self._ended_at.pop(key, None)
+            if logs := self._host.logs_of(writer.pid):
+                self._sessions[writer.pid] = logs
+        elif life is Life.GONE and self._was_seen(row, writer):
+            self._ended_at.setdefault(key, self._clock())
+        return life
+
+    def _was_seen(self, row: int, writer: Writer) -> bool:
+        """Tell whether the process that has written a span was seen alive; an earlier one with its id wasn't."""
+        since = self._seen_alive.get((self._store.spans.source[row], writer.pid))
+        return since is not None and self._ran_ns(row) >= since
+
+    def _ran_ns(self, row: int) -> int:
+        """Return a time at which the process of a span ran; `NO_TIME` where the span has none."""
         spans = self._store.spans
-        caller = pid_of_file(self._store.sources[spans.source[row]].path)
-        if caller is None:
-            return Thought(True, "runs, waits or is lost")
-        if spans.end_ns[row] != NO_TIME and self._living(spans.source[row], spans.end_ns[row]) is None:
-            # What a process has submitted ends with it.
-            return Thought(False, f"lost, likely: its caller, pid {caller}, has gone")
-        self._look_at_attempts()
-        actor = self._store.span(row).attributes.get("ray.actor_id")
-        if isinstance(actor, str) and actor:
-            return self._thought_of_actor(actor)
-        alive = sum(
-            self._living(source, spans.end_ns[last]) is not None for source, last in self._last_attempts.items()
+        return spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
+
+    def _look(self) -> None:
+        """Take in the spans that have come."""
+        store, spans, table = self._store, self._store.spans, self._store.trace_table
+        texts, count, traces = store.names.texts, len(spans.next_row), len(table)
+        if len(texts) != self._names[0]:
+            self._names = len(texts), numbers_of_calls(store)
+        self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
+        changed = set(range(self._seen_traces, traces))
+        for row in range(self._seen_rows, count):
+            kind = spans.kind[row]
+            if kind == CONSUMER:
+                changed.add(spans.trace[row])
+                if spans.parent_id[row]:
+                    self._more_calls[spans.trace[row]] -= 1
+                attempts = self._attempts[_group(texts[spans.name[row]].removesuffix(RAN))]
+                attempts.setdefault(spans.source[row], deque(maxlen=_MOST_ATTEMPTS)).append(row)
+            elif kind == PRODUCER:
+                changed.add(spans.trace[row])
+                self._more_calls[spans.trace[row]] += 1
+        self._seen_rows, self._seen_traces = count, traces
+        if changed:
+            changed.update(self._candidates)
+        open_traces = sorted(
+            trace for trace in changed or self._candidates if not table.root_count[trace] or self._more_calls[trace] > 0
         )
-        if alive:
-            return Thought(True, f"runs or waits, likely: {alive:,} worker{'s' * (alive > 1)} alive")
-        return Thought(True, "waits, likely: no worker is alive")
+        self._candidates = open_traces[-_MOST_TRACES:]
 
-    def _thought_of_actor(self, actor: str) -> Thought:
-        spans = self._store.spans
-        for source, last in self._last_attempts.items():
-            if self._actor_in(source, last) == actor:
-                pid = pid_of_file(self._store.sources[source].path)
-                if self._living(source, spans.end_ns[last]) is None:
-                    return Thought(False, f"lost, likely: its actor, pid {pid}, has gone")
-                return Thought(True, f"runs or waits, likely: its actor, pid {pid}, lives")
-        return Thought(True, "waits, likely: its actor has run nothing yet")
 
-    def _actor_in(self, source: int, row: int) -> str:
-        """Return the actor that runs in a process: there is one at the most."""
-        if source not in self._actors:
-            actor = self._store.span(row).attributes.get("ray.actor_id")
-            self._actors[source] = actor if isinstance(actor, str) else ""
-        return self._actors[source]
+def _group(function: str) -> str:
+    """Return the class or the module that a function is of, without what stands around it: `A` of `m.<locals>.A.ok`."""
+    return function.rpartition(".")[0].rpartition(".")[2]
 
-    def _look_at_attempts(self) -> None:
-        spans, count = self._store.spans, len(self._store.spans.next_row)
-        for row in range(self._seen, count):
-            if spans.kind[row] == CONSUMER and spans.end_ns[row] != NO_TIME:
-                self._last_attempts[spans.source[row]] = row
-        self._seen = count
+
+def _ended(*, was_seen: bool) -> str:
+    return "has ended" if was_seen else "isn't running here"

@@ -2,11 +2,15 @@
 
 name of the file                            what it tells
 ----------------                            -------------
-8714.txt                                    pid 8714
+8714.txt, 8714.json, 8714.jsonl             pid 8714
+worker-2f9c01-01000000-8714.out             pid 8714 of the job 01000000
+node7-8714.jsonl                            pid 8714 on node7, where a record or this host's name agrees
+node7-8714-1717000000.jsonl                 the same, with the time of its start behind
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
 
-What the name doesn't tell, one of the records that the process has written may.
+What the name doesn't tell, one of the records that the process has written may: `ray.pid` or `process.pid`, of the span
+or of its resource. A record comes before the name: a file can hold the spans of several processes.
 """
 
 from __future__ import annotations
@@ -23,12 +27,19 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-_PID: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json)$")
+_PID: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json|jsonl|ndjson|log)$")
+_RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
+# A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
+_NODE_AND_PID: Final = re.compile(
+    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?\.(?:txt|json|jsonl|ndjson|log)$"
+)
 _REPLICA: Final = re.compile(r"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json$")
 _PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
+_HOST: Final = "host.name"
+_LONGEST_PID: Final = 19
 _LOOKED_AT: Final = 256
 """So many blocks are looked at to find what another process has called."""
 _LONGEST: Final = 200
@@ -49,9 +60,53 @@ class Worker:
 
 
 def pid_of_file(path: str) -> int | None:
-    """Return the process by which a file is named; None where it is named otherwise."""
-    match = _PID.search(path)
-    return None if match is None else int(match[1])
+    """Return the process by which a file is named; None where it is named otherwise, or could be."""
+    if (match := _PID.search(path)) is not None:
+        return int(match[1])
+    return None if (match := _RAY_LOG.search(path)) is None else int(match[2])
+
+
+def is_of_one_process(path: str) -> bool:
+    """Tell whether a file is named after a process: it alone writes there, until its PID is another's."""
+    return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
+
+
+def job_of_file(path: str) -> str:
+    """Return the job of a Ray worker by the name of the file that its output goes to; empty for other names."""
+    match = _RAY_LOG.search(path)
+    return "" if match is None else match[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The process that has written a span."""
+
+    pid: int
+    host: str
+    """The host that it ran on, empty where that isn't known; from a file, to be made harmless."""
+
+
+def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
+    """Return the process that has written a span; None where neither the span nor its file tells.
+
+    Args:
+        span: The span.
+        path: Its file.
+        here: The name of this host: in a file's name, a node of this name stands for this host.
+    """
+    host, pid = _first(span, (_HOST,)), _first(span, _PIDS)
+    if pid.isdecimal() and len(pid) < _LONGEST_PID:
+        return Writer(int(pid), host)
+    if (number := pid_of_file(path)) is not None:
+        return Writer(number, host)
+    if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):
+        return Writer(int(match[2]), host or match[1])
+    return None
+
+
+def is_same_host(name: str, other: str) -> bool:
+    """Tell whether two names can be those of one host: one may have its domain behind it."""
+    return name.partition(".")[0].casefold() == other.partition(".")[0].casefold()
 
 
 def node_of(span: Span) -> str:
@@ -75,14 +130,18 @@ def named(path: str) -> Worker:
 
 def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
-    worker = named(store.sources[lane.source].path)
+    path = store.sources[lane.source].path
+    worker = named(path)
     spans = [store.span(row) for row in _telling_rows(store, lane)]
-    if not worker.pid and len({_first(span, _PIDS) for span in spans}) > 1:
+    writers = [writer for span in spans if (writer := writer_of(span, path)) is not None]
+    if len({writer.pid for writer in writers}) > 1:
         # A file that was put together of several: none of them is all of it.
         return Worker(actor=SEVERAL)
+    if writers:
+        worker = replace(worker, pid=str(writers[0].pid))
     for span in spans:
         attributes = span.attributes
-        worker = replace(worker, pid=worker.pid or _first(span, _PIDS), node=worker.node or node_of(span))
+        worker = replace(worker, node=worker.node or node_of(span))
         if not worker.actor and span.kind_value == CONSUMER and attributes.get("ray.actor_class"):
             actor, actor_id = (_text(attributes.get(key)) for key in ("ray.actor_class", "ray.actor_id"))
             worker = replace(worker, actor=actor, actor_id=actor_id)

@@ -1,46 +1,218 @@
-"""Which processes of this host are alive: a hint only, as a file can come from another one."""
+"""What the processes of this host tell: whether one is the writer of a file, and which Ray worker runs what.
+
+Asked in this order, whether a process with the id of a file's writer is that writer:
+
+is it                                                     no, it is none of its writers     else
+--------------------------------------------------------  --------------------------------  ---------------------
+of this host, as far as the spans name one                it can't be told                  the next question
+there, and no zombie                                      GONE                              the next question
+older than the span (a PID comes again)                   GONE                              the next question
+holding the file open                                     the next question                 HOLDS, that is certain
+a kernel's thread, a shell, a daemon of the system        GONE                              the next question
+one whose open files can be listed                        LIKELY, if it is Python           it can't be told
+
+That a process is alive and has the file closed says nothing: an exporter may open its file anew for each span,
+and the file may be a copy.
+"""
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 import time
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.running import Life, RayWorker
+from spanview.analysis.workers import is_same_host, job_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import psutil
 
 _ASK_AGAIN_S: Final = 1.0
 _SLACK_S: Final = 2.0
 """The system's times of start are about right."""
+_PYTHON: Final = re.compile(r"(?:python|pypy|ray::)")
+_NO_WRITER: Final = re.compile(
+    r"(?:a|ba|c|da|fi|k|tc|z)?sh|sshd.*|login|su|sudo|init|cron|crond|agetty|getty|tmux.*|screen|dockerd|containerd.*|"
+    r"launchd|systemd.*|\(sd-pam\)|dbus-.*|tail|less|cat|sleep"
+)
+_DELETED: Final = " (deleted)"
+_RAY_TITLE: Final = "ray::"
+# /tmp/ray/session_latest/logs/python-core-driver-01000000ffff_4242.log
+_RAY_LOG: Final = re.compile(r"(.*)[/\\]python-core-(?:driver|worker)-[^/\\]*\.log")
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What a process has open."""
+
+    ids: frozenset[tuple[int, int]] = frozenset()
+    """Device and inode."""
+    removed: frozenset[str] = frozenset()
+    """Paths of files that are open and have been removed."""
+    logs: str = ""
+    job: str = ""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What is known of a process since it was asked last."""
+
+    process: psutil.Process
+    began_s: float
+    """When it began, in seconds since 1970."""
+    name: str = ""
+    """Its command; empty for a thread of the kernel."""
+    files: _Files | None = None
+    """What it has open; None where that can't be asked, or hasn't been."""
+    is_asked_for_files: bool = False
 
 
 class Processes:
     """Asks the system about processes, about each once a second at the most."""
 
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[float, float | None]] = {}
-        """When it was asked of each, and when that began, in seconds since 1970; None for those that are gone."""
+    host: Final = platform.node()
+    """The name of this host."""
 
-    def lives(self, pid: int, seen_ns: int) -> bool:
-        """Tell whether the process that had an id at some time is alive: the id can be another's by now.
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[float, _Asked | None]] = {}
+        """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
+        self._workers: tuple[float, Sequence[RayWorker]] | None = None
+
+    def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
+        """Tell whether a process that has written a span is alive: its id can be another's by now.
 
         Args:
             pid: Its id.
+            host: The host that it ran on, as the spans name it; empty where they don't.
+            path: The file that it wrote into.
             seen_ns: When it was seen to run, in nanoseconds since 1970.
         """
-        began = self._began(pid)
-        return began is not None and began - _SLACK_S <= seen_ns / 1e9
+        if host and not is_same_host(host, self.host):
+            return Life.UNKNOWN
+        asked = self._ask(pid)
+        if asked is None or asked.began_s - _SLACK_S > seen_ns / 1e9:
+            return Life.GONE
+        files = self._files(asked)
+        if files is not None and _holds(files, path):
+            return Life.HOLDS
+        if not asked.name or _NO_WRITER.fullmatch(asked.name):
+            return Life.GONE
+        return Life.LIKELY if files is None and _PYTHON.match(asked.name) else Life.UNKNOWN
 
-    def _began(self, pid: int) -> float | None:
-        asked_at, began = self._known.get(pid, (0.0, None))
+    def logs_of(self, pid: int) -> str:
+        """Return the folder that the Ray session of a process logs to; empty where it isn't known."""
+        asked = self._ask(pid)
+        files = None if asked is None else self._files(asked)
+        return "" if files is None else files.logs
+
+    def ray_workers(self) -> Sequence[RayWorker]:
+        """Return the workers of Ray that are alive on this host."""
+        now = time.monotonic()
+        if self._workers is None or now - self._workers[0] > _ASK_AGAIN_S:
+            self._workers = now, [*self._look_for_workers()]
+        return self._workers[1]
+
+    def _look_for_workers(self) -> Iterator[RayWorker]:
+        import psutil
+
+        for process in psutil.process_iter():
+            try:
+                title = next(iter(process.cmdline()), "")
+            except (psutil.Error, OSError):
+                continue
+            if title.startswith(_RAY_TITLE) and (asked := self._ask(process.pid)) is not None:
+                files = self._files(asked) or _Files()
+                # Some releases of Ray write `ray::f()`.
+                yield RayWorker(
+                    process.pid, title.removeprefix(_RAY_TITLE).rstrip().removesuffix("()"), files.logs, files.job
+                )
+
+    def _ask(self, pid: int) -> _Asked | None:
+        asked_at, asked = self._known.get(pid, (0.0, None))
         now = time.monotonic()
         if not asked_at or now - asked_at > _ASK_AGAIN_S:
-            began = _time_of_start(pid)
-            self._known[pid] = now, began
-        return began
+            asked = _asked(pid)
+            self._known[pid] = now, asked
+        return asked
+
+    def _files(self, asked: _Asked) -> _Files | None:
+        if not asked.is_asked_for_files:
+            asked.files, asked.is_asked_for_files = _files_of(asked.process), True
+        return asked.files
 
 
-def _time_of_start(pid: int) -> float | None:
+def _asked(pid: int) -> _Asked | None:
     import psutil
 
     try:
         process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else float(process.create_time())
+        with process.oneshot():
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return None
+            asked = _Asked(process, float(process.create_time()))
+            try:
+                # A thread of the kernel has no command line.
+                asked.name = process.name() if process.cmdline() else ""
+            except psutil.AccessDenied:
+                asked.name = process.name()
+            return asked
     except (psutil.Error, OSError, OverflowError, ValueError):
         return None
+
+
+def _holds(files: _Files, path: str) -> bool:
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return os.path.realpath(path) in files.removed
+    return (stat.st_dev, stat.st_ino) in files.ids
+
+
+def _files_of(process: psutil.Process) -> _Files | None:
+    """Return what a process has open; None where this can't be asked."""
+    import psutil
+
+    try:
+        paths = _open_files(process)
+    except (psutil.Error, OSError):
+        return None
+    ids, removed, logs, job = set[tuple[int, int]](), set[str](), "", ""
+    for path, identity in paths.items():
+        if identity is not None:
+            ids.add(identity)
+        if path.endswith(_DELETED):
+            removed.add(path.removesuffix(_DELETED))
+        if match := _RAY_LOG.fullmatch(path):
+            logs = match[1]
+        elif (number := job_of_file(path)) and number.strip("f"):
+            # A worker that was started ahead, for whatever job there will be, has `ffffffff` there.
+            job = number
+    return _Files(frozenset(ids), frozenset(removed), logs, job)
+
+
+def _open_files(process: psutil.Process) -> Mapping[str, tuple[int, int] | None]:
+    """Return device and inode of the files that a process has open, by path; None where they can't be told."""
+    if not os.path.isdir(folder := f"/proc/{process.pid}/fd"):
+        return {file.path: _identity(file.path) for file in process.open_files()}
+    found: dict[str, tuple[int, int] | None] = {}
+    for descriptor in os.scandir(folder):
+        try:
+            path = os.readlink(descriptor.path)
+        except OSError:
+            continue
+        if path.startswith("/"):
+            found[path] = _identity(descriptor.path)
+    return found
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino

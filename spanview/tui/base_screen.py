@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from textual.binding import Binding
 from textual.screen import Screen
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from spanview.tui.prompt import Prompt
 
 
+ASK_AGAIN_S: Final = 0.5
+"""How often screens ask what lives: the answer is kept for a second, and what has changed is to be told within two."""
 _PAUSE, _FOLLOW = "␣ pause", "␣ follow"
 
 
@@ -118,6 +120,9 @@ class BaseScreen(Screen[None]):
 
     def mark_has_changed(self) -> None:
         """Take in that something else is marked now, or nothing."""
+
+    def growth_has_changed(self) -> None:
+        """Take in that other traces may still grow now."""
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open what was double-clicked, in its turn among the keys, and once however often it was clicked."""

@@ -15,7 +15,7 @@ from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import ASK_AGAIN_S, bindings_of
 from spanview.tui.behind import Behind
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
@@ -39,7 +39,6 @@ _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
 _WORTH_A_LOOK: Final = _FAILED | {Outcome.NO_ATTEMPT}
 _TOLD_EVERY: Final = 1024
 _MOST_THOUGHTS: Final = 100
-_THINK_AGAIN_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,9 @@ class CallLines(LineList):
         text = ("✖ " if call.outcome in _FAILED else "◌ " if is_bad else "  ") + self._said_of(call)
         room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
         words = max(_WORDS, min(2 * room // 3, self._longest_text()))
+        if call.row in self.notes:
+            # It names the process that stands behind it elsewhere.
+            words = max(words, len(text))
         return line(
             [
                 (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
@@ -157,7 +159,7 @@ class FunctionCallsScreen(WorkingScreen):
         """Begin with the slowest."""
         self.set_focus(self.rows)
         self._list()
-        self.set_interval(_THINK_AGAIN_S, self._think)
+        self.set_interval(ASK_AGAIN_S, self._think)
 
     def title_text(self) -> str:
         """Return what is listed."""
@@ -188,7 +190,7 @@ class FunctionCallsScreen(WorkingScreen):
     def _think(self) -> None:
         """While spans come, ask the system about calls without an attempt: they may be running."""
         alone = [call.row for call in self.rows.calls if call.outcome is Outcome.NO_ATTEMPT][:_MOST_THOUGHTS]
-        if alone and self.viewer.feed_state.following:
+        if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
             self._thinking.ask(lambda: {row: running.thought_of(row).text for row in alone})
 

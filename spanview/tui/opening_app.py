@@ -99,7 +99,16 @@ class OpeningApp(ThemedApp):
         from spanview.analysis.running import Running
         from spanview.sources.processes import Processes
 
-        return Running(self._store, Processes().lives)
+        return Running(self._store, Processes())
+
+    def growth_has_changed(self) -> None:
+        """Let the screens say which traces grow now."""
+        for screen in self.screens():
+            screen.growth_has_changed()
+
+    def is_growing(self, trace: int) -> bool:
+        """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
+        return trace in self.first_screen.traces.growing
 
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 where it has none that is usable."""

@@ -91,7 +91,7 @@ class DetailedTrace(GuessedTrace):
             self._show_run(node, run)
         elif self._model.tree.is_missing(node):
             span_id = self._model.tree.span_id(node)
-            text = f"parent not seen ({format_span_id(span_id)}): it has not ended yet, or its record is lost"
+            text = f"parent not seen ({format_span_id(span_id)}): {self.fate_of_missing(span_id)}"
             self.details.show_lines(text, self.known_of_missing(span_id))
         else:
             self.details.show(self._subject(node))

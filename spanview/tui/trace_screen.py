@@ -9,7 +9,7 @@ from textual.worker import get_current_worker
 
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import ASK_AGAIN_S, bindings_of
 from spanview.tui.comparing import MARK, ComparingScreen
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
@@ -66,11 +66,14 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
+        self.grows = self.viewer.is_growing(self.trace)
         self.refresh_frame()
         self.look_later()
         if not self.is_stitched:
             self.call_after_refresh(self.stitch)
         self.guess()
+        self.ask_what_lives()
+        self.set_interval(ASK_AGAIN_S, self.ask_what_lives)
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
 
@@ -103,6 +106,8 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
             parts.append("loading")
         elif not self.is_stitched:
             parts.append("stitching …")
+        elif self.grows:
+            parts.append("● growing")
         else:
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)

@@ -1,4 +1,4 @@
-"""What a trace's screen says of parents that no file holds: what each probably is, and whether its process may live."""
+"""What a trace's screen says of parents that no file holds: what each probably is, and whether it may be running."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spanview.tui.trace_pictures import PicturedTrace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spanview.analysis.running import Growth
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -33,35 +34,69 @@ class GuessedTrace(PicturedTrace):
         super().__init__(store, trace)
         self._guessed: TraceTree | None = None
         """The stitched trace that was asked about last."""
-        self._process: int | None = None
-        """A process of the trace that is alive, as far as that was asked."""
-        self._guessing: Behind[tuple[Mapping[int, Guess], int | None]] = Behind(self, self._take_guesses)
+        self._growth: Growth | None = None
+        """What of the trace probably runs, as far as that was asked."""
+        self._guessing: Behind[Mapping[int, Guess]] = Behind(self, self._take_guesses)
+        self._asking: Behind[Growth] = Behind(self, self._take_growth)
+        self.grows = False
+        """Whether the list of traces says that it grows."""
 
     def guess(self) -> None:
         """Find out in a thread what missing parents probably are, where there are some: other traces tell."""
         tree = self._model.shape.stitched
         if tree is not self._guessed and tree.missing and self.is_stitched and not self.viewer.feed_state.loading:
             self._guessed = tree
-            self._guessing.ask(partial(self._guesses, tree, follows=self.viewer.feed_state.following))
+            self._guessing.ask(partial(self._guesses, tree))
 
-    def _guesses(self, tree: TraceTree, *, follows: bool) -> tuple[Mapping[int, Guess], int | None]:
+    def _guesses(self, tree: TraceTree) -> Mapping[int, Guess]:
         """Called in a thread."""
         from spanview.analysis.unseen import guesses
 
-        return guesses(self._store, tree), self.viewer.running.process_of_trace(self.trace) if follows else None
+        return guesses(self._store, tree)
 
-    def _take_guesses(self, answer: tuple[Mapping[int, Guess], int | None]) -> None:
-        self._facets.guesses, self._process = answer
+    def _take_guesses(self, guesses: Mapping[int, Guess]) -> None:
+        self._facets.guesses = guesses
         self.rows.refresh()
+
+    def ask_what_lives(self) -> None:
+        """While spans come, ask in a thread which missing parents may still be running: processes come and go."""
+        state = self.viewer.feed_state
+        if state.following and not state.loading and not self.viewer.paused and self._model.shape.stitched.missing:
+            self._asking.ask(partial(self.viewer.running.growth, self.trace))
+
+    def _take_growth(self, growth: Growth) -> None:
+        if growth != self._growth:
+            self._growth = growth
+            self.look_later()
+
+    def growth_has_changed(self) -> None:
+        """Say what the list of traces says."""
+        if not self.viewer.paused and (grows := self.viewer.is_growing(self.trace)) != self.grows:
+            self.grows = grows
+            self.refresh_frame()
+
+    def look_later(self) -> None:
+        """Show anew what is known of the selected row, soon."""
+        raise NotImplementedError
 
     def known_of_missing(self, span_id: int) -> list[tuple[str, str]]:
         """Return what is known of a missing parent, as names and values that are safe to print."""
         guess, lines = self._facets.guesses.get(span_id), list[tuple[str, str]]()
         if guess is not None:
             lines = [("probably", sanitise(guess.name, _LONGEST)), ("because", sanitise(guess.basis, _LONGEST))]
-        if self._process is not None:
-            lines.append(("alive", f"pid {self._process}, which has written spans of this trace; it may be running"))
+        if self._growth is not None and (pid := self._growth.parents.get(span_id)) is not None:
+            lines.append(("alive", f"pid {pid}, which wrote its children; it may be running"))
+        if self._growth is not None and (pid := self._growth.ended.get(span_id)) is not None:
+            lines.append(("ended", f"pid {pid}, which wrote its children"))
         return lines
+
+    def fate_of_missing(self, span_id: int) -> str:
+        """Return what has become of a missing parent, as far as its process tells."""
+        if self._growth is not None and span_id in self._growth.parents:
+            return "it has not ended yet, likely"
+        if self._growth is not None and span_id in self._growth.ended:
+            return "it is lost, likely: its process has ended"
+        return "it has not ended yet, or its record is lost"
 
     def _show(self, shape: Shape, lit: LitPath | None) -> None:
         super()._show(shape, lit)

@@ -45,7 +45,7 @@ class GroupedTraces(Copying):
         self._counting: Behind[list[GroupRow]] = Behind(self, self._take_groups)
         self._stitching: Behind[bytes] = Behind(self, self._take_incomplete)
         self._alive: set[int] = set()
-        """Traces without a root, some process of which is alive."""
+        """Traces that may still grow, as far as processes tell."""
         self._living: Behind[set[int]] = Behind(self, self._take_living)
 
     @property
@@ -134,6 +134,7 @@ class GroupedTraces(Copying):
 
     def _mark_growing(self) -> None:
         self.traces.growing = {*self._grown_at, *self._alive}
+        self.viewer.growth_has_changed()
         self.groups.growing = {self._model.root_name(trace) for trace in self.traces.growing}
 
     def _stitch(self) -> None:

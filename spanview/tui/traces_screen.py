@@ -14,7 +14,7 @@ from spanview.display.units import count
 from spanview.display.unnamed import Unnamed
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import ASK_AGAIN_S, bindings_of
 from spanview.tui.group_list import GroupList
 from spanview.tui.header import TwoSided, state_text, totals_text
 from spanview.tui.keys import On
@@ -85,6 +85,7 @@ class TracesScreen(ListedTraces):
         if self._query:
             self._filter(self._query)
         self.set_interval(1.0, self._calm_down)
+        self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
 
     def on_unmount(self) -> None:
         """End the filtering."""
@@ -121,7 +122,7 @@ class TracesScreen(ListedTraces):
     def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
         traces = self.traces
         traces.is_loading = self.viewer.feed_state.loading
-        traces.growing = {*self._grown_at, *self._alive}
+        self._mark_growing()
         traces.refresh_rows(anew=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
@@ -174,8 +175,6 @@ class TracesScreen(ListedTraces):
             self._plot()
         if self.grouped:
             self._stitch()
-        if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
-            self._living.ask(self.viewer.running.traces_of_the_living)
         limit = time.monotonic() - _GROWING_S
         calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
         for trace in calm:
@@ -183,6 +182,13 @@ class TracesScreen(ListedTraces):
         if calm:
             self._mark_growing()
             self.rows.refresh()
+
+    def _ask_what_lives(self) -> None:
+        """While spans come, ask in a thread which traces may still grow: processes come and go."""
+        state = self.viewer.feed_state
+        is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.tidy.acts_until)
+        if state.following and not state.loading and not is_busy:
+            self._living.ask(self.viewer.running.growing)
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 

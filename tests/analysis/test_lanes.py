@@ -256,6 +256,9 @@ def test_recordings(folder: str) -> None:
     [
         ("/tmp/spans/8714.txt", Worker(pid="8714")),  # noqa: S108 - a name
         ("8714.json", Worker(pid="8714")),
+        ("8714.jsonl", Worker(pid="8714")),
+        ("logs/worker-2f9c01-01000000-8714.out", Worker(pid="8714")),
+        ("node7-8714.jsonl", Worker()),
         ("proxy_192.0.2.2_tracing.json", Worker(node="192.0.2.2", actor="proxy")),
         ("s/replica_app_Model_x6aahas8_tracing.json", Worker(actor="app/Model", actor_id="x6aahas8")),
         ("s/replica_my_app_Model_x6aahas8_tracing.json", Worker(actor="my_app_Model", actor_id="x6aahas8")),
@@ -300,10 +303,37 @@ def test_workers_of_recordings() -> None:
     assert found | {"8367": "", "8714": "Counter", "8715": "Counter", "8771": "Async"} == found
 
 
-def test_a_file_of_several_processes() -> None:
+@pytest.mark.parametrize("path", ["all.jsonl", "1.txt"])
+def test_a_file_of_several_processes(path: str) -> None:
     """No one of them is named for all."""
     build = Builder()
     documents = [build.span(trace=at, attributes={"ray.pid": str(at)}) for at in (1, 2)]
-    store = store_of_files({"all.jsonl": file_of(documents)})
+    store = store_of_files({path: file_of(documents)})
     (found,) = lanes(store).lanes
     assert worker_of(store, found).actor == "several processes"
+
+
+@pytest.mark.parametrize("path", ["node7-77.jsonl", "ip-10-0-0-5-77-1717000000123.jsonl", "all.jsonl"])
+def test_a_process_that_not_all_of_its_spans_name(path: str) -> None:
+    """Those that Ray has made name it, those of one's own don't."""
+    build = Builder()
+    documents = [build.span(trace=1), build.span(trace=2, kind="PRODUCER", attributes={"ray.pid": "77"})]
+    store = store_of_files({path: file_of(documents)})
+    (found,) = lanes(store).lanes
+    assert worker_of(store, found) == Worker(pid="77")
+
+
+@pytest.mark.parametrize(
+    ("path", "resource", "pid"),
+    [
+        ("node7-77.jsonl", {"host.name": "node7.example.org"}, "77"),
+        ("node7-77.jsonl", {"process.pid": 77}, "77"),
+        ("node7-77.jsonl", {"host.name": "node8"}, ""),
+        ("run-3.jsonl", {}, ""),
+    ],
+)
+def test_a_number_that_may_be_a_pid(path: str, resource: dict[str, Any], pid: str) -> None:
+    """It is one where a record agrees."""
+    store = store_of_files({path: file_of([Builder().span(resource=resource)])})
+    (found,) = lanes(store).lanes
+    assert worker_of(store, found).pid == pid

@@ -2,35 +2,33 @@
 
 file     what it holds
 7.txt    work, whose parent no file holds; f ray.remote, without an attempt
+
+Process 8 is a Ray worker.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from builders import Builder
-from spanview.sources.processes import Processes
+from hosts import FakeHost
+from spanview.sources import processes
 from spanview.tui import traces_screen
 from spanview.tui.feed import FeedState
 from spanview.tui.function_calls_screen import FunctionCallsScreen
 from viewers import Growing, looking_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FOLLOWING = FeedState(loading=False, following=True)
 PATH = "spans/7.txt"
 
 
 @pytest.fixture
-def alive(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+def host(monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     """Return the processes that are alive, to be changed."""
-    pids = {7}
-    lives: Callable[[Processes, int, int], bool] = lambda _, pid, __: pid in pids  # noqa: E731 - as the method is called
-    monkeypatch.setattr(Processes, "lives", lives)
-    return pids
+    fake = FakeHost({7, 8}, {8: "IDLE"})
+    monkeypatch.setattr(processes, "Processes", lambda: fake)
+    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
+    return fake
 
 
 def filled() -> Growing:
@@ -45,26 +43,54 @@ def filled() -> Growing:
     return data
 
 
-async def test_a_trace_grows_while_its_process_lives(alive: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_trace_grows_while_its_process_lives(host: FakeHost) -> None:
     """Its root hasn't ended yet; when the process has gone, or the root has come, it is what it is."""
-    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
     async with looking_at(data=filled()) as look:
         assert "growing" not in look.text
         await look.tell(FOLLOWING)
         await look.until_shown("● growing")
         assert "◌ incomplete" not in look.text
-        alive.clear()
+        host.end({7})
         await look.until_shown("◌ incomplete")
         assert "growing" not in look.text
-        alive.add(7)
+        host.alive.add(7)
         await look.until_shown("● growing")
         await look.grow(Builder().span("job", trace=1, span=99), path=PATH)
         await look.until(lambda: "growing" not in look.text and "incomplete" not in look.text)
 
 
-async def test_what_a_missing_parent_probably_is(alive: set[int]) -> None:
+async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
+    """Growing in the list is growing in the trace, with the parent that hasn't ended, and only while it lasts."""
+    async with looking_at(data=filled(), size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.until_shown("● growing")
+        await look.press("end", "enter")
+        await look.until_shown(
+            "1 process   ● growing", "it has not ended yet, likely", "pid 7, which wrote its children"
+        )
+        host.end({7})
+        await look.until_shown("1 process   incomplete", "it has not ended yet, or its record is lost")
+        assert "pid 7" not in look.text
+        await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
+        await look.press("escape")
+        await look.until_shown("◌ incomplete")
+
+
+async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
+    """While a worker is named after it; its trace has a root, and may be opened."""
+    host.titles[8] = "f"
+    async with looking_at(data=filled(), size=(120, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.until(lambda: look.text.count("● growing") == 2)
+        await look.press("end", "up", "enter")
+        await look.until_shown("f ray.remote", "● growing")
+        host.titles[8] = "IDLE"
+        await look.until_shown("1 process   complete")
+
+
+async def test_what_a_missing_parent_probably_is(host: FakeHost) -> None:
     """Its name, what tells it, and a process that may be running it."""
-    assert alive
+    assert host.alive
     async with looking_at(data=filled(), size=(120, 40)) as look:
         await look.tell(FOLLOWING)
         await look.press("end", "enter")
@@ -74,8 +100,9 @@ async def test_what_a_missing_parent_probably_is(alive: set[int]) -> None:
         assert "parent not seen (0000000000000063)" in look.text
 
 
-async def test_a_call_that_may_be_running(alive: set[int]) -> None:
-    """While following, the list of calls says what is thought; when its caller has gone, that it is lost."""
+async def test_a_call_that_may_be_running(host: FakeHost) -> None:
+    """While following, the list of calls says what is thought; of a caller that has ended nothing more than that."""
+    host.titles[8] = "f"
     async with looking_at(data=filled(), size=(120, 40)) as look:
         await look.press("A")
         await look.until_shown("1 call of 1 function")
@@ -83,6 +110,13 @@ async def test_a_call_that_may_be_running(alive: set[int]) -> None:
         await look.until_shown("◌ no attempt seen")
         assert look.is_on(FunctionCallsScreen)
         await look.tell(FOLLOWING)
-        await look.until_shown("◌ waits, likely: no worker is alive")
-        alive.clear()
-        await look.until_shown("◌ lost, likely: its caller, pid 7, has gone")
+        await look.until_shown("◌ runs, likely: pid 8 is ray::f")
+        host.titles[8] = "IDLE"
+        await look.until_shown("◌ may run: its caller, pid 7, is alive")
+        await look.until_shown("◌ doesn't run here: no Ray worker is ray::f")
+        look.app.paused = True
+        host.end({7})
+        await look.pilot.pause(1.2)
+        assert "doesn't run here" in look.text
+        look.app.paused = False
+        await look.until_shown("◌ unknown: its caller, pid 7, has ended")

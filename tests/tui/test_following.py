@@ -232,7 +232,8 @@ async def test_a_parent_comes() -> None:
         await look.grow(Builder().span("root", span=1, start=0, duration=100))
         assert "? parent not seen" not in look.text
         assert name_here(look) == name
-        assert "complete" in look.header
+        assert "● growing" in look.header
+        await look.until(lambda: " complete " in look.header)
         assert "incomplete" not in look.header
 
 

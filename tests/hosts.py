@@ -1,0 +1,59 @@
+"""A host for tests, whose processes are what a test says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.running import Life, RayWorker
+from spanview.analysis.workers import is_same_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SESSION: Final = "ray/session/logs"
+
+
+@dataclass
+class FakeHost:
+    """Processes by their ids.
+
+    Args:
+        alive: Those that hold their files open.
+        titles: What Ray workers call themselves, by their pids.
+    """
+
+    alive: set[int] = field(default_factory=set)
+    titles: dict[int, str] = field(default_factory=dict)
+    unknown: set[int] = field(default_factory=set)
+    """Processes of which nothing can be told."""
+    sessions: dict[int, str] = field(default_factory=dict)
+    """Where the sessions of processes log to, if not to `SESSION`."""
+    jobs: dict[int, str] = field(default_factory=dict)
+    began_ns: dict[int, int] = field(default_factory=dict)
+    """When processes began that are younger than some spans."""
+    host: str = "here"
+
+    def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
+        """Tell whether a process is alive."""
+        assert path
+        if pid in self.unknown or (host and not is_same_host(host, self.host)):
+            return Life.UNKNOWN
+        is_older = seen_ns >= self.began_ns.get(pid, 0)
+        return Life.HOLDS if pid in self.alive and is_older else Life.GONE
+
+    def logs_of(self, pid: int) -> str:
+        """Return where the session of a process logs to."""
+        return self.sessions.get(pid, SESSION) if pid in self.alive else ""
+
+    def ray_workers(self) -> list[RayWorker]:
+        """Return the Ray workers that are alive."""
+        return [
+            RayWorker(pid, title, self.sessions.get(pid, SESSION), self.jobs.get(pid, ""))
+            for pid, title in self.titles.items()
+            if pid in self.alive
+        ]
+
+    def end(self, pids: Iterable[int]) -> None:
+        """End some processes."""
+        self.alive.difference_update(pids)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from span_graphs import forests, graphs
-from spanview.analysis import stats
+from spanview.analysis import bulk, stats
 from spanview.analysis.bulk import is_for, self_times_of_all
 from spanview.analysis.grouping import GROUPINGS
 from spanview.analysis.selftime import self_times_of
@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
-def check(store: Store) -> None:
-    """Compare both ways of asking."""
+def check_self_times(store: Store) -> None:
+    """Compare both ways of asking for self times."""
     rows, expected = self_times_of(store, range(len(store.trace_table)))
     own, have = self_times_of_all(store)
     assert {row: int(own[row]) if have[row] else None for row in rows} == dict(zip(rows, expected, strict=True))
+
+
+def check(store: Store) -> None:
+    """Compare both ways of asking."""
+    check_self_times(store)
     assert missing_parents(store) == sum(len(store.tree(trace).missing) for trace in range(len(store.trace_table)))
     every_second = range(0, len(store.trace_table), 2)
     for by in (*GROUPINGS, "status", "trace.root"):
@@ -76,3 +81,27 @@ def test_times_whose_sums_are_too_large(times: list[int]) -> None:
         assert statistics(store) == groups
     if is_for(store):
         check(store)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(graphs(most=20), forests(traces=3, most=30)), st.integers(0, 3), st.integers(0, 2))
+def test_what_is_handed_up_too_far_is_left_to_its_trace(documents: list[Document], steps: int, pieces: int) -> None:
+    """However early it is given up, self times are the same."""
+    with patch.object(bulk, "_MOST_STEPS", steps), patch.object(bulk, "_MOST_PIECES", pieces):
+        check_self_times(store_of(*documents))
+
+
+@pytest.mark.parametrize("count", [500, 2_000])
+def test_what_is_handed_up_is_no_square(count: int) -> None:
+    """In a chain in which each span outlives its parent, each leaves something to all above it."""
+    build = Builder()
+    store = store_of(
+        *(build.span(span=at + 1, parent=at or None, start=at, duration=2 * (count + at)) for at in range(count)),
+        *build.draw("a 0-10\n  b 2-4\n    c 3-12", trace=2),
+    )
+    with patch.object(bulk, "_covered", wraps=bulk._covered) as covered:
+        own, _ = self_times_of_all(store)
+    (_, of, begins, ends), _ = covered.call_args
+    assert len(of) == len(begins) == len(ends) < 10 * count
+    assert own[-3:].tolist() == [2_000, 1_000, 9_000]
+    assert own[: count - 1].tolist() == [1_000] * (count - 1)

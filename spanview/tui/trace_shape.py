@@ -3,7 +3,7 @@
 node     tree             place   end    what hangs below a node stands between its place and its end
 a        a                  0      6
 b        ├ leaf             1      2  │
-c        ├ leaf             2      4  │  a run: siblings of one name and kind, one after the other
+c        ├ leaf             2      4  │  a run: siblings of one name and kind, no other between
 e        │ └ work           3      4  │
 d        └ leaf             4      6  │
 f          └ work           5      6
@@ -146,7 +146,7 @@ class Shape:
             from spanview.tui import trace_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
             if run.end - run.first >= _MANY:
-                _ = run.figures, run.timed, run.failures
+                _ = run.figures, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
             _ = self._own_stretches
 

@@ -1,4 +1,4 @@
-"""Self time: what of a span's duration is not its descendants'.
+"""Self time: the part of a span's duration in which none of its descendants runs.
 
 span         |==========================|
 child a          |=====|                           a child

@@ -154,7 +154,8 @@ class _Rows:
             return (bar,)
         stretches = map(self._stretch, zip(own.starts, own.ends, strict=True))
         shown = [(max(0.0, start), min(1.0, end)) for start, end in stretches]
-        return tuple([(start, end) for start, end in shown if end - start > _FINEST])
+        # What nobody could see is left out, and so are the gaps, without which less is written.
+        return tuple(_merged((start, end) for start, end in shown if end - start > _FINEST))
 
     def _lit(self, node: int) -> tuple[Stretch, ...]:
         if self._facets.lit is None:

@@ -97,11 +97,15 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
             break
         first, last = firsts[of], lasts[of]
         low, high = np.maximum(begins, first), np.minimum(ends, last)
-        is_inside = high > low
-        inside.append((of[is_inside], (low - first)[is_inside], (high - first)[is_inside]))
-        above = parents[of]
-        early, late = np.flatnonzero((begins < first) & (above >= 0)), np.flatnonzero((ends > last) & (above >= 0))
-        of = np.append(above[early], above[late])
+        within = np.flatnonzero(high > low)
+        inside.append((of[within], (low - first)[within], (high - first)[within]))
+        # Where both ends are those of the child, nothing is left to hand up.
+        outside = np.flatnonzero((low != begins) | (high != ends))
+        above = parents[of[outside]]
+        outside, of = outside[above >= 0], above[above >= 0]
+        begins, ends, first, last = begins[outside], ends[outside], first[outside], last[outside]
+        early, late = np.flatnonzero(begins < first), np.flatnonzero(ends > last)
+        of = np.append(of[early], of[late])
         begins, ends = (
             np.append(begins[early], np.maximum(begins, last)[late]),
             np.append(np.minimum(ends, first)[early], ends[late]),

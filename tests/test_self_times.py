@@ -26,6 +26,7 @@ from spanview.exports import span_texts
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.model.times import parse_time
+from spanview.tui import trace_shape
 from spanview.tui.trace_shape import Shape
 from test_ground_truth import FOLDERS, load
 
@@ -120,9 +121,12 @@ def test_exports_and_figures_of_many_spans(monkeypatch: pytest.MonkeyPatch, fold
     assert sum(to_json(merged, path)["a"]["self_ns"] for path in merged.paths) == total
 
 
+@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_figures_of_one_span(folder: str) -> None:
+def test_figures_of_one_span(monkeypatch: pytest.MonkeyPatch, folder: str, *, at_once: bool) -> None:
     """The column of a trace, its bars, the details of a span and the query `self` say what the oracle does."""
+    if at_once:
+        monkeypatch.setattr(trace_shape, "_BULK", 0)
     store = load(folder)
     expected = own_times(store)
     facts = TreeFacts()

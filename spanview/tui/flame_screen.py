@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spanview.tui.flame_model import Block
 
 _UNSEEN: Final = "? parent not seen"
-_WHOLE: Final = {By.TOTAL: "trace time", By.SELF: "self time"}
+_WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
 
 
 class Blocks(Widget, can_focus=True, inherit_bindings=False):

@@ -22,7 +22,7 @@ from itertools import accumulate, compress, groupby, repeat
 from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.intervals import Covered, compact
+from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.waits import wait_between, wait_of
@@ -193,9 +193,22 @@ class Shape:
     @cached_property
     def _own_stretches(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Nodes of the trace as it is, in order, with the starts and the ends of the stretches of each, by time."""
-        stretches = sorted(own_stretches(self.stitched, self._spans))
-        nodes, starts, ends = zip(*stretches, strict=True) if stretches else ((), (), ())
-        return compact(nodes), compact(starts), compact(ends)
+        if self._has_bulk:
+            from spanview.analysis.bulk import stretches_of
+
+            columns = stretches_of(self.stitched, self._spans)
+            if columns is not None:
+                nodes, starts, ends = (array("q", column.tobytes()) for column in columns)
+                return nodes, starts, ends
+        # Arrays, because a trace has as many stretches as spans, and more.
+        nodes, starts, ends = array("q"), array("q"), array("q")
+        for node, start, end in own_stretches(self.stitched, self._spans):
+            nodes.append(node)
+            starts.append(start)
+            ends.append(end)
+        order = sorted(range(len(nodes)), key=nodes.__getitem__)
+        in_order = [array("q", map(column.__getitem__, order)) for column in (nodes, starts, ends)]
+        return in_order[0], in_order[1], in_order[2]
 
     def submission(self, node: int) -> tuple[int, int] | None:
         """Return when a call that is one node was being submitted; None for all other nodes."""

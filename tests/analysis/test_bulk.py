@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, store_of
-from span_graphs import forests, graphs
+from span_graphs import forests, graphs, whole_traces
 from spanview.analysis import bulk, stats
 from spanview.analysis.bulk import is_for, self_times_of_all
 from spanview.analysis.grouping import GROUPINGS
-from spanview.analysis.selftime import self_times_of
+from spanview.analysis.selftime import own_stretches, self_times_of
 from spanview.analysis.stats import statistics
 from spanview.index.bulk import missing_parents
 from spanview.model.times import format_time
@@ -81,6 +81,39 @@ def test_times_whose_sums_are_too_large(times: list[int]) -> None:
         assert statistics(store) == groups
     if is_for(store):
         check(store)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(graphs(most=20), forests(traces=2, most=30), whole_traces(most=30)), st.sampled_from((1, 6)))
+def test_stretches_of_own_time(documents: list[Document], pieces: int) -> None:
+    """Of a long trace, when each span runs alone is found at once, as for one span after the other."""
+    store = store_of(*documents)
+    for trace in range(len(store.trace_table)):
+        tree = store.tree(trace)
+        with patch.object(bulk, "_MOST_PIECES", pieces):
+            columns = bulk.stretches_of(tree, store.spans)
+        if columns is None:
+            assert pieces == 1
+            continue
+        stretches = [*zip(*(column.tolist() for column in columns), strict=True)]
+        assert stretches == sorted(stretches)
+        moments: list[list[list[int]]] = [[[] for _ in range(len(tree))] for _ in range(2)]
+        for number, found in enumerate((stretches, own_stretches(tree, store.spans))):
+            for node, start, end in found:
+                assert start < end
+                moments[number][node] += range(start // 1_000, end // 1_000)
+        assert moments[0] == moments[1]
+
+
+def test_stretches_of_centuries() -> None:
+    """Times whose sum doesn't fit into 64 bits are left to the other way."""
+    store = store_of(
+        *(
+            Builder().span(trace=1, span=at, parent=at - 1 or None, start_time="1700-01-01T00:00:00.000000Z")
+            for at in range(1, 60)
+        )
+    )
+    assert bulk.stretches_of(store.tree(0), store.spans) is None
 
 
 @settings(max_examples=300, deadline=None)

@@ -120,9 +120,9 @@ async def test_the_share_says_of_what() -> None:
     """The line of the selected block has its share of the time of the traces, or of all self time."""
     async with looking_at(*_of_ray(), size=(80, 24)) as look:
         await look.press("F")
-        await look.until_shown("1.0% of trace time")
+        await look.until_shown("1.0% of time")
         await look.press("down")
-        await look.until_shown("40.0% of trace time")
+        await look.until_shown("40.0% of time")
         await look.press("s")
         await look.until_shown("35.8% of self time")
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from itertools import compress
-from operator import ge, ne
+from operator import ge, gt, ne
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import Covered
@@ -65,9 +65,10 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
     sums: list[int] = own  # type: ignore[assignment]  # the others come when all is added up
     for node, begin, end in own_stretches(tree, spans):
         sums[node] += end - begin
-    starts, ends = map(spans.start_ns.__getitem__, rows), map(spans.end_ns.__getitem__, rows)
-    for node in [node for node, times in enumerate(zip(starts, ends, strict=True)) if NO_TIME in times]:
-        own[node] = None
+    for column in (spans.start_ns, spans.end_ns):
+        if NO_TIME in (times := [*map(column.__getitem__, rows)]):
+            for node in compress(range(len(rows)), map(NO_TIME.__eq__, times)):
+                own[node] = None
     return own + [None] * len(tree.missing)
 
 
@@ -100,8 +101,10 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
     """
     rows, count = tree.rows, len(tree.rows)
     starts = [*map(spans.start_ns.__getitem__, rows)]
-    # NO_TIME is the least of all integers: what has no end takes no time, as what ends before it starts.
-    ends = [*map(max, starts, map(spans.end_ns.__getitem__, rows))]
+    ends = [*map(spans.end_ns.__getitem__, rows)]
+    if True in map(gt, starts, ends):
+        # What ends before it starts takes no time, and so does what has no end: NO_TIME is the least of all integers.
+        ends = [*map(max, starts, ends)]
     parents = tree.parents
     if tree.missing:
         # Nothing is taken from a placeholder.
@@ -123,24 +126,27 @@ def _from_last(
     A stretch in which something runs is known by the node that it begins with, so the least of them is the earliest.
     The node at hand is less than all of them: in the heap of its parent, its place is the top.
     """
-    reach = [*starts]
+    reach = [*ends]
     # The heap below each node; the last is of all roots, and nobody's.
     tops = [_NOTHING] * (len(parents) + 1)
     left, right = [_NOTHING] * count, [_NOTHING] * count
-    for node in range(count - 1, -1, -1):
-        reached, end, top = starts[node], ends[node], tops[node]
-        while top != _NOTHING and (begin := starts[top]) < end:
-            if begin > reached:
-                yield node, reached, begin
-            if reach[top] > reached:  # noqa: PLR1730 - builtins would take a fifth of the time
-                reached = reach[top]
-            one, other = left[top], right[top]
-            top = other if one == _NOTHING else one if other == _NOTHING else _melded(one, other, left, right)
+    columns = (reversed(column[:count]) for column in (starts, ends, parents))
+    for node, reached, end, parent in zip(range(count - 1, -1, -1), *columns, strict=True):
+        top = tops[node]
+        if top != _NOTHING:
+            while top != _NOTHING and (begin := starts[top]) < end:
+                if begin > reached:
+                    yield node, reached, begin
+                if reach[top] > reached:  # noqa: PLR1730 - a builtin would take a fifth of the time
+                    reached = reach[top]  # noqa: PLW2901
+                one, other = left[top], right[top]
+                top = other if one == _NOTHING else one if other == _NOTHING else _melded(one, other, left, right)
+            right[node] = top
         if end > reached:
             yield node, reached, end
-            reached = end
-        parent = parents[node]
-        reach[node], left[node], right[node], tops[parent] = reached, tops[parent], top, node
+        else:
+            reach[node] = reached
+        left[node], tops[parent] = tops[parent], node
 
 
 def _melded(one: int, other: int, left: list[int], right: list[int]) -> int:

@@ -188,11 +188,15 @@ class _Tree:
         }
 
     def _self_time(self, one: Written) -> int | None:
-        """Count the microseconds in which none of the children runs."""
+        """Count the microseconds in which none of the descendants runs."""
         ticks = _ticks(one)
         if ticks is None:
             return None
-        return len(ticks.difference(*(_ticks(child) or () for child in self._children(one)))) * 1_000
+        return len(ticks.difference(*(_ticks(other) or () for other in self._below(one)))) * 1_000
+
+    def _below(self, one: Written) -> list[Written]:
+        children = self._children(one)
+        return [*children, *(below for child in children for below in self._below(child))]
 
     def _warnings(self, one: Written) -> list[str]:
         start, end, parent = one.time("start_time"), one.time("end_time"), self.parent_of(one)

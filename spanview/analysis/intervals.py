@@ -1,4 +1,4 @@
-"""When something runs: the union of intervals.
+"""When something runs: the union of intervals, and how many there are at a time.
 
 spans    |===|    |==|
            |===|          |
@@ -8,7 +8,7 @@ covered  |=====|  |==|    (an interval without length covers nothing, but has it
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from operator import gt, sub
@@ -45,6 +45,20 @@ class Covered:
     def _until(self, ns: int) -> int:
         number = bisect_left(self.starts, ns)
         return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
+
+
+def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
+    """Return how many intervals there are at one time at the most; they come by start, and one may have no length."""
+    long = [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
+    begins, stops = [start for start, _ in long], sorted(end for _, end in long)
+    points = [start for start, end in zip(starts, ends, strict=True) if end == start]
+    return max(
+        (
+            bisect_right(begins, ns) - bisect_right(stops, ns) + bisect_right(points, ns) - bisect_left(points, ns)
+            for ns in starts
+        ),
+        default=0,
+    )
 
 
 def compact(numbers: Sequence[int]) -> Sequence[int]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.calls import RAN, SUBMITTED
-from spanview.analysis.intervals import Covered, compact
+from spanview.analysis.intervals import Covered, compact, most_at_once
 from spanview.analysis.selftime import stitched
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW, PAYS_FROM
@@ -278,7 +278,7 @@ def _lane(store: Store, key: Key, gathered: _Gathered) -> Lane:
         blocks=blocks,
         busy=busy,
         gap=_longest_gap(busy),
-        most=_most_at_once(blocks.starts, blocks.ends),
+        most=most_at_once(blocks.starts, blocks.ends),
     )
 
 
@@ -307,17 +307,3 @@ def _longest_gap(busy: Covered) -> tuple[int, int] | None:
     """Return the first of the longest times between two intervals."""
     gaps = zip(busy.ends, busy.starts[1:], strict=False)
     return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
-
-
-def _most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
-    """Return how many blocks run at once at the most; they come by start."""
-    long = [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
-    begins, stops = [start for start, _ in long], sorted(end for _, end in long)
-    points = [start for start, end in zip(starts, ends, strict=True) if end == start]
-    return max(
-        (
-            bisect_right(begins, ns) - bisect_right(stops, ns) + bisect_right(points, ns) - bisect_left(points, ns)
-            for ns in starts
-        ),
-        default=0,
-    )

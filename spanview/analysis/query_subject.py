@@ -43,7 +43,7 @@ class TreeFacts:
         return self._complete[trace]
 
     def self_ns(self, store: Store, row: int) -> int | None:
-        """Return what of a span's duration is not its children's, None where it has none."""
+        """Return the self time of a span; None where it has no duration."""
         trace = store.spans.trace[row]
         tree = self._tree_if_new(store, trace, self._timed_counts)
         if tree is not None:

@@ -1,21 +1,35 @@
-"""Self time: what of a span's duration is not its children's.
+"""Self time: the part of a span's duration in which none of its descendants runs.
 
-parent  |==========================|
-child a    |======|
-child b        |=======|                (overlaps a: counted once)
-child c                        |=======|    (outlives the parent: clipped)
-self    |==|            |=====|
+span         |==========================|
+child a          |=====|                           a child
+  below a            |=======|                     outlives its parent: the rest counts for the span
+child b                          |==========|      outlives the span: clipped
+  below b                        |===|             runs with its parent: counted once
+self         |===|           |===|
+
+A moment of a span is its own if no descendant runs then. In one trace, these moments are found in one of two ways:
+
+from the last start to the first   where each child comes after its parent, as in nearly every trace. The stretches
+                                   below a span wait in a heap, the earliest on top. The span takes those that it
+                                   meets, and becomes the first stretch below the span above it.
+through time, event by event       everywhere else. Of the spans that run, in the order of the tree, one has its own
+                                   time while the next one isn't below it; an event concerns a span and one neighbor.
+
+Both take n log n steps for n spans, whatever is below what. The second would do for all, but takes five times as long.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from itertools import compress
-from operator import ne, sub
-from typing import TYPE_CHECKING, Final, cast
+from operator import ge, gt, ne
+from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.intervals import Covered
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
-from spanview.index.tree import TraceTree
+from spanview.index.tree import ROOT, TraceTree
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -27,13 +41,17 @@ if TYPE_CHECKING:
 
 _TOGETHER: Final = 32
 """So many traces are stitched together."""
+_NOTHING: Final = -1
+"""The node at the top of an empty heap."""
+_BUCKET_BITS: Final = 9
+"""Running spans are kept in sorted lists of 512 places each: long enough to be few, short enough to insert into."""
 
 
 def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
-    """Return the self time of each node: its duration less the union of its children's intervals, never below 0.
+    """Return the self time of each node: its duration less the union of its descendants' intervals, never below 0.
 
-    The children's intervals are clipped to the span; a child without a start or an end, or with an end before its
-    start, adds nothing.
+    The intervals are clipped to the span. A descendant without a start or an end, or with an end before its start, adds
+    nothing; what hangs below it does.
 
     Args:
         tree: One trace's tree.
@@ -42,32 +60,183 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
     Returns:
         Nanoseconds for each node; None for a placeholder, and for a span without a start or an end.
     """
-    rows, parents = tree.rows, tree.parents
-    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
-    own = [*map(sub, ends, starts)]
-    all_started = not starts or starts[-1] != NO_TIME  # for those without a start come last
-    if len(parents) > 1:
-        _take_children(starts if all_started else starts[: starts.index(NO_TIME)], ends, parents, own)
-    if all_started and len(own) == len(parents) and min(own, default=0) >= 0:
-        return cast(list[int | None], own)
-    known: list[int | None] = [
-        None if NO_TIME in (start, end) else max(0, rest) for start, end, rest in zip(starts, ends, own, strict=True)
-    ]
-    return known + [None] * (len(parents) - len(known))
+    rows = tree.rows
+    own: list[int | None] = [0] * len(rows)
+    sums: list[int] = own  # type: ignore[assignment]  # the others come when all is added up
+    for node, begin, end in own_stretches(tree, spans):
+        sums[node] += end - begin
+    for column in (spans.start_ns, spans.end_ns):
+        if NO_TIME in (times := [*map(column.__getitem__, rows)]):
+            for node in compress(range(len(rows)), map(NO_TIME.__eq__, times)):
+                own[node] = None
+    return own + [None] * len(tree.missing)
 
 
 def self_time(tree: TraceTree, spans: SpanTable, node: int) -> int | None:
-    """Return the self time of one node, as `self_times` has it; looks at its children only."""
+    """Return the self time of one node, as `self_times` has it; looks at its descendants only."""
     if tree.is_missing(node):
         return None
-    row = tree.rows[node]
-    rows = [row, *map(tree.rows.__getitem__, tree.children(node))]
-    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
-    if NO_TIME in (starts[0], ends[0]):
+    start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
+    if NO_TIME in (start, end):
         return None
-    own = [ends[0] - starts[0]]
-    _take_children(starts[: starts.index(NO_TIME)] if NO_TIME in starts else starts, ends, [-1, *[0] * len(rows)], own)
-    return max(0, own[0])
+    below, pending = list[tuple[int, int]](), [node]
+    while pending:
+        children = tree.children(pending.pop())
+        pending += children
+        rows = [*map(tree.rows.__getitem__, children)]
+        below += zip(map(spans.start_ns.__getitem__, rows), map(spans.end_ns.__getitem__, rows), strict=True)
+    below = sorted(times for times in below if NO_TIME not in times)
+    covered = Covered.by([begin for begin, _ in below], [stop for _, stop in below])
+    return end - start - covered.between(start, end) if end > start else 0
+
+
+def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int, int]]:
+    """Yield when spans run and none of their descendants does: node, start and end, those of each node by time.
+
+    Each takes some time, and no two of a node overlap. A trace of n spans has at most 4 n of them.
+
+    Args:
+        tree: One trace's tree.
+        spans: The table that the tree was made from.
+    """
+    rows, count = tree.rows, len(tree.rows)
+    starts = [*map(spans.start_ns.__getitem__, rows)]
+    ends = [*map(spans.end_ns.__getitem__, rows)]
+    if True in map(gt, starts, ends):
+        # What ends before it starts takes no time, and so does what has no end: NO_TIME is the least of all integers.
+        ends = [*map(max, starts, ends)]
+    parents = tree.parents
+    if tree.missing:
+        # Nothing is taken from a placeholder.
+        parents = [parent if parent < count else ROOT for parent in parents[:count]]
+    if True in map(ge, parents, range(count)):
+        yield from _through_time(tree, starts, ends)
+        return
+    if count and starts[-1] == NO_TIME:
+        # What has no start comes last, and has only others of the kind below it.
+        count = starts.index(NO_TIME)
+    yield from _from_last(count, starts, ends, parents)
+
+
+def _from_last(
+    count: int, starts: Sequence[int], ends: Sequence[int], parents: Sequence[int]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield what `own_stretches` does of nodes that come by start, each behind its parent.
+
+    A stretch in which something runs is known by the node that it begins with, so the least of them is the earliest.
+    The node at hand is less than all of them: in the heap of its parent, its place is the top.
+    """
+    reach = [*ends]
+    # The heap below each node; the last is of all roots, and nobody's.
+    tops = [_NOTHING] * (len(parents) + 1)
+    left, right = [_NOTHING] * count, [_NOTHING] * count
+    columns = (reversed(column[:count]) for column in (starts, ends, parents))
+    for node, reached, end, parent in zip(range(count - 1, -1, -1), *columns, strict=True):
+        top = tops[node]
+        if top != _NOTHING:
+            while top != _NOTHING and (begin := starts[top]) < end:
+                if begin > reached:
+                    yield node, reached, begin
+                if reach[top] > reached:  # noqa: PLR1730 - a builtin would take a fifth of the time
+                    reached = reach[top]  # noqa: PLW2901
+                one, other = left[top], right[top]
+                top = other if one == _NOTHING else one if other == _NOTHING else _melded(one, other, left, right)
+            right[node] = top
+        if end > reached:
+            yield node, reached, end
+        else:
+            reach[node] = reached
+        left[node], tops[parent] = tops[parent], node
+
+
+def _melded(one: int, other: int, left: list[int], right: list[int]) -> int:
+    """Return the top of two skew heaps put together, neither of which is empty."""
+    if other < one:
+        one, other = other, one
+    top = one
+    while (rest := right[one]) != _NOTHING:
+        if other < rest:
+            rest, other = other, rest
+        # To swap left and right is what keeps the way along the right short.
+        right[one], left[one] = left[one], rest
+        one = rest
+    right[one], left[one] = left[one], other
+    return top
+
+
+def _through_time(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield what `own_stretches` does of any tree, in the order of the ends of the stretches."""
+    order = [node for node in tree.in_order() if not tree.is_missing(node)]
+    place_of = dict(zip(order, range(len(order)), strict=True))
+    sizes = [1] * len(tree.parents) + [0]
+    for node in reversed(order):
+        sizes[tree.parents[node]] += sizes[node]
+    # The place behind all that is below each one.
+    behind = [place + sizes[node] for place, node in enumerate(order)]
+    timed = [node for node in order if ends[node] > starts[node] != NO_TIME]
+    events = [(starts[node], place_of[node]) for node in timed] + [(ends[node], place_of[node]) for node in timed]
+    events.sort()
+    # The last stands for what comes before the first of all places: `_NOTHING`.
+    since: list[int | None] = [None] * (len(order) + 1)
+    running, does_run = _Places(len(order)), bytearray(len(order))
+    for time, place in events:
+        does_run[place] ^= True
+        if does_run[place]:
+            running.add(place)
+        else:
+            running.remove(place)
+        before, following = running.beside(place)
+        for other, comes_next in ((before, place if does_run[place] else following), (place, following)):
+            is_alone = other != _NOTHING and does_run[other] and comes_next >= behind[other]
+            began = since[other]
+            if is_alone and began is None:
+                since[other] = time
+            elif not is_alone and began is not None:
+                since[other] = None
+                if time > began:
+                    yield order[other], began, time
+
+
+class _Places:
+    """Some of the places from 0 on, in order.
+
+    Args:
+        count: How many places there are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._buckets: defaultdict[int, list[int]] = defaultdict(list)
+        self._used: list[int] = []
+        """The numbers of the buckets that hold something, in order."""
+
+    def add(self, place: int) -> None:
+        """Take in a place that isn't there."""
+        bucket = self._buckets[place >> _BUCKET_BITS]
+        if not bucket:
+            insort(self._used, place >> _BUCKET_BITS)
+        insort(bucket, place)
+
+    def remove(self, place: int) -> None:
+        """Drop a place that is there."""
+        number = place >> _BUCKET_BITS
+        bucket = self._buckets[number]
+        del bucket[bisect_left(bucket, place)]
+        if not bucket:
+            del self._used[bisect_left(self._used, number)]
+
+    def beside(self, place: int) -> tuple[int, int]:
+        """Return the last place before one, else `_NOTHING`, and the first behind it, else the number of all places."""
+        number = place >> _BUCKET_BITS
+        bucket, used = self._buckets[number], self._used
+        first, end = bisect_left(bucket, place), bisect_right(bucket, place)
+        before = bucket[first - 1] if first else _NOTHING
+        following = bucket[end] if end < len(bucket) else self._count
+        if not first and (at := bisect_left(used, number)):
+            before = self._buckets[used[at - 1]][-1]
+        if end == len(bucket) and (at := bisect_right(used, number)) < len(used):
+            following = self._buckets[used[at]][0]
+        return before, following
 
 
 def self_times_of(store: Store, traces: Sequence[int], tell: Tell = unheard) -> tuple[list[int], list[int | None]]:
@@ -117,26 +286,3 @@ class _DoubledError(Exception):
 
 def _no_order(row: int) -> tuple[str, int, int]:
     raise _DoubledError(row)
-
-
-def _take_children(starts: list[int], ends: list[int], parents: list[int], own: list[int]) -> None:
-    """Take from the durations in `own` what the children cover.
-
-    Nodes come by start, so the children of each span do too: how far they reach so far is all there is to keep. This
-    runs once for every span there is, and builtins for the lesser and the greater would take half of its time.
-    """
-    reached = starts + [0] * (len(parents) - len(starts))
-    # What can't be covered ends before all times: placeholders.
-    limits = ends + [NO_TIME] * (len(parents) - len(ends))
-    for start, end, parent in zip(starts, ends, parents, strict=False):
-        if parent < 0:
-            continue
-        begin, limit = reached[parent], limits[parent]
-        if start > begin:  # noqa: PLR1730
-            begin = start
-        # NO_TIME is the least of all integers: where an end is missing, nothing is left between begin and end.
-        if end > limit:  # noqa: PLR1730
-            end = limit  # noqa: PLW2901
-        if end > begin:
-            own[parent] -= end - begin
-            reached[parent] = end

@@ -27,7 +27,7 @@ class Row:
     """A small number that rows of one colour have in common."""
     bar: Stretch | None = None
     own: tuple[Stretch, ...] = ()
-    """Where none of its children runs, by time."""
+    """Where nothing below it runs, by time."""
     lit: tuple[Stretch, ...] = ()
     """Where it is on the critical path, waiting included, by time."""
     wait: Stretch | None = None

@@ -48,7 +48,7 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 .g{stroke:#30363d}.w,.i{stroke:#9198a1}.n{stroke:#d29922}.x{stroke:#ff7b72}.v{fill:#e6edf3;stroke:#0d1117}.c{fill:#e3b341}}
 """
 """By class: h head, d dim, e error, o not ended; p page, g lines, w waiting, i inferred, n no end, x cross, v event, \
-c critical path, l where children run, f not on the critical path."""
+c critical path, l where spans below run, f not on the critical path."""
 
 
 def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
@@ -245,7 +245,7 @@ def _key(picture: Picture) -> str:
     """Return what the shapes that occur mean."""
     rows = picture.rows
     meanings = {
-        "solid: the span itself, light: its children run": any(row.bar for row in rows),
+        "solid: the span itself, light: spans below run": any(row.bar for row in rows),
         "hill: how many of like siblings run": any(row.density for row in rows),
         "dots: waiting for a worker": any(row.wait for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),

@@ -21,7 +21,7 @@ _OWN, _LIGHT, _WAIT, _INFERRED, _EVENT, _ERROR = "█▒┈╌◆✖"
 _SHADES: Final = "░▒▓█"
 _MEANINGS: Final = {
     _OWN: "span",
-    _LIGHT: "its children run",
+    _LIGHT: "spans below run",
     _WAIT: "waiting for a worker",
     _INFERRED: "inferred, not seen",
     _EVENT: "event",

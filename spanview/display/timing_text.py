@@ -36,7 +36,7 @@ _WARNING_TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TimingFacts:
-    """What has to be counted: over all children, and over all spans of the name."""
+    """What has to be counted: over all that is below the span, and over all spans of its name."""
 
     own_ns: int | None
     """The self time."""

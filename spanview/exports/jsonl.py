@@ -39,7 +39,7 @@ def line_of(span: Span, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int
     Args:
         span: The span.
         tree_warnings: Warnings that only the tree of its trace knows.
-        self_time_ns: What of its duration is not its children's; None where that isn't known yet.
+        self_time_ns: How much of its duration has nothing below it that runs; None where that isn't known yet.
     """
     return dumps_span({"trace_id": span.trace_id, **span_value(span, self_time_ns, tree_warnings)}) + b"\n"
 

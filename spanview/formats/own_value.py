@@ -29,7 +29,7 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
 
     Args:
         span: The span with its details.
-        self_time_ns: What of its duration is not its children's; None where there is no duration.
+        self_time_ns: How much of its duration has nothing below it that runs; None where there is no duration.
         of_tree: Warnings that only the tree knows.
     """
     return {

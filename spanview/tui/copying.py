@@ -78,7 +78,7 @@ class Copying(BaseScreen):
             self.run_worker(partial(self._copy_as_json, subject), thread=True, group="copying", exclusive=True)
 
     def _copy_as_json(self, subject: SpanInTree) -> None:
-        """Called in a thread: a span can have a hundred thousand children, and a value be long."""
+        """Called in a thread: a hundred thousand spans can be below one, and a value can be long."""
         from spanview.analysis.selftime import self_time
         from spanview.exports.jsonl import indented, line_of
 

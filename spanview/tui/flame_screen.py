@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from spanview.tui.flame_model import Block
 
 _UNSEEN: Final = "? parent not seen"
+_WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
 
 
 class Blocks(Widget, can_focus=True, inherit_bindings=False):
@@ -191,8 +192,8 @@ class FlameScreen(WorkingScreen):
             self.query_one(".chosen", TwoSided).say("", "")
             return
         path = model.flame.paths[selected]
-        whole = model.value(ROOT)
-        share = f"{model.value(selected) / whole:.1%}" if whole else ""
+        part = model.share(selected)
+        share = "" if part is None else f"{part:.1%} of {_WHOLE[model.by]}"
         errors = f"   ✖ {path.errors:,}" if path.errors else ""
         figures = {"total": path.total_ns, "self": path.self_ns, "p50": path.p50_ns, "p95": path.p95_ns}
         times = "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items())

@@ -16,6 +16,7 @@ from itertools import compress
 from operator import sub
 from typing import TYPE_CHECKING, Final, Self
 
+from spanview.analysis.intervals import most_at_once
 from spanview.analysis.stats import nearest_rank
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
@@ -99,7 +100,7 @@ class Figures:
 
 
 class Run:
-    """Siblings of one name and kind that come one after the other.
+    """Siblings of one name and kind, with no other sibling between them in the order of their starts.
 
     Args:
         spans: The span table.
@@ -130,6 +131,12 @@ class Run:
         """When those of them, and of what hangs below them, ended that failed."""
         rows = self._all[self.first : self.end]
         return Timed.ended(self._spans, compress(rows, map(ERROR.__eq__, map(self._spans.status.__getitem__, rows))))
+
+    @cached_property
+    def most_at_once(self) -> int | None:
+        """How many of them run at once at the most; None where one has no start or no end, for then nobody knows."""
+        starts, ends = known_times(self._spans, self._own)
+        return most_at_once(starts, [*map(max, starts, ends)]) if len(starts) == len(self._own) else None
 
     @cached_property
     def figures(self) -> Figures:

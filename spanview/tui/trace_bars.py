@@ -1,6 +1,6 @@
 """The time side of a trace's rows: a bar a span, and a band of shades for like siblings.
 
-─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where its children run), a failure
+─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
    ░▒▓█▓▒░       how many of like siblings run at each time
 """
 
@@ -129,14 +129,15 @@ class Bars:
                 cells[at] = (_WAIT, self._paint_style("dim"))
 
     def _draw_span(self, node: int, left: float, right_: float, cells: _Cells, window: Window) -> int:
-        """Draw the bar, light where children run; return the cell behind it."""
+        """Draw the bar, light where something below the span runs; return the cell behind it."""
         width, color, is_colorless = len(cells), self.color_of(node), self._is_colorless()
         first, drawn = span_cells(left, right_, width)
-        covered, begin, length = self._model.covered(node), window.start_ns, window.length_ns
+        own, begin, length = self._model.own_times(node), window.start_ns, window.length_ns
+        began, ended = self._model.interval(node) or (begin, begin)
         for at, character in enumerate(drawn, first):
-            start, end = begin + at * length // width, begin + (at + 1) * length // width
-            # Thousands of children leave gaps that no cell can show.
-            is_light = end > start and 2 * covered.between(start, end) >= end - start
+            start, end = max(began, begin + at * length // width), min(ended, begin + (at + 1) * length // width)
+            # Thousands of descendants leave gaps that no cell can show.
+            is_light = end > start and 2 * own.between(start, end) <= end - start
             shade = LIGHT if is_light and is_colorless else character
             cells[at] = (shade, color + _LIGHT if is_light else color)
         if self._facets.lit is not None:

@@ -55,7 +55,9 @@ def marks_of_run(first: list[str], run: Run, errors: int) -> list[str]:
 
 def lines_of_run(run: Run, errors: int) -> list[tuple[str, str]]:
     """Return all that is known of like siblings, as names and values."""
-    lines = [("siblings", f"{len(run.members):,} of this name and kind, one after the other")]
+    most = run.most_at_once
+    order = "" if most is None else f", up to {most:,} at once" if most > 1 else ", one after the other"
+    lines = [("siblings", f"{len(run.members):,} of this name and kind{order}")]
     if run.hidden:
         lines.append(("below them", count(run.hidden, "span")))
     if errors:

@@ -339,6 +339,6 @@ class TraceModel:
         """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
         return self.shape.interval(node)
 
-    def covered(self, node: int) -> Covered:
-        """Return when children of a node run."""
-        return self.shape.covered(node)
+    def own_times(self, node: int) -> Covered:
+        """Return when a node runs and nothing below it does."""
+        return self.shape.own_times(node)

@@ -145,20 +145,17 @@ class _Rows:
         return tuple((at + 1 / 2) / _PARTS for at, is_marked in enumerate(marks) if is_marked)
 
     def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
-        """Return the parts of a bar in which no child runs, but for those that nobody could see."""
-        if bar is None or bar[1] < 0 or bar[0] > 1:
+        """Return the parts of a bar in which nothing below the span runs, but for those that nobody could see."""
+        interval = self._model.interval(node)
+        if bar is None or interval is None or bar[1] < 0 or bar[0] > 1:
             return ()
-        known = self._model.covered(node)
-        stretches = map(self._stretch, zip(known.starts, known.ends, strict=True))
-        covered = [(start, end) for start, end in stretches if end > bar[0] and start < bar[1]]
-        if not covered:
+        own = self._model.own_times(node)
+        if own.sums[-1] == interval[1] - interval[0]:
             return (bar,)
-        at, last, own = max(0.0, bar[0]), min(1.0, bar[1]), list[tuple[float, float]]()
-        for start, end in [*covered, (last, last)]:
-            if min(start, last) - at > _FINEST:
-                own.append((at, min(start, last)))
-            at = max(at, end)
-        return tuple(own)
+        stretches = map(self._stretch, zip(own.starts, own.ends, strict=True))
+        shown = [(max(0.0, start), min(1.0, end)) for start, end in stretches]
+        # What nobody could see is left out, and so are the gaps, without which less is written.
+        return tuple(_merged((start, end) for start, end in shown if end - start > _FINEST))
 
     def _lit(self, node: int) -> tuple[Stretch, ...]:
         if self._facets.lit is None:

@@ -3,7 +3,7 @@
 node     tree             place   end    what hangs below a node stands between its place and its end
 a        a                  0      6
 b        ├ leaf             1      2  │
-c        ├ leaf             2      4  │  a run: siblings of one name and kind, one after the other
+c        ├ leaf             2      4  │  a run: siblings of one name and kind, no other between
 e        │ └ work           3      4  │
 d        └ leaf             4      6  │
 f          └ work           5      6
@@ -15,7 +15,7 @@ match or for what is hidden looks it up.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cached_property
 from itertools import accumulate, compress, groupby, repeat
@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
-from spanview.analysis.selftime import self_times
+from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.waits import wait_between, wait_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
-from spanview.tui.runs import FEWEST_IN_RUN, Run, Timed, known_times
+from spanview.tui.runs import FEWEST_IN_RUN, Run, Timed
 from spanview.tui.window import Window
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ AT_ONCE: Final = 4_000
 _BULK: Final = 20_000
 """From so many nodes on it pays to ask something of all of them with numpy."""
 _MANY: Final = 2_000
-"""From so many children or like siblings on, what their painting needs is found out with the rest."""
+"""From so many spans in and below a run on, what its painting needs is found out with the rest."""
 
 
 class Shape:
@@ -95,7 +95,7 @@ class Shape:
         """The places of spans with the status ERROR."""
         self._tallies: dict[str, tuple[Counter[int], dict[int, int]]] = {}
         self._intervals: dict[int, tuple[int, int] | None] = {}
-        self._covered: dict[int, Covered] = {}
+        self._own_times: dict[int, Covered] = {}
         self.runs = self._find_runs()
         """All runs, by place."""
         self.run_of = {node: run for run in self.runs for node in run.members}
@@ -146,9 +146,9 @@ class Shape:
             from spanview.tui import trace_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
             if run.end - run.first >= _MANY:
-                _ = run.figures, run.timed, run.failures
-        for node in self.tree.with_children(_MANY):
-            self.covered(node)
+                _ = run.figures, run.most_at_once, run.timed, run.failures
+        if len(self.tree) > AT_ONCE:
+            _ = self._own_stretches
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -180,16 +180,35 @@ class Shape:
         starts = [self._spans.start_ns[self.submitted.get(row, row)] for row in rows]
         return min((start for start in starts if start != NO_TIME), default=NO_TIME)
 
-    def covered(self, node: int) -> Covered:
-        """Return when children of a node run."""
-        known = self._covered.get(node)
+    def own_times(self, node: int) -> Covered:
+        """Return when a node runs and nothing below it does; that of a placeholder is not known."""
+        known = self._own_times.get(node)
         if known is None:
-            rows = [*map(self.tree.rows.__getitem__, self.tree.children(node))]
-            if self.submitted:
-                # Calls stand as they were submitted.
-                rows.sort(key=self._spans.start_ns.__getitem__)
-            known = self._covered[node] = Covered.by(*known_times(self._spans, rows))
+            nodes, starts, ends = self._own_stretches
+            stitched = self.stitched_node(node)
+            first, end = bisect_left(nodes, stitched), bisect_right(nodes, stitched)
+            known = self._own_times[node] = Covered.by(starts[first:end], ends[first:end])
         return known
+
+    @cached_property
+    def _own_stretches(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        """Nodes of the trace as it is, in order, with the starts and the ends of the stretches of each, by time."""
+        if self._has_bulk:
+            from spanview.analysis.bulk import stretches_of
+
+            columns = stretches_of(self.stitched, self._spans)
+            if columns is not None:
+                nodes, starts, ends = (array("q", column.tobytes()) for column in columns)
+                return nodes, starts, ends
+        # Arrays, because a trace has as many stretches as spans, and more.
+        nodes, starts, ends = array("q"), array("q"), array("q")
+        for node, start, end in own_stretches(self.stitched, self._spans):
+            nodes.append(node)
+            starts.append(start)
+            ends.append(end)
+        order = sorted(range(len(nodes)), key=nodes.__getitem__)
+        in_order = [array("q", map(column.__getitem__, order)) for column in (nodes, starts, ends)]
+        return in_order[0], in_order[1], in_order[2]
 
     def submission(self, node: int) -> tuple[int, int] | None:
         """Return when a call that is one node was being submitted; None for all other nodes."""

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, store_of
-from span_graphs import forests, graphs
-from spanview.analysis import stats
+from span_graphs import forests, graphs, whole_traces
+from spanview.analysis import bulk, stats
 from spanview.analysis.bulk import is_for, self_times_of_all
 from spanview.analysis.grouping import GROUPINGS
-from spanview.analysis.selftime import self_times_of
+from spanview.analysis.selftime import own_stretches, self_times_of
 from spanview.analysis.stats import statistics
 from spanview.index.bulk import missing_parents
 from spanview.model.times import format_time
@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
-def check(store: Store) -> None:
-    """Compare both ways of asking."""
+def check_self_times(store: Store) -> None:
+    """Compare both ways of asking for self times."""
     rows, expected = self_times_of(store, range(len(store.trace_table)))
     own, have = self_times_of_all(store)
     assert {row: int(own[row]) if have[row] else None for row in rows} == dict(zip(rows, expected, strict=True))
+
+
+def check(store: Store) -> None:
+    """Compare both ways of asking."""
+    check_self_times(store)
     assert missing_parents(store) == sum(len(store.tree(trace).missing) for trace in range(len(store.trace_table)))
     every_second = range(0, len(store.trace_table), 2)
     for by in (*GROUPINGS, "status", "trace.root"):
@@ -76,3 +81,60 @@ def test_times_whose_sums_are_too_large(times: list[int]) -> None:
         assert statistics(store) == groups
     if is_for(store):
         check(store)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(graphs(most=20), forests(traces=2, most=30), whole_traces(most=30)), st.sampled_from((1, 6)))
+def test_stretches_of_own_time(documents: list[Document], pieces: int) -> None:
+    """Of a long trace, when each span runs alone is found at once, as for one span after the other."""
+    store = store_of(*documents)
+    for trace in range(len(store.trace_table)):
+        tree = store.tree(trace)
+        with patch.object(bulk, "_MOST_PIECES", pieces):
+            columns = bulk.stretches_of(tree, store.spans)
+        if columns is None:
+            assert pieces == 1
+            continue
+        stretches = [*zip(*(column.tolist() for column in columns), strict=True)]
+        assert stretches == sorted(stretches)
+        moments: list[list[list[int]]] = [[[] for _ in range(len(tree))] for _ in range(2)]
+        for number, found in enumerate((stretches, own_stretches(tree, store.spans))):
+            for node, start, end in found:
+                assert start < end
+                moments[number][node] += range(start // 1_000, end // 1_000)
+        assert moments[0] == moments[1]
+
+
+def test_stretches_of_centuries() -> None:
+    """Times whose sum doesn't fit into 64 bits are left to the other way."""
+    store = store_of(
+        *(
+            Builder().span(trace=1, span=at, parent=at - 1 or None, start_time="1700-01-01T00:00:00.000000Z")
+            for at in range(1, 60)
+        )
+    )
+    assert bulk.stretches_of(store.tree(0), store.spans) is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(graphs(most=20), forests(traces=3, most=30)), st.integers(0, 3), st.integers(0, 2))
+def test_what_is_handed_up_too_far_is_left_to_its_trace(documents: list[Document], steps: int, pieces: int) -> None:
+    """However early it is given up, self times are the same."""
+    with patch.object(bulk, "_MOST_STEPS", steps), patch.object(bulk, "_MOST_PIECES", pieces):
+        check_self_times(store_of(*documents))
+
+
+@pytest.mark.parametrize("count", [500, 2_000])
+def test_what_is_handed_up_is_no_square(count: int) -> None:
+    """In a chain in which each span outlives its parent, each leaves something to all above it."""
+    build = Builder()
+    store = store_of(
+        *(build.span(span=at + 1, parent=at or None, start=at, duration=2 * (count + at)) for at in range(count)),
+        *build.draw("a 0-10\n  b 2-4\n    c 3-12", trace=2),
+    )
+    with patch.object(bulk, "_covered", wraps=bulk._covered) as covered:
+        own, _ = self_times_of_all(store)
+    (_, of, begins, ends), _ = covered.call_args
+    assert len(of) == len(begins) == len(ends) < 10 * count
+    assert own[-3:].tolist() == [2_000, 1_000, 9_000]
+    assert own[: count - 1].tolist() == [1_000] * (count - 1)

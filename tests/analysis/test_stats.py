@@ -143,8 +143,7 @@ def _slowly(documents: list[Document]) -> list[dict[str, Any]]:
     for name, spans in by_name.items():
         values = sorted(len(_moments(span)) if _length(span) > 0 else _length(span) for span in spans if _ended(span))
         own = sum(
-            len(_moments(span).difference(*[_moments(child) for child in documents if _is_child(child, span)]))
-            for span in spans
+            len(_moments(span).difference(*[_moments(other) for other in _below(documents, span)])) for span in spans
         )
         at = {p: values[ceil(Fraction(p, 100) * len(values)) - 1] * 1000 if values else None for p in (50, 95, 99)}
         groups.append(
@@ -189,6 +188,11 @@ def _is_child(span: Document, parent: Document) -> bool:
         parent["context"]["trace_id"],
         parent["context"]["span_id"],
     )
+
+
+def _below(documents: list[Document], span: Document) -> list[Document]:
+    children = [child for child in documents if _is_child(child, span)]
+    return [*children, *(below for child in children for below in _below(documents, child))]
 
 
 def test_by_an_attribute() -> None:

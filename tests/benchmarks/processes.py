@@ -18,23 +18,33 @@ import sys
 import duckdb
 duckdb.execute("set threads = 2")
 print(duckdb.sql(f\"\"\"
-with spans as materialized (
+with recursive spans as materialized (
   select name, context.trace_id as trace, context.span_id as span, parent_id as parent, status.status_code as status,
     epoch_us(start_time) as begin, epoch_us(end_time) as done
   from read_json('{sys.argv[1]}/*', format='unstructured', columns={{
     name: 'VARCHAR', context: 'STRUCT(trace_id VARCHAR, span_id VARCHAR)', parent_id: 'VARCHAR',
     status: 'STRUCT(status_code VARCHAR)', start_time: 'TIMESTAMP', end_time: 'TIMESTAMP'}})),
+-- Each span's time at its parent, and what lies outside of it at the next span above.
+handed as (
+  select trace, parent as span, begin, done from spans where parent is not null
+  union all
+  select * from (
+    select h.trace, p.parent, unnest([h.begin, greatest(h.begin, p.done)]) as begin,
+      unnest([least(h.done, p.begin), h.done]) as done
+    from handed h join spans p on h.trace = p.trace and h.span = p.span where p.parent is not null)
+  where begin < done),
 reach as (
-  select c.trace, c.parent, greatest(c.begin, p.begin) as begin, least(c.done, p.done) as done,
-    max(least(c.done, p.done)) over (partition by c.trace, c.parent order by c.begin
+  select h.trace, h.span, greatest(h.begin, s.begin) as begin, least(h.done, s.done) as done,
+    max(least(h.done, s.done)) over (partition by h.trace, h.span order by h.begin
       rows between unbounded preceding and 1 preceding) as reached
-  from spans c join spans p on c.trace = p.trace and c.parent = p.span),
+  from handed h join spans s on h.trace = s.trace and h.span = s.span
+  where h.begin < s.done and h.done > s.begin),
 covered as (
-  select trace, parent, sum(greatest(0, done - greatest(begin, coalesce(reached, begin)))) as us
-  from reach group by trace, parent)
+  select trace, span, sum(greatest(0, done - greatest(begin, coalesce(reached, begin)))) as us
+  from reach group by trace, span)
 select name, count(*), count(*) filter (status = 'ERROR'), sum(done - begin), sum(done - begin - coalesce(us, 0)),
   min(done - begin), quantile_disc(done - begin, [0.5, 0.95, 0.99]), max(done - begin)
-from spans left join covered on spans.trace = covered.trace and spans.span = covered.parent
+from spans left join covered on spans.trace = covered.trace and spans.span = covered.span
 group by name order by 4 desc\"\"\").fetchall())
 """
 """What `spanview stats` says: counts, errors, totals, self times, percentiles."""

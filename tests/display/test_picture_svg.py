@@ -42,7 +42,7 @@ def test_what_is_to_be_read() -> None:
         *("first", "5 ms"),
         *("second", "✖", "5 ms"),
     ]
-    assert texts(root)[-2:] == ["… 3 more", "solid: the span itself, light: its children run"]
+    assert texts(root)[-2:] == ["… 3 more", "solid: the span itself, light: spans below run"]
     assert titles(root) == ["first", "second"]
 
 

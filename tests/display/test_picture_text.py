@@ -1,6 +1,6 @@
 """Waterfalls in characters.
 
-█ the span     ▒ its children run     ┈ waiting for a worker     ╌ inferred     ◆ event     ✖ error     ░▒▓█ how many
+█ the span     ▒ spans below run     ┈ waiting for a worker     ╌ inferred     ◆ event     ✖ error     ░▒▓█ how many
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def test_everything_is_in_its_place() -> None:
     assert lines[0] == TITLE
     assert lines[1].split() == ["SPAN", "DURATION", "0", "µs", "50", "ns", "100", "ns"]
     assert lines[3] == "│   below ✖           5 ms"
-    assert lines[4:] == ["… 3 more spans: not drawn", "█ span   ▒ its children run   • critical path"]
+    assert lines[4:] == ["… 3 more spans: not drawn", "█ span   ▒ spans below run   • critical path"]
 
 
 def test_a_narrow_title_is_wrapped() -> None:

@@ -89,6 +89,56 @@ def test_side_by_side_and_missing() -> None:
     assert max(model.value(path) for path in range(len(model.flame.paths))) <= model.value(ROOT)
 
 
+def _of_ray() -> list[Document]:
+    """Return a call that takes 1 of 100 µs to be submitted, its task, and a call that the task doesn't wait for."""
+    build = Builder()
+    return [
+        build.span("f ray.remote", span=1, start=0, duration=1, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=40, kind="CONSUMER"),
+        build.span("g ray.remote", span=3, parent=2, start=30, duration=1, kind="PRODUCER"),
+        build.span("g ray.remote_worker", span=4, parent=3, start=50, duration=50, kind="CONSUMER"),
+    ]
+
+
+def test_shares_are_of_time() -> None:
+    """A block is as wide as what it led to, but its share is that of its own spans; self times add up to all."""
+    model = FlameModel(flame(store_of(*_of_ray())))
+    assert [model.value(path) for path in range(4)] == [50_000, 50_000, 50_000, 50_000]
+    assert [model.share(path) for path in range(4)] == [0.01, 0.4, 0.01, 0.5]
+    model.by = By.SELF
+    # f runs for 40, of which g is submitted for 1 and runs for 10.
+    assert [model.share(path) for path in range(4)] == [1 / 81, 29 / 81, 1 / 81, 50 / 81]
+    model = FlameModel(flame(store_of(Builder().span("orphan", parent=99), Builder().span("no end", duration=None))))
+    assert {path.name: model.share(number) for number, path in enumerate(model.flame.paths)} == {
+        None: None,
+        "orphan": 1.0,
+        "no end": 0.0,
+    }
+
+
+async def test_the_share_says_of_what() -> None:
+    """The line of the selected block has its share of the time of the traces, or of all self time."""
+    async with looking_at(*_of_ray(), size=(80, 24)) as look:
+        await look.press("F")
+        await look.until_shown("1.0% of time")
+        await look.press("down")
+        await look.until_shown("40.0% of time")
+        await look.press("s")
+        await look.until_shown("35.8% of self time")
+
+
+@settings(max_examples=100, deadline=None)
+@given(forests(traces=3, most=20), st.sampled_from(By))
+def test_shares_of_self_time_add_up(documents: list[Document], by: By) -> None:
+    """All self times together are one whole, and no share is negative unless a time is."""
+    model = FlameModel(flame(store_of(*documents)))
+    model.by = by
+    shares = [model.share(path) or 0.0 for path in range(len(model.flame.paths))]
+    if by is By.SELF and any(shares):
+        assert sum(shares) == pytest.approx(1.0)
+    assert all(share >= 0 for share, path in zip(shares, model.flame.paths, strict=True) if path.total_ns >= 0)
+
+
 @settings(max_examples=100, deadline=None)
 @given(forests(traces=3, most=20), st.integers(1, 200), st.sampled_from(By))
 def test_blocks_nest(documents: list[Document], width: int, by: By) -> None:

@@ -131,7 +131,8 @@ def test_calls_come_as_they_were_submitted() -> None:
     assert shape.interval(missing) == (EPOCH_NS, EPOCH_NS + 95_000)
     assert shape.submission(rows[0]) == (EPOCH_NS, EPOCH_NS + 5_000)
     assert shape.submission(rows[2]) is shape.submission(missing) is None
-    assert shape.covered(missing).between(EPOCH_NS, EPOCH_NS + 100_000) == 11_000
+    assert shape.own_times(missing).sums[-1] == 0
+    assert shape.own_times(rows[0]).sums[-1] == shape.own[rows[0]] == 5_000
 
 
 @settings(max_examples=300, deadline=None)
@@ -164,6 +165,7 @@ def test_random_traces(data: st.DataObject) -> None:
         assert [time for node, time in enumerate(shape.own) if not shown.is_missing(node)] == [
             times[shape.stitched_node(node)] for node in range(len(shown.rows))
         ]
+        assert [shape.own_times(node).sums[-1] for node in range(len(shown))] == [time or 0 for time in shape.own]
         failed = {row for row in tree.rows if spans.status[row] == ERROR}
         assert shape.failed == shape.places_of_rows(failed)
         path = critical_path(tree, spans)

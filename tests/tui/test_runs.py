@@ -25,7 +25,7 @@ from spanview.index.tree import TraceTree
 from spanview.model.codes import ERROR
 from spanview.tui.runs import FEWEST_IN_RUN, Timed, marked
 from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_marks import in_short, indent_of
+from spanview.tui.trace_marks import in_short, indent_of, lines_of_run
 from spanview.tui.trace_model import TraceModel
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.trace_shape import Shape
@@ -104,6 +104,42 @@ async def test_a_click_on_the_arrow_opens_a_run() -> None:
         y, x = look.line_of("▸ leaf"), look.lines[look.line_of("▸ leaf")].index("▸")
         await look.pilot.click(Waterfall, offset=(x, y - look.screen.query_one(Waterfall).region.y))
         assert len(_rows(look)) == 24
+
+
+@pytest.mark.parametrize(
+    ("gap", "length", "last", "expected"),
+    [
+        (10, 8, 8, "12 of this name and kind, one after the other"),
+        (10, 10, 10, "12 of this name and kind, one after the other"),
+        (10, 0, 0, "12 of this name and kind, one after the other"),
+        (10, 11, 5, "12 of this name and kind, up to 2 at once"),
+        (10, 25, 5, "12 of this name and kind, up to 3 at once"),
+        (0, 5, 5, "12 of this name and kind, up to 12 at once"),
+        (0, 0, 0, "12 of this name and kind, up to 12 at once"),
+        (10, -3, -3, "12 of this name and kind, one after the other"),
+        (10, 8, None, "12 of this name and kind"),
+    ],
+)
+def test_one_after_the_other_is_what_does_not_overlap(gap: int, length: int, last: int | None, expected: str) -> None:
+    """Siblings that touch don't overlap; where one has no end, nobody knows."""
+    build = Builder()
+    lengths = [*[length] * 11, last]
+    spans = [build.span("leaf", parent=99, start=at * gap, duration=lasts) for at, lasts in enumerate(lengths)]
+    model = TraceModel(store_of(*spans), 0)
+    (run,) = model.shape.runs
+    assert lines_of_run(run, 0)[0] == ("siblings", expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(-3, 9)), min_size=10, max_size=14))
+def test_the_most_that_run_at_once(times: list[tuple[int, int]]) -> None:
+    """It is the greatest number of siblings in one of twice as many moments as there are microseconds."""
+    build = Builder()
+    spans = [build.span("leaf", parent=99, start=start, duration=length) for start, length in times]
+    (run,) = TraceModel(store_of(*spans), 0).shape.runs
+    ends = [(start, max(start, start + length)) for start, length in times]
+    moments = [half / 2 for half in range(80)]
+    counts = [sum(start <= time < end or start == time == end for start, end in ends) for time in moments]
+    assert run.most_at_once == max(counts)
 
 
 async def test_details_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

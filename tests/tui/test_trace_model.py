@@ -270,38 +270,42 @@ def test_a_row_that_is_gone() -> None:
 
 # -- time -------------------------------------------------------------------------------------------------------------
 
-COVERED = [
-    ("a 0-10", []),
-    ("a 0-10\n  b 2-5", [(2, 5)]),
-    ("a 0-10\n  b 2-5\n  c 7-8", [(2, 5), (7, 8)]),
-    ("a 0-10\n  b 2-5\n  c 4-8", [(2, 8)]),
-    ("a 0-10\n  b 2-8\n  c 3-4\n  d 8-9", [(2, 9)]),
-    ("a 0-10\n  b 2-?\n  c 3-4", [(3, 4)]),
-    ("a 0-10\n  b 2-5\n    c 6-7", [(2, 5)]),
-    ("a 0-10\n  b 6-3", [(6, 6)]),
+OWN = [
+    ("a 0-10", [(0, 10)]),
+    ("a 0-10\n  b 2-5", [(0, 2), (5, 10)]),
+    ("a 0-10\n  b 2-5\n  c 7-8", [(0, 2), (5, 7), (8, 10)]),
+    ("a 0-10\n  b 2-5\n  c 4-8", [(0, 2), (8, 10)]),
+    ("a 0-10\n  b 2-8\n  c 3-4\n  d 8-9", [(0, 2), (9, 10)]),
+    ("a 0-10\n  b 2-?\n  c 3-4", [(0, 3), (4, 10)]),
+    ("a 0-10\n  b 2-5\n    c 6-7", [(0, 2), (5, 6), (7, 10)]),
+    ("a 2-10\n  b 0-4", [(4, 10)]),
+    ("a 0-10\n  b 6-3", [(0, 10)]),
+    ("a 10-0", []),
 ]
-"""A drawing, and when children of a run, in microseconds."""
+"""A drawing, and when a runs and nothing below it does, in microseconds."""
 
 
-@pytest.mark.parametrize(("drawing", "expected"), COVERED)
-def test_covered_intervals(drawing: str, expected: list[tuple[int, int]]) -> None:
-    """Children that run at the same time make one interval."""
+@pytest.mark.parametrize(("drawing", "expected"), OWN)
+def test_when_a_span_runs_alone(drawing: str, expected: list[tuple[int, int]]) -> None:
+    """What runs below a span, in however many levels, leaves it the rest."""
     model, _ = model_of(drawing)
-    covered = model.covered(model.tree.roots[0])
-    pairs = zip(covered.starts, covered.ends, strict=True)
+    node = model.tree.roots[0]
+    own = model.own_times(node)
+    pairs = zip(own.starts, own.ends, strict=True)
     assert [((a - EPOCH_NS) // 1000, (b - EPOCH_NS) // 1000) for a, b in pairs] == expected
-    assert model.covered(model.tree.roots[0]) is covered
+    assert own.sums[-1] == model.shape.own[node]
+    assert model.own_times(node) is own
 
 
-def test_covered_intervals_grow() -> None:
-    """What children cover is asked anew when the trace has grown."""
+def test_when_a_span_runs_alone_as_the_trace_grows() -> None:
+    """It is asked anew when the trace has grown."""
     builder = Builder()
     data = Growing(builder.span("a", span=1, start=0), builder.span("b", parent=1, start=2, duration=2))
     model = TraceModel(data.store, 0)
-    assert len(model.covered(0).starts) == 1
+    assert len(model.own_times(0).starts) == 2
     data.add(builder.span("c", parent=1, start=6, duration=2))
     model.refresh()
-    assert len(model.covered(0).starts) == 2
+    assert len(model.own_times(0).starts) == 3
 
 
 def test_a_placeholders_interval() -> None:

@@ -58,7 +58,7 @@ def test_rows() -> None:
         ("read", 2, "  "),
         ("work", 2, "  "),
     ]
-    assert run.own == ((0.0, 0.1), (0.3, 1.0))
+    assert run.own == ((0.0, 0.1), (0.3, 0.4), (0.9, 1.0))
     assert load.own == ((0.1, 0.12), (0.2, 0.3))
     assert (read.bar, read.marks, read.events, read.is_error) == ((0.12, 0.2), ("✖",), (0.15,), True)
     assert read.about == "read\n✖ 80 µs\nbegins 120 µs after the trace\n✖ no"
@@ -68,7 +68,7 @@ def test_rows() -> None:
 
 
 def test_a_short_span_is_solid() -> None:
-    """What takes less than a pixel is the span's own where none of its children runs meanwhile."""
+    """What takes less than a pixel is the span's own where nothing below it runs meanwhile."""
     _, call, _ = drawn(*Builder().draw("run 0-100000\n  call 10-20\n    work 500-600")).rows
     assert call.own == (call.bar,)
 
@@ -142,7 +142,8 @@ def test_a_window() -> None:
     picture = picture_of(store, model, Facets(store, model))
     assert (picture.first_ns, picture.last_ns) == (400_000, 900_000)
     run, load, read, work = picture.rows
-    assert run.own == ((0.0, 1.0),)
+    assert run.own == ()
+    assert work.own == ((0.0, 1.0),)
     assert load.own == ()
     assert read.events == ()
     assert work.bar == (0.0, 1.0)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.index.table import SpanTable
     from spanview.model.span import Span
 
 _NAME: Final = re.compile(
@@ -123,6 +124,17 @@ def part_of_name(name: str) -> Part | None:
     """Return what a span with this name is of a request; None where it is no span of Serve's."""
     match = _NAME.match(name)
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
+
+
+def is_queued(parent_name: str, name: str) -> bool:
+    """Return whether a span with this name is a replica whose parent is its routing, so that it had a queue."""
+    return part_of_name(name) is Part.REPLICA and part_of_name(parent_name) is Part.ROUTE
+
+
+def queue_between(spans: SpanTable, route_row: int, replica_row: int) -> int | None:
+    """Return the queue of a replica below its routing, in nanoseconds, by their rows; None where a start is missing."""
+    submitted, started = spans.start_ns[route_row], spans.start_ns[replica_row]
+    return None if NO_TIME in (submitted, started) else max(0, started - submitted)
 
 
 def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[Request]:
@@ -298,5 +310,4 @@ def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | N
 def _queue(store: Store, chain: Mapping[Part, int]) -> int | None:
     if not {Part.ROUTE, Part.REPLICA} <= chain.keys():
         return None
-    submitted, started = (store.spans.start_ns[chain[part]] for part in (Part.ROUTE, Part.REPLICA))
-    return None if NO_TIME in (submitted, started) else max(0, started - submitted)
+    return queue_between(store.spans, chain[Part.ROUTE], chain[Part.REPLICA])

@@ -58,6 +58,7 @@ class Shape:
     """
 
     def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
+        self._store = store
         self._spans = store.spans
         self.joins = joins
         self.stitched = tree
@@ -197,13 +198,13 @@ class Shape:
         return None if row is None else _ordered(self._spans.start_ns[row], self._spans.end_ns[row])
 
     def wait(self, node: int) -> int:
-        """Return the nanoseconds that a node waited for a worker; 0 for all but attempts."""
+        """Return the nanoseconds that a node waited before it ran, as `wait_of` has them."""
         if self.tree.is_missing(node):
             return 0
         submitted = self.submitted.get(self.tree.rows[node])
         if submitted is None:
-            return wait_of(self.tree, self._spans, node)
-        return wait_between(self._spans, submitted, self.tree.rows[node])
+            return wait_of(self._store, self.tree, node)
+        return wait_between(self._store, submitted, self.tree.rows[node])
 
     def stitched_node(self, node: int) -> int:
         """Return the node that a node that is shown has in the trace as it is."""

@@ -29,10 +29,12 @@ from independent_reader import read_folder
 from programs import spanview as run
 from readme_parts import findings_table
 from span_graphs import graphs
-from spanview.analysis.diagnosis.finding import MOST_PLACES, RULES, Certainty, Kind
-from spanview.analysis.diagnosis.report import DETECTORS, diagnose
+from spanview.analysis.diagnosis.finding import MOST_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
+from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
+from spanview.analysis.query import parse_query
+from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.index.store import Store
-from spanview.model.problems import Problem, ProblemKind, Severity
+from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -294,6 +296,118 @@ def test_evidence_is_what_it_says() -> None:
     assert [place.row for place in finding.evidence] == [*range(MOST_PLACES)]
     (finding,) = diagnose(store_of_files({f"{at:02}.txt": b"" for at in range(3 * MOST_PLACES)})).findings
     assert [place.file for place in finding.evidence] == [f"{at:02}.txt" for at in range(MOST_PLACES)]
+
+
+ADVISED: Final = ("unset_attempts", "unset_requests")
+"""Kinds whose advice is a query."""
+
+
+@pytest.mark.parametrize("recording", [*RECORDINGS, "made below"])
+def test_an_advised_query_finds_what_was_counted_and_nothing_else(recording: str, tmp_path: Path) -> None:
+    """The query that a finding advises prints the spans that it rests on, and as many as it counted."""
+    folder = FIXTURES / recording / "spans"
+    if recording == "made below":
+        folder = tmp_path
+        _serve(folder, requests=60, lone=0, failed=30)
+    findings = [finding for finding in diagnose(spanview.load(folder)).findings if finding.kind in ADVISED]
+    for finding in findings:
+        query = finding.setting.removeprefix("spanview tree -q ")
+        assert query == f"finding={finding.kind}"
+        spans = [json.loads(line) for line in run("spans", folder, "-q", query).output.splitlines()]
+        ids = {(span["trace_id"], span["span_id"]) for span in spans}
+        assert len(ids) == len(spans) == finding.count
+        evidence = {tuple(place.to_json().values()) for place in finding.evidence}
+        assert evidence <= ids
+        if finding.count <= MOST_PLACES:
+            assert evidence == ids
+        assert {span["status"]["code"] for span in spans} == {"UNSET"}
+    assert [finding.kind for finding in findings] == _ADVISED_IN.get(recording, [])
+
+
+_ADVISED_IN: Final = {
+    "made below": ["unset_requests"],
+    "ray-odd-calls": ["unset_attempts"],
+    "ray-odd-ends": ["unset_attempts"],
+    "serve": ["unset_requests"],
+    "serve-grpc": ["unset_requests"],
+}
+
+
+def test_the_advised_query_finds_failed_requests_of_grpc() -> None:
+    """The traces of the advised query are those of all requests that a code of gRPC alone tells to have failed."""
+    folder = FIXTURES / "serve-grpc/spans"
+    spans = [span for records in read_folder(folder).values() for span in records]
+    roots = [span for span in spans if not span["parent_id"]]
+    failed = {span["trace_id"] for span in roots if span["attributes"].get("rpc.grpc.status_code") != "OK"}
+    assert len(failed) == 17
+    found = [json.loads(line) for line in run("spans", folder, "-q", "finding=unset_requests").output.splitlines()]
+    assert {int(span["trace_id"], 16) for span in found} == failed
+
+
+def test_findings_that_count_spans_have_all_their_rows() -> None:
+    """Each kind that a query can ask for has as many rows as it counts, its evidence among them; no other has any."""
+    build = Builder()
+    calls = [build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MOST_PLACES)]
+    stores = [store_of(*calls), *(spanview.load(FIXTURES / recording / "spans") for recording in RECORDINGS)]
+    for store in stores:
+        for finding in diagnose(store).findings:
+            if finding.kind in OF_SPANS:
+                assert len({*finding.rows}) == len(finding.rows) == finding.count
+                assert {place.row for place in finding.evidence} - {-1} <= {*finding.rows}
+            else:
+                assert not finding.rows
+
+
+def test_a_finding_in_a_query() -> None:
+    """`finding` takes the kinds that count spans, and is found out anew when a trace has grown."""
+    build = Builder()
+    data = Growing()
+    call = build.span("f ray.remote", span=1, kind="PRODUCER", start=0)
+    attempts = [
+        build.span("f ray.remote_worker", span=number, parent=1, kind="CONSUMER", start=number, status="UNSET")
+        for number in (2, 3)
+    ]
+    data.add(call, attempts[0])
+    matcher = parse_query("finding=unset_attempts")
+    facts = TreeFacts()
+
+    def found() -> list[int]:
+        rows = range(len(data.store.spans))
+        subjects = [Subject(data.store, facts, data.store.spans.trace[row], row) for row in rows]
+        return [subject.row for subject in subjects if all(term.test(subject) for term in matcher.span_terms)]
+
+    assert found() == []
+    data.add(attempts[1])
+    assert found() == [1]
+    for wrong in ("finding=doubled", "finding=x", "finding>no_end", "finding~no_end"):
+        with pytest.raises(QueryError, match="expected"):
+            parse_query(wrong)
+
+
+SESSIONS: Final = [
+    ("spans/1.txt", "", "/elsewhere/session_latest"),
+    ("ray/session_2026-11-22_17-49-44_1_9/logs/worker-1-01000000-1.out", "ray/session_2026-11-22_17-49-44_1_9", ""),
+    ("/x/ray/session_latest/logs/serve/spans/1.json", "/x/ray/session_latest", ""),
+    ("session_notes/1.txt", "", "/elsewhere/session_latest"),
+]
+
+
+@pytest.mark.parametrize(("path", "session", "told"), SESSIONS)
+def test_advice_names_the_session_that_was_read(path: str, session: str, told: str) -> None:
+    """The session is the one that the files are from, or else the one that is handed in, not always the usual one."""
+    assert session_of(path) == session
+    store = store_of_files({path: file_of([Builder().span("f ray.remote", kind="PRODUCER")])})
+    findings = diagnose(store, session="/elsewhere/session_latest").findings
+    finding = next(finding for finding in findings if finding.kind is Kind.NO_ATTEMPT)
+    assert f"{session or told}/logs" in finding.advice
+    assert SESSION not in finding.advice
+
+
+def test_check_names_the_session_below_ray_tmpdir(tmp_path: Path) -> None:
+    """`RAY_TMPDIR` says where sessions are, for files that are from none."""
+    (tmp_path / "1.txt").write_bytes(file_of([Builder().span("f ray.remote", kind="PRODUCER")]))
+    done = run("check", tmp_path / "1.txt", environment={"RAY_TMPDIR": "/some/where"})
+    assert "/some/where/ray/session_latest/logs" in done.text
 
 
 def test_torn_tails_say_where(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.analysis.calls import RAN, SUBMITTED
-from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place
+from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place, found
 from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent_rows_by_order
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
@@ -18,14 +18,15 @@ from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.diagnosis.finding import Finding, Kind
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
     from spanview.index.tallies import FileTally
-    from spanview.model.problems import Problem
+    from spanview.model.problems import Problem, Severity
 
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
@@ -192,6 +193,17 @@ class Facts:
     def root_count(self) -> int:
         """How many spans have no parent."""
         return int((self.parents == ROOT).sum())
+
+    def of_spans(self, kind: Kind, rows: Sequence[int], detail: str, severity: Severity | None = None) -> Finding:
+        """Return a finding that counts spans; the first of them are its evidence.
+
+        Args:
+            kind: One of `OF_SPANS`.
+            rows: The rows of the spans.
+            detail: One or two sentences.
+            severity: Another one than the usual.
+        """
+        return found(kind, len(rows), detail, self.places(rows), severity=severity).of_rows(rows)
 
     # -- places ------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_PLACES: Final = 20
 """So many places a finding has as its evidence."""
+SESSION: Final = "/tmp/ray/session_latest"  # noqa: S108
+"""The folder of Ray's session as the advice of the rules names it."""
 HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez|readyz)\b|grpc\.health\."
 """What stands in the names of health checks: of Ray Serve, of Kubernetes, of gRPC."""
 _SETTING: Final = re.compile("`([^`]+)`")
@@ -97,13 +99,14 @@ RULES: Final = {
         _LIKELY,
         "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM, or its result "
         "was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
-        "Don't take UNSET for success: `spanview tree -q 'kind=CONSUMER status=UNSET'`",
+        "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
         _INFO,
         _CERTAIN,
         "a request failed, its proxy says, and its route and replica spans have the status UNSET",
-        "Look for failed requests by their status code, not by the status: `spanview -q 'http.status_code>=400'`",
+        "The status alone doesn't tell which requests failed: spanview stats --by serve also goes by the codes of HTTP "
+        "and gRPC, and by exceptions. See these spans: `spanview tree -q finding=unset_requests`",
     ),
     Kind.SAMPLING: Rule(
         _WARNING,
@@ -244,6 +247,20 @@ RULES: Final = {
     ),
 }
 """All kinds, in the order in which findings of one severity are told."""
+OF_SPANS: Final = (
+    Kind.TRACE_CTX,
+    Kind.NO_ATTEMPT,
+    Kind.UNSET_ATTEMPTS,
+    Kind.UNSET_REQUESTS,
+    Kind.LONE_REPLICAS,
+    Kind.HEALTH_CHECKS,
+    Kind.NO_END,
+    Kind.BAD_ID,
+    Kind.ODD_VALUE,
+    Kind.CLOCK_SKEW,
+    Kind.CAPPED_EVENTS,
+)
+"""Kinds that count spans, so that a query can ask for these: `finding=unset_attempts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,11 +302,23 @@ class Finding:
     """One or two sentences: what, with the numbers; it may hold names from files."""
     evidence: Sequence[Place] = ()
     """Some of the places, `MOST_PLACES` at the most."""
+    rows: Sequence[int] = ()
+    """The rows in the span table of all spans that are counted; none where something else is."""
+    session: str = SESSION
+    """The folder of the Ray session that the files are from, as far as that is known."""
 
     @property
     def advice(self) -> str:
         """What to do."""
-        return RULES[self.kind].advice
+        return RULES[self.kind].advice.replace(SESSION, self.session)
+
+    def of_rows(self, rows: Sequence[int]) -> Finding:
+        """Return the same finding, of a kind of `OF_SPANS`, with the rows of the spans that it counts."""
+        return replace(self, rows=rows)
+
+    def of_session(self, session: str) -> Finding:
+        """Return the same finding with advice that names another session's folder."""
+        return replace(self, session=session)
 
     @property
     def setting(self) -> str:
@@ -316,7 +345,12 @@ def number(count: int, one: str, many: str) -> str:
 
 
 def found(
-    kind: Kind, count: int, detail: str, evidence: Sequence[Place] = (), *, severity: Severity | None = None
+    kind: Kind,
+    count: int,
+    detail: str,
+    evidence: Sequence[Place] = (),
+    *,
+    severity: Severity | None = None,
 ) -> Finding:
     """Return a finding with what its rule says.
 

@@ -66,7 +66,7 @@ def lone_replicas(facts: Facts) -> Finding | None:
         return None
     spans = number(len(rows), "span of a replica has", "spans of replicas have")
     detail = f"{spans} no proxy: the requests were not sampled, or came by a handle."
-    return found(Kind.LONE_REPLICAS, len(rows), detail, facts.places(rows))
+    return facts.of_spans(Kind.LONE_REPLICAS, rows, detail)
 
 
 def no_proxy_file(facts: Facts) -> Finding | None:
@@ -95,7 +95,7 @@ def unset_requests(facts: Facts) -> Finding | None:
         return None
     requests = number(int(failed.sum()), "request that", "requests that")
     detail = f"{len(rows):,} spans of routes and replicas are UNSET below {requests} failed."
-    return found(Kind.UNSET_REQUESTS, len(rows), detail, facts.places(rows.tolist()))
+    return facts.of_spans(Kind.UNSET_REQUESTS, rows.tolist(), detail)
 
 
 def health_checks(facts: Facts) -> Finding | None:
@@ -104,4 +104,4 @@ def health_checks(facts: Facts) -> Finding | None:
     if len(rows) < max(_LEAST, _SHARE * facts.size):
         return None
     detail = f"{len(rows):,} of {facts.size:,} spans, {len(rows) / facts.size:.0%}, are health checks."
-    return found(Kind.HEALTH_CHECKS, len(rows), detail, facts.places(rows.tolist()))
+    return facts.of_spans(Kind.HEALTH_CHECKS, rows.tolist(), detail)

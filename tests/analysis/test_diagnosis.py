@@ -25,7 +25,7 @@ from hypothesis import given, settings
 import spanview
 from builders import Builder, file_of, store_of, store_of_files
 from independent_diagnosis import expected
-from independent_reader import read_folder
+from independent_reader import key_of, read_folder
 from programs import spanview as run
 from readme_parts import findings_table
 from span_graphs import graphs
@@ -298,6 +298,55 @@ def test_evidence_is_what_it_says() -> None:
     assert [place.file for place in finding.evidence] == [f"{at:02}.txt" for at in range(MOST_PLACES)]
 
 
+DEDUPLICATED: Final = [
+    ((), Severity.WARNING, "20 spans are lost by it, and others may lack attributes."),
+    (("3991",), Severity.WARNING, "8 spans are lost by it"),
+    (("3992",), Severity.WARNING, "12 spans are lost by it"),
+    (("3991", "3992"), Severity.INFO, "as many spans as broke off there, 20: none is lost."),
+]
+"""The processes whose own files are read together with a console's log, and what is said of the log."""
+
+
+@pytest.mark.parametrize(("pids", "severity", "told"), DEDUPLICATED)
+def test_what_workers_have_is_not_lost(tmp_path: Path, pids: tuple[str, ...], severity: Severity, told: str) -> None:
+    """Of the spans that a console has lost those aren't counted that stand in the files of its workers."""
+    folder = FIXTURES / "console-with-worker-files/spans"
+    shutil.copy(folder / "console.log", tmp_path)
+    for path in folder.glob("worker-*.out"):
+        if path.stem.rpartition("-")[2] in pids:
+            shutil.copy(path, tmp_path)
+    finding = _only(tmp_path, Kind.DEDUPLICATED)
+    assert finding.severity is severity
+    assert told in finding.detail
+    everything = {key_of(span) for spans in read_folder(folder).values() for span in spans}
+    here = {key_of(span) for spans in read_folder(tmp_path).values() for span in spans}
+    number = re.search(r"(\d+) spans? (is|are) lost", finding.detail)
+    assert len(everything - here) == (int(number[1]) if number else 0)
+
+
+def test_files_of_other_processes_make_up_for_nothing(tmp_path: Path) -> None:
+    """Files of workers that the log doesn't name are of another run."""
+    shutil.copy(FIXTURES / "console-with-worker-files/spans/console.log", tmp_path)
+    _log(tmp_path, has_lost=True)
+    for number in (1, 2):
+        spans = [Builder().span("f", trace=number * 100 + at) for at in range(50)]
+        (tmp_path / f"worker-ab-01000000-77{number}.out").write_bytes(file_of(spans, indent=4))
+    assert "lost by it" in _only(tmp_path, Kind.DEDUPLICATED).detail
+
+
+def test_a_process_without_a_file_leaves_it_open(tmp_path: Path) -> None:
+    """Where the files have enough spans, but one process that the log names has none, nothing is promised."""
+    folder = FIXTURES / "console-with-worker-files/spans"
+    shutil.copy(folder / "console.log", tmp_path)
+    (path,) = folder.glob("worker-*-3991.out")
+    shutil.copy(path, tmp_path)
+    more = [Builder().span("f", trace=100 + at) for at in range(50)]
+    (tmp_path / path.name).write_bytes(path.read_bytes() + file_of(more, indent=4))
+    finding = _only(tmp_path, Kind.DEDUPLICATED)
+    assert (finding.severity, finding.certainty) == (Severity.WARNING, Certainty.LIKELY)
+    assert "not those of 1 process that the logs name: some may be lost" in finding.detail
+
+
 ADVISED: Final = ("unset_attempts", "unset_requests")
 """Kinds whose advice is a query."""
 
@@ -341,7 +390,7 @@ def test_the_advised_query_finds_failed_requests_of_grpc() -> None:
     failed = {span["trace_id"] for span in roots if span["attributes"].get("rpc.grpc.status_code") != "OK"}
     assert len(failed) == 17
     found = [json.loads(line) for line in run("spans", folder, "-q", "finding=unset_requests").output.splitlines()]
-    assert {int(span["trace_id"], 16) for span in found} == failed
+    assert {span["trace_id"] for span in found} == failed
 
 
 def test_findings_that_count_spans_have_all_their_rows() -> None:

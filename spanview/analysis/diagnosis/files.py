@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
+from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, found, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
-from spanview.model.problems import ProblemKind
+from spanview.model.problems import ProblemKind, Severity
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.facts import Facts
+    from spanview.index.tallies import FileTally
     from spanview.model.problems import Problem
 
 _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
+_WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
+"""As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
 _MOST_FILES: Final = 2_000
 """Files of which two records are read again."""
 _PROCESS_KEYS: Final = ("service.instance.id", "ray.worker_id")
@@ -150,11 +154,49 @@ def deduplicated(facts: Facts) -> Finding | None:
     if not logs:
         return None
     marks, parts = sum(file.repeated for _, file in logs), sum(file.fragments for _, file in logs)
-    detail = (
-        f"Ray left out repeated lines in {number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}; "
-        f"{number(parts, 'span is', 'spans are')} lost by it, and others may lack attributes."
+    where = f"{number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}"
+    held, unknown = _held_by_workers(facts, logs)
+    lost = sum(max(0, file.fragments - held[path]) for path, file in logs)
+    broke = number(parts, "span that broke off", "spans that broke off")
+    if lost:
+        # Two logs of the same processes may have lost the same spans.
+        logs_of_pids = Counter(pid for _, file in logs for pid in file.pids)
+        at_most = "at most " if max(logs_of_pids.values(), default=0) > 1 else ""
+        rest = f" Files of workers have {parts - lost:,} of the {broke}." if lost < parts else ""
+        lost_text = f"{at_most}{number(lost, 'span is', 'spans are')} lost by it, and others may lack attributes.{rest}"
+        lost_text = lost_text[0].upper() + lost_text[1:]
+        places = [Place(path) for path, file in logs if file.fragments > held[path]]
+        return found(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
+    detail = f"Ray left out repeated lines in {where}. The files of workers have as many spans as broke off there"
+    detail += (
+        f", {parts:,}: none is lost."
+        if not unknown
+        else f", but not those of {number(unknown, 'process', 'processes')} that the logs name: some may be lost."
     )
-    return found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs])
+    severity = Severity.WARNING if unknown else Severity.INFO
+    finding = found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs], severity=severity)
+    return replace(finding, certainty=Certainty.LIKELY)
+
+
+def _held_by_workers(facts: Facts, logs: list[tuple[str, FileTally]]) -> tuple[dict[str, int], int]:
+    """Return how many spans the files of a log's workers have that the log has not, and how many have no such file.
+
+    Ray's workers write what the driver's console repeats into files of their own, which are named after their PIDs.
+    """
+    of_pids: dict[int, list[tuple[str, FileTally]]] = {}
+    for path, file in facts.files:
+        if (match := _WORKER_FILE.fullmatch(_name(path))) and file.records and not file.fragments:
+            of_pids.setdefault(int(match[1]), []).append((path, file))
+    doubled = facts.store.tallies.doubled.copy()
+    held = {
+        path: sum(
+            other.records - doubled.get((path, name), 0) - doubled.get((name, path), 0)
+            for pid in file.pids
+            for name, other in of_pids.get(pid, [])
+        )
+        for path, file in logs
+    }
+    return held, len({pid for _, file in logs for pid in file.pids} - of_pids.keys())
 
 
 def prefixed(facts: Facts) -> Finding | None:

@@ -180,7 +180,8 @@ RULES: Final = {
     Kind.DEDUPLICATED: Rule(
         _WARNING,
         _CERTAIN,
-        "spans were printed to a console whose repeated lines Ray left out, which destroys them",
+        "spans were printed to a console whose repeated lines Ray left out, which destroys them. It is an info where "
+        "the files of the workers that the console names were read too, and have as many spans",
         "`export RAY_DEDUP_LOGS=0` where Ray is started prints all lines. The workers' own files have them already: "
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
     ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spanview.analysis.calls import SUBMITTED, Function, calls_of_trace
+from spanview.analysis.serve_calls import numbers_of_serve, served_by
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -53,6 +54,9 @@ def calls_of(
     running = running[np.lexsort((ids[running], starts[running], never, parents[running]))]
     producers = np.flatnonzero(submitting & ~odd[of_rows])
     of = parents[running]
+    served = _served(store, np.setdiff1d(producers, of), parents, names)
+    if served:
+        producers, running, of = _with(served, producers, running, of)
     strange = dict[int, list[int]]()
     for trace in np.flatnonzero(odd & counts).tolist():
         strange |= calls_of_trace(store, store.tree(trace), numbers)
@@ -62,13 +66,25 @@ def calls_of(
     return _array(producers), _array(running), _array(firsts)
 
 
-def _with(strange: dict[int, list[int]], producers: Places, running: Places, of: Places) -> tuple[Places, ...]:
-    """Return the same with the calls of traces that were looked at one by one."""
-    more = [(row, attempt) for row, attempts in strange.items() for attempt in attempts]
+def _served(store: Store, alone: Places, parents: Places, names: Places) -> dict[int, list[int]]:
+    """Return the replica's span of each call without a CONSUMER that Ray Serve routed."""
+    calls, replicas = numbers_of_serve(store)
+    if not calls:
+        return {}
+    alone = alone[np.isin(names[alone], [*calls]) & (parents[alone] >= 0)]
+    ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
+    ran = ran[np.isin(parents[ran], parents[alone])]
+    pairs = [zip(parents[rows].tolist(), rows.tolist(), strict=True) for rows in (alone, ran)]
+    return {call: [replica] for call, replica in served_by(store, *pairs).items()}
+
+
+def _with(found: dict[int, list[int]], producers: Places, running: Places, of: Places) -> tuple[Places, ...]:
+    """Return the same with calls that were looked at one by one, and their attempts."""
+    more = [(row, attempt) for row, attempts in found.items() for attempt in attempts]
     of = np.append(of, np.array([row for row, _ in more], np.int64))
     running = np.append(running, np.array([attempt for _, attempt in more], np.int64))
     order = np.argsort(of, kind="stable")
-    return np.sort(np.append(producers, np.array([*strange], np.int64))), running[order], of[order]
+    return np.union1d(producers, np.array([*found], np.int64)), running[order], of[order]
 
 
 def _array(numbers: Places) -> array[int]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.analysis.serve_calls import served_in
 from spanview.analysis.stats import histogram, nearest_rank
 from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
@@ -64,7 +65,7 @@ class Call:
     function: str
     """The PRODUCER's name without its ending."""
     attempts: tuple[int, ...]
-    """The rows of its CONSUMERs, by start, then span id."""
+    """The rows of its CONSUMERs, by start, then span id; of a call that Ray Serve routed, its replica's span."""
     wait_ns: int | None
     """From the PRODUCER's end to the earliest attempt's start, 0 where that comes earlier; None without these times."""
     run_ns: int | None
@@ -240,6 +241,8 @@ def calls_of_trace(store: Store, tree: TraceTree, numbers: Numbers | None = None
             attempts = found.get(tree.rows[parent])
             if attempts is not None:
                 attempts.append(row)
+    for call, replica in served_in(store, tree, [row for row, attempts in found.items() if not attempts]).items():
+        found[call].append(replica)
     return found
 
 

@@ -66,6 +66,17 @@ def test_recordings(recording: str) -> None:
     assert counts_of(folder) == expected(folder) | TORN.get(recording, {})
 
 
+@pytest.mark.parametrize("run", ["pidrun1", "pidrun2", "pidrun3"])
+def test_a_folder_whose_pids_came_again(run: str) -> None:
+    """What a later run has left of the folder tells that something was emptied; the first run has nothing of that."""
+    folder = FIXTURES / "pids-used-again/spans" / run
+    counts = counts_of(folder)
+    assert counts == expected(folder)
+    earlier = {"pidrun1": 0, "pidrun2": 11, "pidrun3": 26}
+    assert counts.get("pids_used_again", 0) == earlier[run]
+    assert diagnose(spanview.load(folder)).is_bad is (run != "pidrun1")
+
+
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_healthy_recording_is_not_bad(recording: str) -> None:
     """What may be normal is an info, and `check` doesn't fail for it."""
@@ -194,6 +205,19 @@ def _runs(folder: Path) -> None:
     (folder / "1.json").write_bytes(file_of(spans))
 
 
+def _emptied(folder: Path, *, later_pid: int = 1, is_driver: bool = True, elsewhere: str = "") -> None:
+    """Write a call with its attempt, then a second driver's file, in the place of the first one's or beside it."""
+    build, driver = Builder(), {"ray.worker_id": "01000000" + "f" * 48 if is_driver else "ab" * 28}
+    for at, pid in enumerate((1, later_pid)):
+        start, trace = at * 1_000, at + 1
+        call = build.span("f ray.remote", trace=trace, span=1, kind="PRODUCER", start=start, attributes=driver)
+        ran = build.span("f ray.remote_worker", trace=trace, span=2, parent=1, kind="CONSUMER", start=start + 500)
+        path = folder / elsewhere if at else folder
+        path.mkdir(exist_ok=True)
+        (path / f"{pid}.txt").write_bytes(file_of([call], indent=None))
+        (path / f"{10 + at}.txt").write_bytes(file_of([ran], indent=None))
+
+
 def _events(folder: Path, number: int) -> None:
     event = {"name": "e", "timestamp": "2023-11-14T22:13:20.000000Z", "attributes": {}}
     (folder / "1.json").write_bytes(file_of([Builder().span(events=[event] * number)]))
@@ -219,6 +243,10 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "few health checks": (partial(_health, checks=20, others=81), {}),
     "a late host": (partial(_hosts, late_us=5_000), {"clock_skew": 1}),
     "hosts as they should be": (partial(_hosts, late_us=1), {}),
+    "a driver's PID again": (_emptied, {"pids_used_again": 1, "missing_parents": 1, "missing_roots": 1}),
+    "other PIDs": (partial(_emptied, later_pid=2), {}),
+    "a PID again in a worker alone": (partial(_emptied, is_driver=False), {"missing_parents": 1, "missing_roots": 1}),
+    "the same PID elsewhere": (partial(_emptied, elsewhere="other"), {}),
     "three runs": (_runs, {"several_runs": 3}),
     "128 events": (partial(_events, number=128), {"capped_events": 1}),
     "127 events": (partial(_events, number=127), {}),

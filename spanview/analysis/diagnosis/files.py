@@ -11,9 +11,13 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, found, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
+from spanview.index.bulk import MISSING
 from spanview.model.problems import ProblemKind, Severity
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spanview.analysis.diagnosis.facts import Facts
     from spanview.index.tallies import FileTally
     from spanview.model.problems import Problem
@@ -22,6 +26,7 @@ _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
 _WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
 """As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
+_DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")
 _MOST_FILES: Final = 2_000
 """Files of which two records are read again."""
 _PROCESS_KEYS: Final = ("service.instance.id", "ray.worker_id")
@@ -77,6 +82,69 @@ def truncated(facts: Facts) -> Finding | None:
     files = len({problem.file for problem in cut})
     detail = f"{number(files, 'file was', 'files were')} cut or written anew while followed; what was read is kept."
     return found(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
+
+
+def pids_used_again(facts: Facts) -> Finding | None:
+    """Find attempts whose calls were most likely in a driver's file that the bundled hook emptied for a later driver.
+
+    A call ends, and is written, before its attempt starts. Where the call is in no file, the file of its caller was
+    elsewhere, or has gone. It was most likely emptied where the folder has drivers, and all of them came later.
+
+    1.txt   f ray.remote_worker  ====                            its call is nowhere
+    3.txt                                g ray.remote  ==        the only driver here
+    """
+    orphans = np.flatnonzero(facts.ran & (facts.parents == MISSING) & (facts.starts != NO_TIME))
+    if not len(orphans):
+        return None
+    of_hook = {at: source.path for at, source in enumerate(facts.store.sources) if _is_of_bundled_hook(source.path)}
+    later = _first_drivers(facts, of_hook)
+    rows = [
+        row
+        for row in orphans.tolist()
+        if (path := of_hook.get(int(facts.sources[row])))
+        and (driver := later.get(_folder(path)))
+        and facts.starts[row] < driver[0]
+    ]
+    if not rows:
+        return None
+    drivers = sorted({later[_folder(of_hook[int(facts.sources[row])])][1] for row in rows})
+    others = f" and {len(drivers) - 1:,} more" if len(drivers) > 1 else ""
+    tasks = number(len(rows), "task ran", "tasks ran")
+    detail = (
+        f"{tasks} before any driver in the same folder began ({drivers[0]}{others}), and no file has the call. "
+        "Most likely a later driver with the same PID has emptied the file that had it."
+    )
+    return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
+
+
+def _is_of_bundled_hook(path: str) -> bool:
+    return bool(_PROCESS_FILE.fullmatch(_name(path))) and path.endswith(".txt")
+
+
+def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[int, str]]:
+    """Return by folder when the first of its drivers began, and that one's file.
+
+    Args:
+        facts: What is known.
+        of_hook: The paths of files of the bundled hook, by source.
+    """
+    calls = np.flatnonzero(facts.submitted & (facts.starts != NO_TIME))
+    # Of several values for one place the last one stays.
+    of_source = dict(zip(facts.sources[calls[::-1]].tolist(), calls[::-1].tolist(), strict=True))
+    drivers = dict[str, tuple[int, str]]()
+    for source, row in of_source.items():
+        path = of_hook.get(source)
+        if path is not None and _is_of_driver(facts, row):
+            began = facts.starts[(facts.sources == source) & (facts.starts != NO_TIME)].min()
+            first = (int(began), path)
+            drivers[_folder(path)] = min(first, drivers.get(_folder(path), first))
+    return drivers
+
+
+def _is_of_driver(facts: Facts, row: int) -> bool:
+    """Return whether a driver made a span: its worker id is the id of its job, filled up with f."""
+    worker = str(facts.store.span(row).attributes.get("ray.worker_id") or "")
+    return bool(_DRIVER.fullmatch(worker))
 
 
 def shared_file(facts: Facts) -> Finding | None:

@@ -45,6 +45,7 @@ class Kind(StrEnum):
     TORN_TAIL = "torn_tail"
     TORN_INSIDE = "torn_inside"
     TRUNCATED = "truncated"
+    PIDS_USED_AGAIN = "pids_used_again"
     SHARED_FILE = "shared_file"
     SEVERAL_RUNS = "several_runs"
     DOUBLED = "doubled"
@@ -152,6 +153,13 @@ RULES: Final = {
         "a file was cut while it was followed: the bundled hook empties the file of a PID that comes again",
         _FRESH,
     ),
+    Kind.PIDS_USED_AGAIN: Rule(
+        _WARNING,
+        _LIKELY,
+        "tasks ran whose calls are in no file, and all drivers in the folder began later: a driver's PID came again, "
+        "and the bundled hook emptied its file",
+        _FRESH,
+    ),
     Kind.SHARED_FILE: Rule(
         _INFO,
         _CERTAIN,
@@ -255,6 +263,7 @@ OF_SPANS: Final = (
     Kind.UNSET_REQUESTS,
     Kind.LONE_REPLICAS,
     Kind.HEALTH_CHECKS,
+    Kind.PIDS_USED_AGAIN,
     Kind.NO_END,
     Kind.BAD_ID,
     Kind.ODD_VALUE,

@@ -227,7 +227,7 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
     key = RequestKey(
         app=_first(outward, "app"),
         deployment=_first(outward, "deployment") or _deployment_in(decoded[parts[0]].name),
-        route=_first([route, replica], "route", "http.route") or _first([proxy], "http.route", "request_route_path"),
+        route=route_in(route) or route_in(replica) or _first([proxy], "http.route", "request_route_path"),
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
@@ -258,6 +258,11 @@ def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
 
 def _text(attributes: Mapping[str, Any], *keys: str) -> str:
     return next((text for key in keys if key in attributes and (text := text_of(attributes[key]))), "")
+
+
+def route_in(attributes: Mapping[str, Any]) -> str:
+    """Return the route as the application declares it, by the attributes of a routing or a replica; else nothing."""
+    return _text(attributes, "route", "http.route")
 
 
 def _deployment_in(name: str) -> str:

@@ -81,6 +81,16 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
             if is_unset and (span["trace_id"], span["parent_id"]) in above:
                 counts["unset_requests"] += 1
                 routes.add((span["trace_id"], span["span_id"]))
+    by_id = _by_id(spans)
+    for span in spans:
+        above = [by_id.get((span["trace_id"], span["parent_id"]))]
+        above.append(by_id.get((span["trace_id"], above[0]["parent_id"])) if above[0] else None)
+        has_proxy = any(other and other["name"].startswith("proxy_") for other in above)
+        is_outermost = span in requests or (span["name"].startswith("replica_handle_request") and not has_proxy)
+        code = str(span["attributes"].get("http.status_code") or "")
+        is_good = code.isdigit() and (int(code) < 400 or int(code) in (1000, 1001) or 600 <= int(code) < 1000)
+        raised = any(event["name"] == "exception" for event in span["events"])
+        counts["broken_streams"] += is_outermost and is_good and raised and span["status"] != "ERROR"
     health = sum(any(each in span["name"] for each in HEALTH) for span in spans)
     if health >= 20 and health * 5 >= len(spans):
         counts["health_checks"] = health

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spanview.analysis.calls import SUBMITTED, Function, calls_of_trace
+from spanview.analysis.exits import exits_among
 from spanview.analysis.serve_calls import numbers_of_serve, served_by
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows_of
@@ -105,6 +106,7 @@ def functions_of(store: Store, calls: Calls) -> list[Function]:
     of_attempts = np.repeat(functions, counts)
     statuses, starts, ends = (copy_of(column) for column in (spans.status, spans.start_ns, spans.end_ns))
     has_failed, has_any = statuses[attempts] == ERROR, counts > 0
+    has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
     is_refused = ~has_any & (statuses[producers] == ERROR)
     is_ok = has_any.copy()
     is_ok[has_any] = ~has_failed[firsts[1:][has_any] - 1]

@@ -54,7 +54,8 @@ _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
 _WELL_CLOSED: Final = (1000, 1001)
 _GRPC_OK: Final = ("", "OK", "0")
-_HTTP_STATUS: Final = "http.status_code"
+HTTP_STATUS: Final = "http.status_code"
+"""The attribute that has the status code of HTTP, or the closing code of a websocket."""
 _GRPC_STATUS: Final = "rpc.grpc.status_code"
 
 
@@ -231,7 +232,7 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
-        status=_first(outward, _HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
+        status=_first(outward, HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
     )
     return Request(
         rows=tuple(chain[part] for part in parts),
@@ -273,7 +274,7 @@ def _deployment_in(name: str) -> str:
 def _failure(spans: Collection[Span]) -> Failure | None:
     """Return why a request failed, by its spans, the outermost first."""
     for span in spans:
-        failure = failure_of_http(_text(span.attributes, _HTTP_STATUS)) or failure_of_grpc(
+        failure = failure_of_http(_text(span.attributes, HTTP_STATUS)) or failure_of_grpc(
             _text(span.attributes, _GRPC_STATUS)
         )
         if failure is not None:

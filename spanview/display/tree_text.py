@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.exits import is_exit
 from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration, moment
@@ -96,4 +97,6 @@ def _label(store: Store, tree: TraceTree, node: int) -> str:
 def error_text(store: Store, row: int) -> str:
     """Return what a failed span says of its failure, in one line."""
     description = store.span(row).status.description
+    if is_exit(description):
+        return "AsyncioActorExit: exit_actor was called, which is no failure"
     return sanitise(description.strip(" \r\n").split("\n")[0], _LONGEST_MESSAGE) if description else "ERROR"

@@ -115,6 +115,21 @@ def _serve(folder: Path, requests: int, lone: int, *, has_proxy: bool = True, fa
     (folder / "replica_app_App_x1_tracing.json").write_bytes(file_of(replica, indent=4))
 
 
+def _streams(folder: Path, *, has_proxy: bool = True) -> None:
+    """Write four requests as Ray 2.60 does: a good one, two that broke off while they streamed, and one that failed."""
+    build, raised = (
+        Builder(),
+        [{"name": "exception", "timestamp": None, "attributes": {"exception.type": "ValueError"}}],
+    )
+    spans: list[Document] = []
+    for number, (code, events) in enumerate([(200, []), (200, raised), (200, raised), (500, raised)], 1):
+        proxy, route, replica = _request(build, number, "OK" if code == 200 else "ERROR", start=number)
+        proxy |= {"attributes": {"http.status_code": code}, "events": events}
+        replica |= {"attributes": {"http.status_code": str(code)}, "events": events}
+        spans += [proxy, route, replica] if has_proxy else [{**replica, "parent_id": None}]
+    (folder / "spans.json").write_bytes(file_of(spans, indent=4))
+
+
 def _shared_file(folder: Path) -> None:
     shutil.copy(FIXTURES / "pid-reuse/spans/1.json.after_third", folder / "1.json")
     shutil.copy(FIXTURES / "pid-reuse/spans/1.txt.after_third", folder / "2.txt")
@@ -231,6 +246,8 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "some by a handle": (partial(_serve, requests=12, lone=12), {"lone_replicas": 12}),
     "no proxy": (partial(_serve, requests=0, lone=30, has_proxy=False), {"no_proxy_file": 1}),
     "failed requests": (partial(_serve, requests=20, lone=0, failed=4), {"unset_requests": 8}),
+    "broken streams": (_streams, {"broken_streams": 2, "unset_requests": 2}),
+    "broken streams of replicas": (partial(_streams, has_proxy=False), {"broken_streams": 2}),
     "several processes": (_shared_file, {"shared_file": 1, "doubled": 17, "both_hooks": 2}),
     "two layouts": (_two_layouts, {"doubled": 104, "no_attempt": 1}),
     "both hooks": (_both_hooks, {"doubled": 80, "both_hooks": 80}),

@@ -38,6 +38,7 @@ class Kind(StrEnum):
     NO_ATTEMPT = "no_attempt"
     UNSET_ATTEMPTS = "unset_attempts"
     UNSET_REQUESTS = "unset_requests"
+    BROKEN_STREAMS = "broken_streams"
     SAMPLING = "sampling"
     LONE_REPLICAS = "lone_replicas"
     NO_PROXY_FILE = "no_proxy_file"
@@ -108,6 +109,14 @@ RULES: Final = {
         "a request failed, its proxy says, and its route and replica spans have the status UNSET",
         "The status alone doesn't tell which requests failed: spanview stats --by serve also goes by the codes of HTTP "
         "and gRPC, and by exceptions. See these spans: `spanview tree -q finding=unset_requests`",
+    ),
+    Kind.BROKEN_STREAMS: Rule(
+        _INFO,
+        _CERTAIN,
+        "a response of Ray Serve broke off after its status code had been sent: the code says success, and an "
+        "exception follows",
+        "Neither the status nor the code tells these from good ones; spanview stats --by serve counts them as raised. "
+        "See them: `spanview tree -q finding=broken_streams`",
     ),
     Kind.SAMPLING: Rule(
         _WARNING,
@@ -261,6 +270,7 @@ OF_SPANS: Final = (
     Kind.NO_ATTEMPT,
     Kind.UNSET_ATTEMPTS,
     Kind.UNSET_REQUESTS,
+    Kind.BROKEN_STREAMS,
     Kind.LONE_REPLICAS,
     Kind.HEALTH_CHECKS,
     Kind.PIDS_USED_AGAIN,

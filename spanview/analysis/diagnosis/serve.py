@@ -9,6 +9,8 @@ import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
+from spanview.analysis.query_values import text_of
+from spanview.analysis.serve import HTTP_STATUS, failure_of_http
 from spanview.index.bulk import ROOT
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
@@ -24,6 +26,8 @@ _SHARE: Final = 0.2
 _LEAST: Final = 20
 """And from so many on."""
 _UNSET: Final = 0
+_MOST_READ: Final = 20_000
+"""Records of requests that are read again."""
 
 
 def _files_of(facts: Facts) -> dict[str, list[str]]:
@@ -96,6 +100,35 @@ def unset_requests(facts: Facts) -> Finding | None:
     requests = number(int(failed.sum()), "request that", "requests that")
     detail = f"{len(rows):,} spans of routes and replicas are UNSET below {requests} failed."
     return facts.of_spans(Kind.UNSET_REQUESTS, rows.tolist(), detail)
+
+
+def broken_streams(facts: Facts) -> Finding | None:
+    """Find requests with a code that says success, and an exception, by the outermost span that has a code."""
+    proxies = facts.says(Name.PROXY) & (facts.statuses != ERROR)
+    parents = facts.parents
+    above = np.maximum(parents, 0)
+    below_proxy = (parents >= 0) & facts.says(Name.PROXY)[above]
+    below_proxy |= (parents >= 0) & facts.says(Name.ROUTE)[above] & below_proxy[above]
+    replicas = facts.says(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
+    candidates = np.flatnonzero(proxies | replicas).tolist()
+    rows = [row for row in candidates[:_MOST_READ] if _broke_off(facts, row)]
+    if not rows:
+        return None
+    least = "At least " if len(candidates) > _MOST_READ else ""
+    responses = number(len(rows), "response", "responses")
+    detail = f"{least}{responses} broke off with an exception after a status code that says success."
+    return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)
+
+
+def _broke_off(facts: Facts, row: int) -> bool:
+    record = facts.store.record(row)
+    # Of most records the bytes tell that they have no exception.
+    if record is None or b'"exception"' not in record:
+        return False
+    span = facts.store.span(row)
+    code = span.attributes.get(HTTP_STATUS)
+    is_success = code not in (None, "") and failure_of_http(text_of(code)) is None
+    return is_success and any(event.is_exception for event in span.events)
 
 
 def health_checks(facts: Facts) -> Finding | None:

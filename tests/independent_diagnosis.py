@@ -83,9 +83,9 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
                 routes.add((span["trace_id"], span["span_id"]))
     by_id = _by_id(spans)
     for span in spans:
-        above = [by_id.get((span["trace_id"], span["parent_id"]))]
-        above.append(by_id.get((span["trace_id"], above[0]["parent_id"])) if above[0] else None)
-        has_proxy = any(other and other["name"].startswith("proxy_") for other in above)
+        parent = by_id.get((span["trace_id"], span["parent_id"]))
+        grandparent = by_id.get((span["trace_id"], parent["parent_id"])) if parent else None
+        has_proxy = any(other and other["name"].startswith("proxy_") for other in (parent, grandparent))
         is_outermost = span in requests or (span["name"].startswith("replica_handle_request") and not has_proxy)
         code = str(span["attributes"].get("http.status_code") or "")
         is_good = code.isdigit() and (int(code) < 400 or int(code) in (1000, 1001) or 600 <= int(code) < 1000)

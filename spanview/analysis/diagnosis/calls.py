@@ -72,5 +72,7 @@ def unset_attempts(facts: Facts) -> Finding | None:
     if not len(unset):
         return None
     attempts = number(len(unset), "attempt has", "attempts have")
-    detail = f"{attempts} no error, and yet the call was tried again: ended by SIGTERM, or the result was lost."
+    detail = (
+        f"{attempts} no error, and yet the call was tried again: ended by SIGTERM or sys.exit, or its result was lost."
+    )
     return facts.of_spans(Kind.UNSET_ATTEMPTS, unset.tolist(), detail)

@@ -178,17 +178,18 @@ def _process(facts: Facts, row: int) -> list[str]:
 
 
 def doubled(facts: Facts) -> Finding | None:
-    """Find records that say again what others say."""
+    """Find records that are duplicates of others."""
     tallies = facts.store.tallies
     if not tallies.duplicates:
         return None
     folders = Counter[tuple[str, str]]()
     for (kept, dropped), doubles in tallies.doubled.copy().items():
         folders[_folder(kept), _folder(dropped)] += doubles
-    detail = f"{number(tallies.duplicates, 'record is', 'records are')} there twice or more, and count once"
+    records = number(tallies.duplicates, "record is a duplicate", "records are duplicates")
+    detail = f"{records} of another and left out"
     if folders:
         (kept, dropped), most = max(folders.items(), key=lambda item: (item[1], item[0]))
-        where = f"in {kept or '.'} alone" if kept == dropped else f"in {kept or '.'} and {dropped or '.'}"
+        where = f"within {kept or '.'}" if kept == dropped else f"in {kept or '.'} and again in {dropped or '.'}"
         detail += f"; {most:,} of them {where}"
     places = [Place(dropped) for _, dropped in sorted(tallies.doubled.copy())]
     return found(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])

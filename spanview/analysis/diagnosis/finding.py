@@ -99,8 +99,8 @@ RULES: Final = {
     Kind.UNSET_ATTEMPTS: Rule(
         _INFO,
         _LIKELY,
-        "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM, or its result "
-        "was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
+        "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM or `sys.exit`, "
+        "or its result was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
         "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
@@ -184,7 +184,7 @@ RULES: Final = {
     Kind.DOUBLED: Rule(
         _INFO,
         _CERTAIN,
-        "records say again what others say, of the same span; each counts once",
+        "records are duplicates of others; each span counts once",
         "Nothing is lost by it. Give one of the folders as PATH to read no other.",
     ),
     Kind.BOTH_HOOKS: Rule(
@@ -224,13 +224,14 @@ RULES: Final = {
     Kind.MISSING_ROOTS: Rule(
         _INFO,
         _LIKELY,
-        "a trace has no root: it hasn't ended, its process was killed, or the caller is traced elsewhere",
+        "a trace has no root: it hasn't ended, its process was killed, the caller is traced elsewhere, or its file has "
+        "gone",
         "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
         _INFO,
         _LIKELY,
-        "a span names a parent that no file holds, for the same reasons",
+        "the parent of a span is in none of the files, for the same reasons",
         "See which: `spanview tree -q trace.complete=false`",
     ),
     Kind.NO_END: Rule(

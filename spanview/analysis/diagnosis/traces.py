@@ -41,8 +41,8 @@ def missing_parents(facts: Facts) -> Finding | None:
     rows = facts.orphans
     if not len(rows):
         return None
-    parents = number(len(rows), "parent that spans name stands", "parents that spans name stand")
-    detail = f"{parents} in no file."
+    parents = number(len(rows), "parent of spans is", "parents of spans are")
+    detail = f"{parents} in none of the files."
     return found(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
 

@@ -22,6 +22,7 @@ from independent_reader import read_folder
 from programs import spanview as run
 from spanview.analysis.root_groups import RootGroups
 from spanview.tui import traces_model
+from spanview.tui.group_list import shortened
 from spanview.tui.traces_model import TracesModel
 from viewers import Growing, looking_at
 
@@ -125,6 +126,24 @@ def test_the_recording() -> None:
     keys = {group["key"] for group in printed["groups"]}
     assert wanted.keys() <= keys
     assert not any("/predict/0" in key for key in keys if key)
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [
+        (40, "proxy_http_request Shop GET /cart/{n}"),
+        (36, "… Shop GET /cart/{n}"),
+        (20, "… Shop GET /cart/{n}"),
+        (19, "… GET /cart/{n}"),
+        (11, "… /cart/{n}"),
+        (5, "… /cart/{n}"),
+    ],
+)
+def test_where_there_is_little_room(room: int, shown: str) -> None:
+    """Of a request the end is shown, which tells it from others; other names are left to be cut at their end."""
+    assert shortened("proxy_http_request Shop GET /cart/{n}", room) == shown
+    assert shortened("a name of another span that is long", room) == "a name of another span that is long"
+    assert shortened("proxy_http_request", 3) == "proxy_http_request"
 
 
 async def test_in_the_viewer() -> None:

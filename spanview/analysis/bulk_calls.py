@@ -55,7 +55,7 @@ def calls_of(
     running = running[np.lexsort((ids[running], starts[running], never, parents[running]))]
     producers = np.flatnonzero(submitting & ~odd[of_rows])
     of = parents[running]
-    served = _served(store, np.setdiff1d(producers, of), parents, names)
+    served = {call: [replica] for call, replica in served_of(store, np.setdiff1d(producers, of), parents).items()}
     if served:
         producers, running, of = _with(served, producers, running, of)
     strange = dict[int, list[int]]()
@@ -67,16 +67,23 @@ def calls_of(
     return _array(producers), _array(running), _array(firsts)
 
 
-def _served(store: Store, alone: Places, parents: Places, names: Places) -> dict[int, list[int]]:
-    """Return the replica's span of each call without a CONSUMER that Ray Serve routed."""
+def served_of(store: Store, alone: Places, parents: Places) -> dict[int, int]:
+    """Return the row of the replica's span that ran each of some calls, as `served_in` does for one trace.
+
+    Args:
+        store: Where the spans are.
+        alone: The rows of calls without a CONSUMER.
+        parents: The row of each span's parent, negative where it has none.
+    """
     calls, replicas = numbers_of_serve(store)
     if not calls:
         return {}
+    names = copy_of(store.spans.name)[: len(parents)]
     alone = alone[np.isin(names[alone], [*calls]) & (parents[alone] >= 0)]
     ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
     ran = ran[np.isin(parents[ran], parents[alone])]
     pairs = [zip(parents[rows].tolist(), rows.tolist(), strict=True) for rows in (alone, ran)]
-    return {call: [replica] for call, replica in served_by(store, *pairs).items()}
+    return served_by(store, *pairs)
 
 
 def _with(found: dict[int, list[int]], producers: Places, running: Places, of: Places) -> tuple[Places, ...]:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.selftime import self_times
+from spanview.analysis.serve_calls import served_in
 from spanview.analysis.waits import wait_between, wait_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -34,7 +35,7 @@ from spanview.tui.runs import FEWEST_IN_RUN, Run, Timed, known_times
 from spanview.tui.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -226,6 +227,11 @@ class Shape:
         return node - count + len(self.tree.rows) if node >= count else self.node_of[self.stitched.rows[node]]
 
     # -- all nodes -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def served(self) -> Collection[int]:
+        """The rows of calls that a replica of Ray Serve ran, whose span stands beside the call."""
+        return served_in(self._store, self.stitched, self.stitched.rows)
 
     @cached_property
     def own(self) -> list[int | None]:

@@ -20,6 +20,7 @@ from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.serve_calls import is_serve_call
+from spanview.tui.trace_shape import Shape
 
 if TYPE_CHECKING:
     from builders import Document
@@ -72,6 +73,13 @@ def test_which_replica_ran_a_call(
         # The same replica elsewhere is nobody's attempt.
         apart = [*routing(*[span for span in spans if span[0] != REPLICA]), *routing((REPLICA, 6, 20), trace=2)]
         assert attempts_of(store_of(*apart)) == [None] * len(expected)
+
+
+def test_in_a_trace_whose_calls_are_rows() -> None:
+    """A call whose attempt stands beside it isn't said to have none."""
+    store = store_of(*routing((CALL, 2, 1), (CALL, 12, 1), (REPLICA, 14, 25)))
+    shape = Shape(store, 0, store.tree(0), joins=True)
+    assert [store.spans.start_ns[row] for row in shape.served] == [max(store.spans.start_ns) - 2_000]
 
 
 def test_waits_runs_and_findings() -> None:

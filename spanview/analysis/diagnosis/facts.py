@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.analysis.bulk_calls import served_of
 from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place, found
-from spanview.analysis.serve_calls import numbers_of_serve, served_by
 from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent_rows_by_order
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
@@ -137,19 +137,9 @@ class Facts:
         flags = np.zeros(self.size, np.bool_)
         parents = self.parents[self.ran]
         flags[parents[parents >= 0]] = True
-        flags[self._served(flags)] = True
+        alone = np.flatnonzero(self.submitted & ~flags)
+        flags[[*served_of(self.store, alone, self.parents)]] = True
         return flags
-
-    def _served(self, has_consumer: Flags) -> list[int]:
-        """Return the calls that have no CONSUMER, and that a replica of Ray Serve ran."""
-        numbers, replicas = numbers_of_serve(self.store)
-        if not numbers:
-            return []
-        names, parents = self.column("name"), self.parents
-        calls = np.flatnonzero(self.submitted & ~has_consumer & np.isin(names, [*numbers]) & (parents >= 0))
-        ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
-        pairs = [zip(parents[rows].tolist(), rows.tolist(), strict=True) for rows in (calls, ran)]
-        return [*served_by(self.store, *pairs)]
 
     @cached_property
     def _odd(self) -> Flags:

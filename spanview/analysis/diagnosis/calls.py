@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding
 
 _MARK: Final = "_ray_trace_ctx"
-_MOST_READ: Final = 20_000
-"""Records of failed submissions that are read again."""
 _UNSET: Final = 0
 
 
@@ -41,10 +39,9 @@ def no_attempt(facts: Facts) -> Finding | None:
 def trace_ctx(facts: Facts) -> Finding | None:
     """Find calls that failed because of an argument that tracing adds."""
     failed = np.flatnonzero(facts.submitted & ~facts.has_attempt & (facts.statuses == ERROR)).tolist()
-    rows = [row for row in failed[:_MOST_READ] if _was_broken(facts, row)]
+    rows, least = facts.read_again(failed, _was_broken)
     if not rows:
         return None
-    least = "At least " if len(failed) > _MOST_READ else ""
     calls = number(len(rows), "call was", "calls were")
     detail = f"{least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
     return facts.of_spans(Kind.TRACE_CTX, rows, detail)

@@ -19,7 +19,7 @@ from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
+_MOST_READ: Final = 20_000
+"""Records that one detector reads again."""
 _SKEW_NS: Final = np.uint64(2_000)
 
 
@@ -196,6 +198,15 @@ class Facts:
     def root_count(self) -> int:
         """How many spans have no parent."""
         return int((self.parents == ROOT).sum())
+
+    def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
+        """Return the rows whose records hold something, and `At least ` where there are too many to be read.
+
+        Args:
+            rows: The rows to look at, of which the first 20,000 are read.
+            holds: Tells it of a row.
+        """
+        return [row for row in rows[:_MOST_READ] if holds(self, row)], "At least " * (len(rows) > _MOST_READ)
 
     def of_spans(self, kind: Kind, rows: Sequence[int], detail: str, severity: Severity | None = None) -> Finding:
         """Return a finding that counts spans; the first of them are its evidence.

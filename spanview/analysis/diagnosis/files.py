@@ -112,7 +112,7 @@ def pids_used_again(facts: Facts) -> Finding | None:
     tasks = number(len(rows), "task ran", "tasks ran")
     detail = (
         f"{tasks} before any driver in the same folder began ({drivers[0]}{others}), and no file has the call. "
-        "Most likely a later driver with the same PID has emptied the file that had it."
+        "Most likely a later driver with the same PID has emptied the file that had it, unless it was on another host."
     )
     return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
 
@@ -235,7 +235,9 @@ def deduplicated(facts: Facts) -> Finding | None:
         lost_text = f"{at_most}{number(lost, 'span is', 'spans are')} lost by it, and others may lack attributes.{rest}"
         lost_text = lost_text[0].upper() + lost_text[1:]
         places = [Place(path) for path, file in logs if file.fragments > held[path]]
-        return found(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
+        finding = found(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
+        # Whose files these are is known by the PIDs alone.
+        return replace(finding, certainty=Certainty.LIKELY) if rest else finding
     detail = f"Ray left out repeated lines in {where}. The files of workers have as many spans as broke off there"
     detail += (
         f", {parts:,}: none is lost."

@@ -26,8 +26,6 @@ _SHARE: Final = 0.2
 _LEAST: Final = 20
 """And from so many on."""
 _UNSET: Final = 0
-_MOST_READ: Final = 20_000
-"""Records of requests that are read again."""
 
 
 def _files_of(facts: Facts) -> dict[str, list[str]]:
@@ -110,11 +108,9 @@ def broken_streams(facts: Facts) -> Finding | None:
     below_proxy = (parents >= 0) & facts.says(Name.PROXY)[above]
     below_proxy |= (parents >= 0) & facts.says(Name.ROUTE)[above] & below_proxy[above]
     replicas = facts.says(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
-    candidates = np.flatnonzero(proxies | replicas).tolist()
-    rows = [row for row in candidates[:_MOST_READ] if _broke_off(facts, row)]
+    rows, least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
     if not rows:
         return None
-    least = "At least " if len(candidates) > _MOST_READ else ""
     responses = number(len(rows), "response", "responses")
     detail = f"{least}{responses} broke off with an exception after a status code that says success."
     return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)

@@ -185,7 +185,7 @@ RULES: Final = {
         _INFO,
         _CERTAIN,
         "records are duplicates of others; each span counts once",
-        "Nothing is lost by it. Give one of the folders as PATH to read no other.",
+        "Nothing is lost by it. Where two folders hold the same spans, one of them is enough as PATH.",
     ),
     Kind.BOTH_HOOKS: Rule(
         _INFO,

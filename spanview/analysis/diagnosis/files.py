@@ -112,7 +112,8 @@ def pids_used_again(facts: Facts) -> Finding | None:
     tasks = number(len(rows), "task ran", "tasks ran")
     detail = (
         f"{tasks} before any driver in the same folder began ({drivers[0]}{others}), and no file has the call. "
-        "Most likely a later driver with the same PID has emptied the file that had it, unless the earlier one ran on another host."
+        "Most likely a later driver with the same PID has emptied the file that had it, unless the earlier driver ran "
+        "on another host."
     )
     return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
 

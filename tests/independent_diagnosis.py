@@ -81,6 +81,16 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
             if is_unset and (span["trace_id"], span["parent_id"]) in above:
                 counts["unset_requests"] += 1
                 routes.add((span["trace_id"], span["span_id"]))
+    by_id = _by_id(spans)
+    for span in spans:
+        parent = by_id.get((span["trace_id"], span["parent_id"]))
+        grandparent = by_id.get((span["trace_id"], parent["parent_id"])) if parent else None
+        has_proxy = any(other and other["name"].startswith("proxy_") for other in (parent, grandparent))
+        is_outermost = span in requests or (span["name"].startswith("replica_handle_request") and not has_proxy)
+        code = str(span["attributes"].get("http.status_code") or "")
+        is_good = code.isdigit() and (int(code) < 400 or int(code) in (1000, 1001) or 600 <= int(code) < 1000)
+        raised = any(event["name"] == "exception" for event in span["events"])
+        counts["broken_streams"] += is_outermost and is_good and raised and span["status"] != "ERROR"
     health = sum(any(each in span["name"] for each in HEALTH) for span in spans)
     if health >= 20 and health * 5 >= len(spans):
         counts["health_checks"] = health
@@ -97,6 +107,7 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
     everything = [span for records in files.values() for span in records]
     counts["doubled"] = len(everything) - len(first)
     of_process = {name: records for name, records in files.items() if re.search(r"(^|/)\d+\.(txt|json)$", name)}
+    counts["pids_used_again"] = _of_emptied_files(files, first)
     counts["shared_file"] = sum(
         len({span["resource"].get("service.instance.id") for span in records} - {None}) > 1
         for records in of_process.values()
@@ -114,6 +125,25 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
             counts["deduplicated" if marks else "prefixed"] += marks or begun
         counts["foreign"] += bool(text and not files[name] and not begun)
     counts["all_empty"] = len(files) if files and not any(texts.values()) else 0
+
+
+def _of_emptied_files(files: dict[str, list[Record]], first: dict[str, str]) -> int:
+    """Count tasks without a call that ran before any driver in their folder, of the hook that empties files."""
+    ids = {(span["trace_id"], span["span_id"]) for spans in files.values() for span in spans}
+    drivers = defaultdict(list)
+    for name, spans in files.items():
+        calls = [span for span in spans if span["kind"] == "SpanKind.PRODUCER"]
+        workers = [str(call["attributes"].get("ray.worker_id")) for call in calls]
+        if any(worker.endswith("f" * 48) for worker in workers):
+            drivers[name.rpartition("/")[0]].append(min(span["start_ns"] for span in spans))
+    count = 0
+    for name, spans in files.items():
+        began = drivers[name.rpartition("/")[0]]
+        for span in spans if re.search(r"(^|/)\d+\.txt$", name) and began else ():
+            is_task = span["kind"] == "SpanKind.CONSUMER" and span["name"].endswith(" ray.remote_worker")
+            is_alone = span["parent_id"] and (span["trace_id"], span["parent_id"]) not in ids
+            count += bool(is_task and is_alone and span["start_ns"] < min(began) and first[key_of(span)] == name)
+    return count
 
 
 def _of_traces(spans: list[Record], counts: Counter[str]) -> None:

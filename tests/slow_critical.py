@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from spanview.index.table import SpanTable
+    from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
 Ticks: TypeAlias = list[tuple[int, int, str]]
@@ -21,9 +21,10 @@ Ticks: TypeAlias = list[tuple[int, int, str]]
 class SlowPath:
     """One trace, whose times are whole microseconds."""
 
-    def __init__(self, tree: TraceTree, spans: SpanTable) -> None:
+    def __init__(self, store: Store, tree: TraceTree) -> None:
         self._tree = tree
-        self._spans = spans
+        self._store = store
+        self._spans = store.spans
         nodes = range(len(tree))
         self._parents = [*map(self._parent_of, nodes)]
         self._given = [(self._given_start(node), self._given_end(node)) for node in nodes]
@@ -41,14 +42,25 @@ class SlowPath:
             return ticks
         moment = max(self._ends)
         at = before = self._ends.index(moment)
+        queued: dict[int, int] = {}
         while True:
             while (step := self._step(at, moment)) is not None:
+                if step == self._parents[at] and self._is_queued(at, step):
+                    queued[step] = at
                 before, at = at, step
             if moment == self._starts[at]:
                 return ticks[::-1]
             moment -= 1
             is_running = moment < self._ends[at]
-            ticks.append((moment, at, "self") if is_running else (moment, before, "wait"))
+            runs = (moment, queued[at], "wait") if at in queued else (moment, at, "self")
+            ticks.append(runs if is_running else (moment, before, "wait"))
+
+    def _is_queued(self, node: int, above: int) -> bool:
+        """Return whether a node is a replica of Ray Serve, and the one above it its routing."""
+        if self._tree.is_missing(node) or self._tree.is_missing(above) or node in self._tree.roots:
+            return False
+        own, others = (self._store.names.texts[self._spans.name[self._tree.rows[each]]] for each in (node, above))
+        return own.startswith("replica_handle_request") and others.startswith("route_to_replica")
 
     def _step(self, at: int, moment: int) -> int | None:
         """Return where the path goes at a moment, None where it stays."""

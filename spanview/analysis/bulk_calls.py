@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spanview.analysis.calls import SUBMITTED, Function, calls_of_trace
+from spanview.analysis.exits import exits_among
+from spanview.analysis.serve_calls import numbers_of_serve, served_by
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of, odd_traces, parent_rows_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -53,6 +55,9 @@ def calls_of(
     running = running[np.lexsort((ids[running], starts[running], never, parents[running]))]
     producers = np.flatnonzero(submitting & ~odd[of_rows])
     of = parents[running]
+    served = {call: [replica] for call, replica in served_of(store, np.setdiff1d(producers, of), parents).items()}
+    if served:
+        producers, running, of = _with(served, producers, running, of)
     strange = dict[int, list[int]]()
     for trace in np.flatnonzero(odd & counts).tolist():
         strange |= calls_of_trace(store, store.tree(trace), numbers)
@@ -62,13 +67,32 @@ def calls_of(
     return _array(producers), _array(running), _array(firsts)
 
 
-def _with(strange: dict[int, list[int]], producers: Places, running: Places, of: Places) -> tuple[Places, ...]:
-    """Return the same with the calls of traces that were looked at one by one."""
-    more = [(row, attempt) for row, attempts in strange.items() for attempt in attempts]
+def served_of(store: Store, alone: Places, parents: Places) -> dict[int, int]:
+    """Return the row of the replica's span that ran each of some calls, as `served_in` does for one trace.
+
+    Args:
+        store: Where the spans are.
+        alone: The rows of calls without a CONSUMER.
+        parents: The row of each span's parent, negative where it has none.
+    """
+    calls, replicas = numbers_of_serve(store)
+    if not calls:
+        return {}
+    names = copy_of(store.spans.name)[: len(parents)]
+    alone = alone[np.isin(names[alone], [*calls]) & (parents[alone] >= 0)]
+    ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
+    ran = ran[np.isin(parents[ran], parents[alone])]
+    pairs = [zip(parents[rows].tolist(), rows.tolist(), strict=True) for rows in (alone, ran)]
+    return served_by(store, *pairs)
+
+
+def _with(found: dict[int, list[int]], producers: Places, running: Places, of: Places) -> tuple[Places, ...]:
+    """Return the same with calls that were looked at one by one, and their attempts."""
+    more = [(row, attempt) for row, attempts in found.items() for attempt in attempts]
     of = np.append(of, np.array([row for row, _ in more], np.int64))
     running = np.append(running, np.array([attempt for _, attempt in more], np.int64))
     order = np.argsort(of, kind="stable")
-    return np.sort(np.append(producers, np.array([*strange], np.int64))), running[order], of[order]
+    return np.union1d(producers, np.array([*found], np.int64)), running[order], of[order]
 
 
 def _array(numbers: Places) -> array[int]:
@@ -89,6 +113,7 @@ def functions_of(store: Store, calls: Calls) -> list[Function]:
     of_attempts = np.repeat(functions, counts)
     statuses, starts, ends = (copy_of(column) for column in (spans.status, spans.start_ns, spans.end_ns))
     has_failed, has_any = statuses[attempts] == ERROR, counts > 0
+    has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
     is_refused = ~has_any & (statuses[producers] == ERROR)
     is_ok = has_any.copy()
     is_ok[has_any] = ~has_failed[firsts[1:][has_any] - 1]

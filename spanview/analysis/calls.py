@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.analysis.exits import exits_among
+from spanview.analysis.serve_calls import served_in
 from spanview.analysis.stats import histogram, nearest_rank
 from spanview.analysis.telling import unheard
 from spanview.index.slots import IS_KNOWN_HASH
@@ -46,7 +48,7 @@ class Outcome(StrEnum):
     OK = "ok"
     """Its only attempt ended without an error."""
     ERROR = "error"
-    """Its last attempt ended with one."""
+    """Its last attempt ended with one, which isn't that of `exit_actor`."""
     RETRIED = "retried"
     """An attempt before the last one was not the end of it."""
     SUBMIT_ERROR = "submit error"
@@ -64,7 +66,7 @@ class Call:
     function: str
     """The PRODUCER's name without its ending."""
     attempts: tuple[int, ...]
-    """The rows of its CONSUMERs, by start, then span id."""
+    """The rows of its CONSUMERs, by start, then span id; of a call that Ray Serve routed, its replica's span."""
     wait_ns: int | None
     """From the PRODUCER's end to the earliest attempt's start, 0 where that comes earlier; None without these times."""
     run_ns: int | None
@@ -125,7 +127,7 @@ class Calls:
         status = self._store.spans.status
         if not attempts:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
-        if status[attempts[-1]] == ERROR:
+        if status[attempts[-1]] == ERROR and not exits_among(self._store, attempts[-1:]):
             return Outcome.ERROR
         return Outcome.RETRIED if len(attempts) > 1 else Outcome.OK
 
@@ -138,7 +140,7 @@ class Function:
     calls: int = 0
     attempts: int = 0
     errors: int = 0
-    """Attempts with status ERROR."""
+    """Attempts with status ERROR, those left out that `exit_actor` ended."""
     submit_errors: int = 0
     """Calls whose PRODUCER has status ERROR and no attempt."""
     retried: int = 0
@@ -240,6 +242,8 @@ def calls_of_trace(store: Store, tree: TraceTree, numbers: Numbers | None = None
             attempts = found.get(tree.rows[parent])
             if attempts is not None:
                 attempts.append(row)
+    for call, replica in served_in(store, tree, [row for row, attempts in found.items() if not attempts]).items():
+        found[call].append(replica)
     return found
 
 
@@ -278,6 +282,7 @@ def _functions_of(store: Store, calls: Calls, tell: Tell) -> list[Function]:
         function.calls += 1
         function.attempts += len(call.attempts)
         function.errors += sum(1 for row in call.attempts if spans.status[row] == ERROR)
+        function.errors -= len(exits_among(store, call.attempts))
         function.submit_errors += call.outcome is Outcome.SUBMIT_ERROR
         function.no_attempt += call.outcome is Outcome.NO_ATTEMPT
         function.retried += len(call.attempts) > 1

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_terms import KINDS
 from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID, number_of
@@ -36,6 +37,7 @@ OPERATOR_OF: Final = {
     "self": ">",
     "any": "~",
     "event": "=",
+    "finding": "=",
     "description": "~",
     "scope": "=",
     "trace": "=",
@@ -75,7 +77,7 @@ _RUN: Final = re.compile(r"[^\s()]*")
 _ESCAPED: Final = re.compile(r'\\(["\\])')
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
 _DIGITS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
-_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER")
+_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", OF_SPANS[0])
 """One of them fits each key that takes the operator before it."""
 
 
@@ -277,6 +279,7 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
         "name": vocabulary.names,
         "service": vocabulary.services,
         "kind": KINDS,
+        "finding": OF_SPANS,
         "status": STATUS_NAMES[::-1],
         "file": vocabulary.files,
         "trace.root": vocabulary.roots,

@@ -14,7 +14,9 @@ From the start of the root to the latest end, each moment is blamed on one span.
 2. A span waits for its children, and for what they left running: what outlives its parent is waited for by the nearest
    span above that ends no earlier. So a Ray driver waits for a CONSUMER whose PRODUCER ended long ago, and a Serve
    handler for a replica that outlives the span which routed to it. Nobody waits for what outlives him.
-3. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
+3. A replica of Ray Serve is queued from the start of its routing to its own, as `serve` defines it. What would be the
+   routing's own in that time is the replica's wait.
+4. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
    call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
    path goes back to that one: the attempt that failed before the next.
 
@@ -34,13 +36,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from spanview.analysis.serve import Part, part_of_name
 from spanview.analysis.settled import settled
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.settled import Settled
     from spanview.analysis.telling import Tell
@@ -123,7 +126,7 @@ class Share:
     wait_ns: int
 
 
-def critical_path(tree: TraceTree, spans: SpanTable) -> CriticalPath:
+def critical_path(tree: TraceTree, spans: SpanTable, names: Sequence[str]) -> CriticalPath:
     """Return the critical path of a trace, as the module says what it is.
 
     It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
@@ -132,8 +135,9 @@ def critical_path(tree: TraceTree, spans: SpanTable) -> CriticalPath:
     Args:
         tree: The trace's tree.
         spans: The table that the tree was made from.
+        names: The texts of the names in that table.
     """
-    stretches, reason = _path(tree, spans)
+    stretches, reason = _path(tree, spans, _serve_names(names))
     return CriticalPath(tuple([Segment(*stretch) for stretch in reversed(stretches)]), reason)
 
 
@@ -153,12 +157,13 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     counts: defaultdict[int, int] = defaultdict(int)
     unsure: defaultdict[int, int] = defaultdict(int)
     chosen = range(len(table)) if traces is None else traces
+    serve_names = _serve_names(store.names.texts)
     for at, trace in enumerate(chosen):
         tell(at / len(chosen))
         if not table.trace_id(trace):
             continue
         tree = store.tree(trace)
-        stretches, reason = _path(tree, spans)
+        stretches, reason = _path(tree, spans, serve_names)
         names = set()
         for node, start, end, kind in stretches:
             if not tree.is_missing(node):
@@ -175,21 +180,43 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
 
 
-def _path(tree: TraceTree, spans: SpanTable) -> tuple[list[_Stretch], str]:
+def _serve_names(names: Sequence[str]) -> dict[int, Part]:
+    """Return the numbers of the names that routings and replicas of Ray Serve have."""
+    parts = {number: part_of_name(name) for number, name in enumerate(names)}
+    return {number: part for number, part in parts.items() if part in (Part.ROUTE, Part.REPLICA)}
+
+
+def _path(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) -> tuple[list[_Stretch], str]:
     """Return the stretches of a path, the latest first, and why it isn't sure."""
     trace = settled(tree, spans)
     if max(trace.ends, default=NO_TIME) == NO_TIME:
         return [], "no span has a time"
-    return _told(trace), trace.doubts
+    queued = _queued(tree, spans, serve_names) if serve_names else frozenset()
+    return _told(trace, queued), trace.doubts
 
 
-def _told(trace: Settled) -> list[_Stretch]:
+def _queued(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) -> frozenset[int]:
+    """Return the nodes that are replicas below their routings."""
+    parts = [serve_names.get(spans.name[row]) for row in tree.rows]
+    return frozenset(
+        node
+        for node, part in enumerate(parts)
+        if part is Part.REPLICA
+        and (parent := tree.parents[node]) != ROOT
+        and not tree.is_missing(parent)
+        and parts[parent] is Part.ROUTE
+    )
+
+
+def _told(trace: Settled, queued: frozenset[int]) -> list[_Stretch]:
     """Tell the path of a trace that has times, backwards."""
     parents, starts, ends = trace.parents, trace.starts, trace.ends
     # Of those that end together, the last is the one that started first.
     by_end = sorted(range(len(parents) - 1, -1, -1), key=ends.__getitem__)
     waited = _waited_for(parents, ends, by_end)
     left = bytearray(len(parents))
+    replicas: dict[int, int] = {}
+    """By its routing, the replica that was queued since that had started."""
     stretches: list[_Stretch] = []
     node = came_from = by_end[-1]
     time = ends[node]
@@ -204,16 +231,19 @@ def _told(trace: Settled) -> list[_Stretch]:
                 break
         else:
             left[node] = True
+            if node in queued:
+                replicas[goes_to] = node
         if time > end:
             idle = max(since, end)
             if time > idle:
                 stretches.append((came_from, idle, time, Blame.WAIT))
             time = idle
         if time > since:
-            if stretches and stretches[-1][0] == node and stretches[-1][3] is Blame.SELF:
-                # The path was at a span that takes no time.
+            blamed, kind = (replicas[node], Blame.WAIT) if node in replicas else (node, Blame.SELF)
+            if stretches and stretches[-1][0] == blamed and stretches[-1][3] is kind:
+                # The path was at a span that takes no time, or the wait went on after the routing had ended.
                 time = stretches.pop()[2]
-            stretches.append((node, since, time, Blame.SELF))
+            stretches.append((blamed, since, time, kind))
         node, came_from, time = goes_to, node, since
     return stretches
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_values import text_of
+from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW, Interned
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
@@ -62,7 +63,7 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
     if by == "status":
         return Column(store.spans.status, STATUS_NAMES)
     if by == "trace.root":
-        return _root_column(store)
+        return _root_column(store, tell)
     if by == "pid":
         return _column_of_records(store, by, _pid_of, traces, tell)
     if by == "scope":
@@ -81,11 +82,17 @@ def _pair_column(store: Store) -> Column:
     return Column(column, [f"{services[of]}: {texts[name]}" if services[of] else texts[name] for of, name in numbers])
 
 
-def _root_column(store: Store) -> Column:
+def _root_column(store: Store, tell: Tell) -> Column:
+    groups = RootGroups(store)
+    groups.look(tell)
     # A span that has come by now has a trace in the table, which may grow meanwhile.
     of_spans, names = store.spans.trace[:], store.spans.name
     numbers = [0 if row == NO_ROW else names[row] + 1 for row in store.trace_table.root_row[:]]
-    return Column(array("I", map(numbers.__getitem__, of_spans)), (None, *store.names.texts))
+    # Several names may be one group.
+    numbers_of = Interned()
+    texts = [numbers_of[groups.of_name(name)] for name in range(len(store.names.texts))]
+    grouped = [texts[number - 1] + 1 if number else 0 for number in numbers]
+    return Column(array("I", map(grouped.__getitem__, of_spans)), (None, *numbers_of.texts))
 
 
 def _pid_of(subject: Subject) -> str | None:

@@ -12,6 +12,7 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from spanview.analysis.diagnosis.finding import Kind
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.model.span import Span
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class TreeFacts:
     """What only the stitched trees of one store tell, kept until a trace grows."""
 
-    __slots__ = ("_complete", "_counts", "_depths", "_selves", "_store", "_timed_counts")
+    __slots__ = ("_complete", "_counts", "_depths", "_found", "_selves", "_store", "_timed_counts")
 
     def __init__(self) -> None:
         self._store: Store | None = None
@@ -31,6 +32,18 @@ class TreeFacts:
         self._timed_counts: dict[int, int] = {}
         """The same for self times, which few ask for."""
         self._selves: list[int | None] = []
+        self._found: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
+        """The spans of findings, with how many spans each trace had when they were found."""
+
+    def is_found(self, store: Store, row: int, kind: Kind) -> bool:
+        """Return whether a finding of a kind counts a span."""
+        counts, trace = store.trace_table.span_count, store.spans.trace[row]
+        known = self._found.get(kind)
+        if known is None or known[0] is not store or known[1][trace : trace + 1] != counts[trace : trace + 1]:
+            from spanview.analysis.diagnosis.report import spans_found
+
+            known = self._found[kind] = store, counts[:], spans_found(store, kind)
+        return row in known[2]
 
     def depth(self, store: Store, row: int) -> int:
         """Return how many nodes stand above a span in its tree."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.diagnosis.finding import OF_SPANS, Kind
 from spanview.analysis.query_base import (
     SIZES,
     Cost,
@@ -169,6 +170,19 @@ def _complete_term(raw: RawTerm) -> Term:
     )
 
 
+def _finding_term(raw: RawTerm) -> Term:
+    if raw.operator not in {"=", "!="}:
+        fail(raw.operator_at, "expected = or != after finding")
+    if raw.value not in OF_SPANS:
+        fail(raw.value_at, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
+    kind, is_wanted = Kind(raw.value), raw.operator == "="
+    return Term(
+        of_trace=False,
+        cost=Cost.TREE,
+        test=lambda subject: subject.facts.is_found(subject.store, subject.row, kind) == is_wanted,
+    )
+
+
 def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
     key, holds = raw.key, values_test(raw)
@@ -199,6 +213,7 @@ _KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
         raw, _duration(raw), lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
     ),
     "event": event_term,
+    "finding": _finding_term,
     "description": lambda raw: record_term(raw, lambda span: span.status.description),
     "scope": lambda raw: record_term(raw, lambda span: None if span.scope is None else span.scope.name),
     "any": any_term,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.index.table import SpanTable
     from spanview.model.span import Span
 
 _NAME: Final = re.compile(
@@ -53,7 +54,8 @@ _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
 _WELL_CLOSED: Final = (1000, 1001)
 _GRPC_OK: Final = ("", "OK", "0")
-_HTTP_STATUS: Final = "http.status_code"
+HTTP_STATUS: Final = "http.status_code"
+"""The attribute that has the status code of HTTP, or the closing code of a websocket."""
 _GRPC_STATUS: Final = "rpc.grpc.status_code"
 
 
@@ -123,6 +125,17 @@ def part_of_name(name: str) -> Part | None:
     """Return what a span with this name is of a request; None where it is no span of Serve's."""
     match = _NAME.match(name)
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
+
+
+def is_queued(parent_name: str, name: str) -> bool:
+    """Return whether a span with this name is a replica whose parent is its routing, so that it had a queue."""
+    return part_of_name(name) is Part.REPLICA and part_of_name(parent_name) is Part.ROUTE
+
+
+def queue_between(spans: SpanTable, route_row: int, replica_row: int) -> int | None:
+    """Return the queue of a replica below its routing, in nanoseconds, by their rows; None where a start is missing."""
+    submitted, started = spans.start_ns[route_row], spans.start_ns[replica_row]
+    return None if NO_TIME in (submitted, started) else max(0, started - submitted)
 
 
 def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[Request]:
@@ -215,11 +228,11 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
     key = RequestKey(
         app=_first(outward, "app"),
         deployment=_first(outward, "deployment") or _deployment_in(decoded[parts[0]].name),
-        route=_first([route, replica], "route", "http.route") or _first([proxy], "http.route", "request_route_path"),
+        route=route_in(route) or route_in(replica) or _first([proxy], "http.route", "request_route_path"),
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
-        status=_first(outward, _HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
+        status=_first(outward, HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
     )
     return Request(
         rows=tuple(chain[part] for part in parts),
@@ -248,6 +261,11 @@ def _text(attributes: Mapping[str, Any], *keys: str) -> str:
     return next((text for key in keys if key in attributes and (text := text_of(attributes[key]))), "")
 
 
+def route_in(attributes: Mapping[str, Any]) -> str:
+    """Return the route as the application declares it, by the attributes of a routing or a replica; else nothing."""
+    return _text(attributes, "route", "http.route")
+
+
 def _deployment_in(name: str) -> str:
     """Return the second word of a span's name; older releases have one word only."""
     return name.partition(" ")[2].partition(" ")[0]
@@ -256,7 +274,7 @@ def _deployment_in(name: str) -> str:
 def _failure(spans: Collection[Span]) -> Failure | None:
     """Return why a request failed, by its spans, the outermost first."""
     for span in spans:
-        failure = failure_of_http(_text(span.attributes, _HTTP_STATUS)) or failure_of_grpc(
+        failure = failure_of_http(_text(span.attributes, HTTP_STATUS)) or failure_of_grpc(
             _text(span.attributes, _GRPC_STATUS)
         )
         if failure is not None:
@@ -298,5 +316,4 @@ def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | N
 def _queue(store: Store, chain: Mapping[Part, int]) -> int | None:
     if not {Part.ROUTE, Part.REPLICA} <= chain.keys():
         return None
-    submitted, started = (store.spans.start_ns[chain[part]] for part in (Part.ROUTE, Part.REPLICA))
-    return None if NO_TIME in (submitted, started) else max(0, started - submitted)
+    return queue_between(store.spans, chain[Part.ROUTE], chain[Part.REPLICA])

@@ -17,6 +17,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError, Warnings
+from spanview.sources.places import latest_session
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.report import Report
@@ -36,7 +37,7 @@ def run(options: Options) -> int:
         raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
     store, session = read_all(options, decodes_all=True)
     session.close()
-    report = diagnose(store)
+    report = diagnose(store, session=latest_session(options.environment))
     if options.json:
         document = {
             "summary": asdict(report.summary),

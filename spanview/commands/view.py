@@ -13,7 +13,7 @@ from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
-from spanview.sources.places import how_to_turn_tracing_on, settings_folder
+from spanview.sources.places import how_to_turn_tracing_on, latest_session, settings_folder
 from spanview.tui.feed import Feed
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _shown(
         options.follow,
         nothing=how_to_turn_tracing_on(paths),
         choose=choose,
+        session=latest_session(options.environment),
         settings=_settings(),
         theme=_theme_for(options.environment),
         colorless=_is_colorless(options.environment),

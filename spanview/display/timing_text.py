@@ -10,7 +10,7 @@ from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import Part, Tone
 from spanview.display.units import duration, moment
 from spanview.index.tree import ROOT
-from spanview.model.codes import ERROR
+from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.ids import format_span_id
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -89,9 +89,11 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
         yield Part("self time", _COUNTING, "")
     elif facts.own_ns is not None and length:
         yield Part("self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns))
-    wait = wait_of(subject.tree, subject.store.spans, subject.node)
-    if wait:
+    wait = wait_of(subject.store, subject.tree, subject.node)
+    if wait and subject.store.spans.kind[subject.row] == CONSUMER:
         yield Part("waited", f"{duration(wait)} for a worker, after it was submitted", str(wait))
+    elif wait:
+        yield Part("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
 
 
 def _of_record(subject: SpanInTree) -> Iterator[Part]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.waits import wait_of
+from spanview.analysis.exits import is_exit
+from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration, moment
 from spanview.model.codes import ERROR
@@ -83,9 +84,9 @@ def _label(store: Store, tree: TraceTree, node: int) -> str:
         return f"? parent not seen ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
     row = tree.rows[node]
     parts = [sanitise(store.names.texts[store.spans.name[row]]) or "(no name)"]
-    wait = wait_of(tree, store.spans, node)
+    wait = wait_of(store, tree, node)
     if wait:
-        parts.append(f"(waited {duration(wait)})")
+        parts.append(f"({wait_word(store, row)} {duration(wait)})")
     if store.spans.status[row] == ERROR:
         parts.append(f"✖ {error_text(store, row)}")
     warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _WORTH_A_WORD
@@ -96,4 +97,6 @@ def _label(store: Store, tree: TraceTree, node: int) -> str:
 def error_text(store: Store, row: int) -> str:
     """Return what a failed span says of its failure, in one line."""
     description = store.span(row).status.description
+    if is_exit(description):
+        return "AsyncioActorExit: exit_actor was called, which is no failure"
     return sanitise(description.strip(" \r\n").split("\n")[0], _LONGEST_MESSAGE) if description else "ERROR"

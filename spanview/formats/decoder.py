@@ -148,6 +148,7 @@ def batch_of(frames: Frames) -> Batch:
         has_text=frames.has_text,
         repeated=frames.repeated,
         fragments=frames.fragments,
+        pids=frames.pids,
     )
 
 
@@ -195,6 +196,7 @@ def _mixed_batch_of(frames: Frames) -> Batch:
         has_text=frames.has_text,
         repeated=frames.repeated,
         fragments=frames.fragments,
+        pids=frames.pids,
     )
 
 

@@ -69,6 +69,8 @@ class Frames:
     """Marks in text of a console's log that stand for lines which Ray left out."""
     fragments: int = 0
     """Beginnings of spans in text."""
+    pids: set[int] = field(default_factory=set)
+    """Of the processes that a log names before lines of spans."""
 
     def add(self, more: Frames) -> None:
         """Take what the next piece completed."""
@@ -77,3 +79,4 @@ class Frames:
         self.has_text = self.has_text or more.has_text
         self.repeated += more.repeated
         self.fragments += more.fragments
+        self.pids |= more.pids

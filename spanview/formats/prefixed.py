@@ -11,9 +11,10 @@ one to the end of the last, others included; `unmixed` leaves these out again.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import deque
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _PATIENCE: Final = 4 * 1024 * 1024
 """Bytes of the file within which a writer goes on with what it began."""
+_PID: Final = re.compile(rb"(?:^|[ \n])pid=([0-9]{1,20})(?:,|\n|$)")
 _MOST_PASSED: Final = 4096
 """Lines of a gap of which it is known where they are."""
 _MEMBERS: Final = frozenset(
@@ -131,6 +133,7 @@ class PrefixedLines:
             document, more = whole_of(text)
             sort = self._lines[name].sort(document)
             if sort is not Line.OTHER:
+                frames.pids |= _pid_in(name)
                 frames.repeated += bool(more)
                 frames.fragments += document.count(FRAGMENT) * more
                 writer = self._writer_of(name, is_alone=sort is Line.ALONE)
@@ -140,7 +143,9 @@ class PrefixedLines:
                 frames.repeated += text.count(REPEATED)
                 # One line stands for all that were left out: so many spans began there.
                 others = STANDS_FOR_OTHERS.search(text)
-                frames.fragments += text.count(FRAGMENT) * (int(others[1]) if others else 1)
+                fragments = text.count(FRAGMENT)
+                frames.fragments += fragments * (int(others[1]) if others else 1)
+                frames.pids |= _pid_in(name) if fragments else frozenset()
             position = line_end + 1
         self._fed = min(base + position, base + len(self._data))
         return frames
@@ -160,6 +165,13 @@ class PrefixedLines:
         frames.documents.sort(key=itemgetter(0))
         frames.gaps.sort(key=attrgetter("offset"))
         return frames
+
+
+@lru_cache(maxsize=4096)
+def _pid_in(name: bytes) -> frozenset[int]:
+    """Return the process id in a name that Ray writes before a line, as in `ProxyActor pid=4582`; else nothing."""
+    match = _PID.search(name)
+    return frozenset([int(match[1])]) if match else frozenset()
 
 
 class _Writer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.formats.frames import Gap
     from spanview.model.span import Event, Link, Resource, Scope
@@ -96,3 +96,5 @@ class Batch:
     """Marks in such text that stand for lines which Ray's log de-duplication left out."""
     fragments: int = 0
     """Beginnings of spans in such text."""
+    pids: Collection[int] = ()
+    """Of the processes that a log names before lines of spans."""

@@ -42,6 +42,8 @@ class FileTally:
     """Beginnings of spans in the text."""
     content: int = 0
     """Bytes, unpacked where they are compressed."""
+    pids: tuple[int, ...] = ()
+    """Of the processes that a log names before lines of spans, in order."""
 
 
 class Duplicates:
@@ -158,6 +160,8 @@ class Tallies:
         file.has_text = file.has_text or batch.has_text
         file.repeated += batch.repeated
         file.fragments += batch.fragments
+        if batch.pids:
+            file.pids = tuple(sorted({*file.pids, *batch.pids}))
         for gap in batch.gaps:
             file.gaps += 1
             self.torn += gap.kind is ProblemKind.TORN
@@ -180,8 +184,10 @@ class Tallies:
     def take_state(self, state: dict[str, Any]) -> None:
         """Take what another one has counted; whatever was counted here of the same files is forgotten."""
         self.duplicates, self.torn, self.skipped = state["counts"]
-        for path, (size, records, gaps, skipped, first_skipped, *text) in state["files"].items():
-            self._files[path] = FileTally(size, records, gaps, skipped, tuple(first_skipped), *text)
+        for path, values in state["files"].items():
+            file = self._files[path] = FileTally(*values)
+            offset, length = file.first_skipped
+            file.first_skipped, file.pids = (offset, length), tuple(file.pids)
         self._records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 RAY_SPANS: Final = "/tmp/spans"  # noqa: S108 - both of Ray's hooks write there, whatever TMPDIR says
-_SERVE_SPANS: Final = os.path.join("ray", "session_latest", "logs", "serve", "spans")
+_SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
 
 
 def default_places(environment: Mapping[str, str]) -> list[str]:
@@ -18,7 +18,16 @@ def default_places(environment: Mapping[str, str]) -> list[str]:
     Args:
         environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
     """
-    return [RAY_SPANS, os.path.join(environment.get("RAY_TMPDIR") or "/tmp", _SERVE_SPANS)]  # noqa: S108
+    return [RAY_SPANS, os.path.join(latest_session(environment), _SERVE_SPANS)]
+
+
+def latest_session(environment: Mapping[str, str]) -> str:
+    """Return the folder of Ray's latest session.
+
+    Args:
+        environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
+    """
+    return os.path.join(environment.get("RAY_TMPDIR") or "/tmp", "ray", "session_latest")  # noqa: S108
 
 
 def cache_folder() -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.analysis.diagnosis.finding import SESSION
 from spanview.display.units import count, size
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.background import WorkingScreen
@@ -71,14 +72,16 @@ class CheckScreen(WorkingScreen):
 
     Args:
         store: The store.
+        session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 
     ON: ClassVar[On] = On.CHECK
     BINDINGS = bindings_of(On.CHECK)
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, session: str = SESSION) -> None:
         super().__init__()
         self._store = store
+        self._session = session
         self._report: Report | None = None
         self._unfolded: set[Kind] = set()
 
@@ -103,7 +106,7 @@ class CheckScreen(WorkingScreen):
         """Called in a thread, which numpy comes with."""
         from spanview.analysis.diagnosis.report import diagnose
 
-        return diagnose(self._store, tell)
+        return diagnose(self._store, tell, self._session)
 
     def title_text(self) -> str:
         """Return what was found."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import duration, moment
 from spanview.tui.comparing import mark_text
@@ -242,7 +243,8 @@ class GroupList(LineList):
         parts.append((" " * _BETWEEN + (_GROWING if grows else " " * len(_GROWING)), self.paint_style("accent")))
         name = "? parent not seen" if group.name is None else group.name or "(no name)"
         mark = mark_text(self.marked, (group.name,))
-        parts += [(mark, self.paint_style("accent")), (data_text(name, max(0, widths.root - len(mark))), None)]
+        room = max(0, widths.root - len(mark))
+        parts += [(mark, self.paint_style("accent")), (data_text(shortened(name, room), room), None)]
         return line(parts)
 
     def _text(self, group: GroupRow, column: GroupColumn) -> str:
@@ -258,6 +260,22 @@ class GroupList(LineList):
                 return "…"
             return f"◌{group.incomplete:,}" if group.incomplete else ""
         return duration(value if (value := value_of(group, column)) >= 0 else None)
+
+
+def shortened(name: str, room: int) -> str:
+    """Return the name of a group, of a request to Ray Serve from the word on from which on it fits: `… GET /cart/{n}`.
+
+    What tells such names apart is at their end.
+
+    Args:
+        name: The name.
+        room: The cells that there are.
+    """
+    if len(name) <= room or part_of_name(name) is not Part.PROXY:
+        return name
+    words = name.split(" ", 3)
+    rests = [f"… {' '.join(words[first:])}" for first in range(1, len(words))]
+    return next((rest for rest in rests if len(rest) <= room), rests[-1] if rests else name)
 
 
 def share_text(part: int, whole: int) -> str:

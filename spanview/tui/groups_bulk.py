@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.root_groups import RootGroups
     from spanview.index.bulk import Places
     from spanview.index.store import Store
 
@@ -24,20 +25,22 @@ _SAFE: Final = 2.0**62
 """Sums below it fit 64 bits."""
 
 
-def groups_of_many(store: Store, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
+def groups_of_many(store: Store, groups: RootGroups, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
     """Return traces by root name, as `groups_of` does; for a thread, too.
 
     Args:
         store: Where the traces are; it may grow meanwhile.
+        groups: What they are grouped by; records are read where that isn't known yet.
         listed: Their numbers, in an array that nobody adds to.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
     """
     if not listed:
         return []
-    columns, traces = Columns(store), np.array(listed, np.int64)
+    groups.look()
+    columns, traces = Columns(store, groups), np.array(listed, np.int64)
     # Quick sorts of small numbers: by duration, then by name.
     traces = traces[np.argsort(columns.durations[traces])]
-    used, which = _ranks(columns.names[traces])
+    used, which = _ranks(columns.groups[traces])
     order = np.argsort(which.astype(np.min_scalar_type(len(used))), kind="stable")
     traces, which = traces[order], which[order]
     begins = np.searchsorted(which, np.arange(len(used)))

@@ -23,9 +23,10 @@ def groups_of(store: Store, model: TracesModel, traces: Iterable[int], incomplet
         traces: Their numbers.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
     """
+    model.root_groups.look()
     members: dict[str | None, list[int]] = {}
     for trace in traces:
-        members.setdefault(model.root_name(trace), []).append(trace)
+        members.setdefault(model.group_name(trace), []).append(trace)
     table = store.trace_table
     rows = []
     for name, some in members.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.worker import get_current_worker
 
-from spanview.analysis.waits import wait_between
+from spanview.analysis.waits import wait_between, wait_word
 from spanview.analysis.workers import Worker, worker_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
@@ -185,8 +185,8 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
             return "no span of this lane has a start", ""
         start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
         parts = [self._after(start), "no end" if end == NO_TIME else duration(end - start)]
-        if parent != NO_ROW and (wait := wait_between(spans, parent, row)):
-            parts.append(f"waited {duration(wait)}")
+        if parent != NO_ROW and (wait := wait_between(self._store, parent, row)):
+            parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
         gap = lane.gap_before(start)
         if gap is None:
             parts.append("the first here")

@@ -50,10 +50,10 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         group = self.groups.selected
         if group is None:
             return None
-        name, listed, root_name = group.name, self._model.order[:], self._model.root_name
+        name, listed, group_name = group.name, self._model.order[:], self._model.group_name
 
         def traces() -> Sequence[int]:
-            return [trace for trace in listed if root_name(trace) == name]
+            return [trace for trace in listed if group_name(trace) == name]
 
         return Side((name,), f"traces of {_shown(name)}", traces)
 

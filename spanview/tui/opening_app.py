@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from spanview.analysis.diagnosis.finding import SESSION
 from spanview.display.sanitise import sanitise
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_trace_id
@@ -42,6 +43,8 @@ class Opening:
     """Lines to show while there is nothing to show."""
     choose: Callable[[Store], set[int] | None] | None = None
     """Which traces are shown at all, asked when everything was read; None for all."""
+    session: str = SESSION
+    """The folder of Ray's latest session."""
     settings: str | None = None
     """The file that keeps what a person has set; None where nothing is kept."""
     theme: str = NAMES[0]
@@ -167,7 +170,7 @@ class OpeningApp(ThemedApp):
         """Show what is odd about everything that was read."""
         from spanview.tui.check_screen import CheckScreen
 
-        return self.push_screen(CheckScreen(self._store))
+        return self.push_screen(CheckScreen(self._store, self._opening.session))
 
     def mark(self, side: Side | None) -> None:
         """Mark something else to be compared, or nothing."""

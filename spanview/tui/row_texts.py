@@ -85,7 +85,7 @@ class RowTexts:
             return f"wait {duration(shape.wait(node))}"
         if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
             return ""
-        attempts = len(tree.children(node))
+        attempts = len(tree.children(node)) or int(tree.rows[node] in shape.served)
         return count(attempts, "attempt") if attempts else "◌ no attempt seen"
 
     def lasted(self, node: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.waits import wait_word
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
 from spanview.display.tree_text import error_text, trace_title
@@ -130,7 +131,7 @@ class _Rows:
     def _when(self, node: int) -> str:
         start = self._model.tree.start_ns(node)
         wait = self._model.shape.wait(node)
-        waited = f", waited {duration(wait)}" if wait else ""
+        waited = f", {wait_word(self._store, self._model.tree.rows[node])} {duration(wait)}" if wait else ""
         return (
             "" if start == NO_TIME else f"begins {duration(start - self._model.whole.start_ns)} after the trace{waited}"
         )

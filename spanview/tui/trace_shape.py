@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.selftime import own_stretches, self_times
+from spanview.analysis.serve_calls import served_in
 from spanview.analysis.waits import wait_between, wait_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -34,7 +35,7 @@ from spanview.tui.runs import FEWEST_IN_RUN, Run, Timed
 from spanview.tui.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -58,6 +59,7 @@ class Shape:
     """
 
     def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
+        self._store = store
         self._spans = store.spans
         self.joins = joins
         self.stitched = tree
@@ -216,13 +218,13 @@ class Shape:
         return None if row is None else _ordered(self._spans.start_ns[row], self._spans.end_ns[row])
 
     def wait(self, node: int) -> int:
-        """Return the nanoseconds that a node waited for a worker; 0 for all but attempts."""
+        """Return the nanoseconds that a node waited before it ran, as `wait_of` has them."""
         if self.tree.is_missing(node):
             return 0
         submitted = self.submitted.get(self.tree.rows[node])
         if submitted is None:
-            return wait_of(self.tree, self._spans, node)
-        return wait_between(self._spans, submitted, self.tree.rows[node])
+            return wait_of(self._store, self.tree, node)
+        return wait_between(self._store, submitted, self.tree.rows[node])
 
     def stitched_node(self, node: int) -> int:
         """Return the node that a node that is shown has in the trace as it is."""
@@ -244,6 +246,11 @@ class Shape:
         return node - count + len(self.tree.rows) if node >= count else self.node_of[self.stitched.rows[node]]
 
     # -- all nodes -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def served(self) -> Collection[int]:
+        """The rows of calls that a replica of Ray Serve ran, whose span stands beside the call."""
+        return served_in(self._store, self.stitched, self.stitched.rows)
 
     @cached_property
     def own(self) -> list[int | None]:

@@ -221,7 +221,7 @@ class StitchedTrace(Copying):
     def _lit(self, shape: Shape) -> LitPath:
         from spanview.analysis.critical import critical_path
 
-        return LitPath(shape, critical_path(shape.stitched, self._store.spans))
+        return LitPath(shape, critical_path(shape.stitched, self._store.spans, self._store.names.texts))
 
 
 def _root_of(store: Store, trace: int) -> Shape:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.root_groups import RootGroups
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
 
@@ -30,9 +31,10 @@ class Columns:
 
     Args:
         store: The store, which may grow meanwhile.
+        groups: What the traces are grouped by; without, each root name is a group.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, groups: RootGroups | None = None) -> None:
         table = store.trace_table
         self.count = len(table)
         self.starts = copy_of(table.start_ns)[: self.count]
@@ -43,11 +45,27 @@ class Columns:
         has_root = roots != NO_ROW
         self.names = np.full(self.count, _NO_NAME, np.int64)
         self.names[has_root] = names[roots[has_root]]
-        self._texts = store.names.texts
+        self._texts: Sequence[str] = store.names.texts
+        self.groups = self.names if groups is None else self._grouped(groups)
+        """As `names`, of the groups."""
         lengths = ends - self.starts
         # Further apart than 64 bits can say.
         lengths[(ends > 0) & (self.starts < 0) & (lengths < 0)] = _LONGEST
         self.durations = np.where((self.starts == NO_TIME) | (ends == NO_TIME), -1, lengths)
+
+    def _grouped(self, groups: RootGroups) -> Places:
+        known = groups.groups.copy()
+        if not known:
+            return self.names
+        numbers = {text: number for number, text in enumerate(self._texts)}
+        # A group may have the name of a root, or one of its own.
+        group_of = np.arange(len(self._texts) + 1)
+        for name, text in known.items():
+            group_of[name] = numbers.setdefault(text, len(numbers))
+        self._texts = [*numbers]
+        group_of[_NO_NAME] = _NO_NAME
+        grouped: Places = group_of[self.names]
+        return grouped
 
     def order(self, traces: Places, column: Column, *, descending: bool) -> Places:
         """Return traces sorted by a column; those that are equal stay as they are."""
@@ -70,7 +88,7 @@ class Columns:
         return values.get(column, self.starts)
 
     def texts_of(self, names: Places) -> list[str | None]:
-        """Return the root names that numbers in `names` stand for; None for no root."""
+        """Return what numbers in `names` or `groups` stand for; None for no root."""
         return [None if name == _NO_NAME else self._texts[name] for name in names.tolist()]
 
     def flags_of(self, traces: Iterable[int], *, also_from: int | None = None) -> Flags:
@@ -91,10 +109,10 @@ class Columns:
             flags &= self.starts <= end_ns
         return flags
 
-    def name_is(self, text: str | None) -> Flags:
-        """Return the traces with a root name; None for those without a root."""
+    def group_is(self, text: str | None) -> Flags:
+        """Return the traces of a group; None for those without a root."""
         number = _NO_NAME if text is None else self._texts.index(text)
-        flags: Flags = self.names == number
+        flags: Flags = self.groups == number
         return flags
 
 
@@ -127,6 +145,6 @@ def grid_of_many(
         pairs = zip(used.tolist(), counts[used].tolist(), strict=True)
         return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
 
-    lit_cells = cells_of(columns.name_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
+    lit_cells = cells_of(columns.group_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
     edges = int(powers.min()), int(powers.max())
     return Grid(width, first, last + 1, top, *edges, *cells_of(slice(None)), *lit_cells)

@@ -112,12 +112,13 @@ class GroupedTraces(Copying):
         if self._model.has_few_names and not can_wait:
             self.groups.show(self._model.groups(self._incomplete))
             return
-        store, listed, incomplete = self._store, self._model.order[:], self._incomplete
+        store, groups_by = self._store, self._model.root_groups
+        listed, incomplete = self._model.order[:], self._incomplete
 
         def groups() -> list[GroupRow]:
             from spanview.tui.groups_bulk import groups_of_many
 
-            return groups_of_many(store, listed, incomplete)
+            return groups_of_many(store, groups_by, listed, incomplete)
 
         self._counting.ask(groups)
 
@@ -135,7 +136,7 @@ class GroupedTraces(Copying):
     def _mark_growing(self) -> None:
         self.traces.growing = {*self._grown_at, *self._alive}
         self.viewer.growth_has_changed()
-        self.groups.growing = {self._model.root_name(trace) for trace in self.traces.growing}
+        self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
 
     def _stitch(self) -> None:
         """Find out which traces are incomplete, where something has come since that was known."""

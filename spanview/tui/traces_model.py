@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.root_groups import RootGroups
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
@@ -27,6 +28,8 @@ HUGE: Final = 5_000
 MANY: Final = 5_000
 """Traces from which on it pays to ask something of all of them with numpy."""
 _QUICK: Final = 200_000
+_MOST_READ_AT_ONCE: Final = 50
+"""Records that may be read before the next key."""
 """So many traces are grouped in some ten milliseconds."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
 
@@ -94,6 +97,8 @@ class TracesModel:
         self.longest_ns = 1
         self.spans_days = False
         """Whether the starts are more than a day apart."""
+        self.root_groups = RootGroups(store)
+        """What traces are grouped by."""
         self._seen = 0
         self._facts: OrderedDict[int, tuple[int, Facts]] = OrderedDict()
 
@@ -118,6 +123,8 @@ class TracesModel:
         count = len(self._store.trace_table)
         # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
         anew = anew or self.is_drilled
+        if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
+            self.root_groups.look()
         if count >= MANY:
             self._refresh_many(anew=anew)
             return
@@ -138,14 +145,14 @@ class TracesModel:
 
         from spanview.tui.traces_bulk import Columns, as_array
 
-        columns = Columns(self._store)
+        columns = Columns(self._store, self.root_groups)
         listed = np.ones(columns.count, np.bool_)
         if self.matching is not None:
             listed &= columns.flags_of(self.matching)
         if self.limit is not None:
             listed &= columns.flags_of(self.limit, also_from=self._limit_end)
         if self.is_drilled:
-            listed &= columns.name_is(self.only_root)
+            listed &= columns.group_is(self.only_root)
         first = 0 if anew else self._seen
         plotted = np.flatnonzero(listed[first:]) + first
         chosen = plotted[columns.start_between(*self.picked)[plotted]]
@@ -190,7 +197,7 @@ class TracesModel:
             return False
         if self.limit is not None and trace < self._limit_end and trace not in self.limit:
             return False
-        return not self.is_drilled or self.root_name(trace) == self.only_root
+        return not self.is_drilled or self.group_name(trace) == self.only_root
 
     def _key(self) -> Callable[[int], Any]:
         table = self._store.trace_table
@@ -217,13 +224,15 @@ class TracesModel:
 
             from spanview.tui.traces_bulk import Columns, grid_of_many
 
-            return grid_of_many(Columns(self._store), np.array(self._plotted, np.int64), columns, rows, lit)
+            return grid_of_many(
+                Columns(self._store, self.root_groups), np.array(self._plotted, np.int64), columns, rows, lit
+            )
         table = self._store.trace_table
         points = [
             (table.start_ns[trace], self.duration_ns(trace), table.error_count[trace] > 0) for trace in self._plotted
         ]
         return grid_of(
-            points, columns, rows, [self.root_name(trace) in lit for trace in self._plotted] if lit else None
+            points, columns, rows, [self.group_name(trace) in lit for trace in self._plotted] if lit else None
         )
 
     def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
@@ -235,7 +244,7 @@ class TracesModel:
         if self.has_many:
             from spanview.tui.groups_bulk import groups_of_many
 
-            return groups_of_many(self._store, self.order, incomplete)
+            return groups_of_many(self._store, self.root_groups, self.order, incomplete)
         from spanview.tui.groups_model import groups_of
 
         return groups_of(self._store, self, self.order, incomplete)
@@ -248,6 +257,8 @@ class TracesModel:
     @property
     def has_few_names(self) -> bool:
         """Whether `groups` takes no longer than a key may."""
+        if self.root_groups.open > _MOST_READ_AT_ONCE:
+            return False
         return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < MANY)
 
     def named(self, name: str | None) -> Sequence[int]:
@@ -258,8 +269,8 @@ class TracesModel:
             from spanview.tui.traces_bulk import Columns, as_array
 
             listed = np.array(self.order, np.int64)
-            return as_array(listed[Columns(self._store).name_is(name)[listed]])
-        return [trace for trace in self.order if self.root_name(trace) == name]
+            return as_array(listed[Columns(self._store, self.root_groups).group_is(name)[listed]])
+        return [trace for trace in self.order if self.group_name(trace) == name]
 
     def newest_failure(self, names: Sequence[str | None] = (), before: int | None = None) -> int | None:
         """Return the listed trace with an error that started last; None where none has one.
@@ -296,6 +307,11 @@ class TracesModel:
         """Return the name of the earliest span without a parent; None where there is none."""
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self._store.names.texts[self._store.spans.name[row]]
+
+    def group_name(self, trace: int) -> str | None:
+        """Return the group that a trace belongs to, as far as that was found out; None where it has no root."""
+        row = self._store.trace_table.root_row[trace]
+        return None if row == NO_ROW else self.root_groups.of_name(self._store.spans.name[row])
 
     @property
     def has_services(self) -> bool:

@@ -166,7 +166,10 @@ def test_the_keys_are_those_of_the_language() -> None:
     for key, operator in OPERATOR_OF.items():
         found = [complete(f"{key}{operator}", len(key) + 1, SHOP), complete(key, len(key), SHOP)]
         assert found[1].candidates[0].text == f"{key}{operator}"
-        assert any(_is_query(f"{key}{operator}{value}") for value in ("1", "1s", "OK", "SERVER", "true", "2024-01-01"))
+        assert any(
+            _is_query(f"{key}{operator}{value}")
+            for value in ("1", "1s", "OK", "SERVER", "true", "2024-01-01", "no_end")
+        )
 
 
 def test_of_many_the_first_are_returned() -> None:
@@ -256,7 +259,9 @@ def test_whatever_is_taken_is_a_query(before: str, after: str, vocabulary: Vocab
             pattern = term.operator == "~"
             assert candidate.shown == (compile_literal(term) if pattern else term.value)
         elif candidate.text[-1] in "=>~":
-            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true", "~": "a"}[candidate.text[-1]].split()
+            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true no_end", "~": "a"}[
+                candidate.text[-1]
+            ].split()
             if _is_query(f"{text[: found.start]}a{text[found.end :]}"):
                 assert any(_is_query(f"{query[:at]}{value}{query[at:]}") for value in values), query
         elif _is_query(text):

@@ -35,6 +35,7 @@ FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 RECORDED: Final = sorted({path.parent.name for path in FIXTURES.glob("*/spans")} - {"made", "otlp-json"})
 """One was made to be odd, and in the other some spans stand twice, with other digits of their times."""
 
+ROUTE, REPLICA = "route_to_replica App __call__", "replica_handle_request App __call__"
 DRAWINGS = [
     # A span alone, and children one after the other.
     ("a 0-10", "a0-10"),
@@ -79,6 +80,17 @@ DRAWINGS = [
     ("a 0-5\n  p 1-2\n    c 8-12", "a0-1 p1-2 ~c2-8 c8-12"),
     # A replica outlives the span that routed to it.
     ("a 0-20\n  r 1-6\n    s 4-18", "a0-1 r1-4 s4-18 a18-20"),
+    # One of Ray Serve's is queued from the start of its routing, without what else was done for that.
+    (f"a 0-20\n  {ROUTE} 1-6\n    {REPLICA} 4-18", f"a0-1 ~{REPLICA}1-4 {REPLICA}4-18 a18-20"),
+    (f"a 0-20\n  {ROUTE} 1-8\n    {REPLICA} 4-6", f"a0-1 ~{REPLICA}1-4 {REPLICA}4-6 {ROUTE}6-8 a8-20"),
+    (
+        f"a 0-20\n  {ROUTE} 1-6\n    b 2-3\n    {REPLICA} 5-18",
+        f"a0-1 ~{REPLICA}1-2 b2-3 ~{REPLICA}3-5 {REPLICA}5-18 a18-20",
+    ),
+    (f"a 0-20\n  {ROUTE} 1-3\n    b 2-2\n    {REPLICA} 5-18", f"a0-1 ~{REPLICA}1-5 {REPLICA}5-18 a18-20"),
+    # A routing without a replica runs, and a replica without a routing isn't queued.
+    (f"a 0-20\n  {ROUTE} 1-20", f"a0-1 {ROUTE}1-20"),
+    (f"a 0-20\n  b 1-6\n    {REPLICA} 4-18", f"a0-1 b1-4 {REPLICA}4-18 a18-20"),
     # What takes no time takes none of the path; a wait for it does.
     ("a 0-10\n  b 5-5", "a0-10"),
     ("a 0-10\n  p 1-2\n    c 6-6", "a0-1 p1-2 ~c2-6 a6-10"),
@@ -105,7 +117,7 @@ DOUBTFUL = [
 
 def path_of(store: Store, trace: int = 0) -> CriticalPath:
     """Return the path of a trace."""
-    return critical_path(store.tree(trace), store.spans)
+    return critical_path(store.tree(trace), store.spans, store.names.texts)
 
 
 def written(store: Store, path: CriticalPath) -> str:
@@ -191,7 +203,9 @@ def test_no_times_at_all() -> None:
     path = path_of(store)
     assert (path.segments, path.total_ns, path.nodes) == ((), 0, frozenset())
     assert path.reason == "no span has a time"
-    assert critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), SpanTable()).reason == "no span has a time"
+    assert (
+        critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), SpanTable(), []).reason == "no span has a time"
+    )
 
 
 _TIMELESS: Final = {"start_time": None, "end_time": None}
@@ -211,20 +225,28 @@ def test_sums() -> None:
 @given(whole_traces())
 def test_is_the_path_told_tick_by_tick(documents: list[Document]) -> None:
     """On any whole trace, each microsecond is blamed as the rules say one after the other, and nothing is in doubt."""
-    store = store_of(*documents)
-    path = path_of(store)
-    assert not path.reason
-    check(store, 0, path)
+    for named in (documents, as_of_serve(documents)):
+        store = store_of(*named)
+        path = path_of(store)
+        assert not path.reason
+        check(store, 0, path)
+
+
+def as_of_serve(documents: list[Document]) -> list[Document]:
+    """Return the same spans as routings and replicas of Ray Serve, each with a span of neither name between them."""
+    return [document | {"name": (ROUTE, REPLICA, "b")[at % 3]} for at, document in enumerate(documents)]
 
 
 @settings(max_examples=500, deadline=None)
 @given(graphs())
 def test_is_the_path_told_tick_by_tick_whatever_the_graph(documents: list[Document]) -> None:
     """Doubled ids, circles, missing parents and times that can't be change nothing about that, and are said."""
-    store = store_of(*documents)
+    for named in (documents, as_of_serve(documents)):
+        store = store_of(*named)
+        for trace in range(len(store.trace_table)):
+            check(store, trace, path_of(store, trace))
     for trace in range(len(store.trace_table)):
         path = path_of(store, trace)
-        check(store, trace, path)
         tree, spans = store.tree(trace), store.spans
         is_whole = tree.complete and len(tree.roots) == 1 and not tree.warned()
         is_timed = all(NO_TIME != spans.start_ns[row] <= spans.end_ns[row] for row in tree.rows)
@@ -238,7 +260,7 @@ def check(store: Store, trace: int, path: CriticalPath) -> None:
         (tick, part.node, part.kind.value)
         for part in path.segments
         for tick in range(part.start_ns // 1000, part.end_ns // 1000)
-    ] == SlowPath(tree, spans).ticks()
+    ] == SlowPath(store, tree).ticks()
     for before, after in pairwise(path.segments):
         assert before.end_ns == after.start_ns
         assert (before.node, before.kind) != (after.node, after.kind)
@@ -262,7 +284,7 @@ def test_leads_from_the_root_to_the_latest_end(documents: list[Document]) -> Non
         assert waited <= since_ns
         if tree.children(parent) == [node]:
             assert waited == since_ns
-            assert wait_of(tree, spans, node) in (0, waited)
+            assert wait_of(store, tree, node) in (0, waited)
 
 
 @settings(max_examples=300, deadline=None)
@@ -325,8 +347,8 @@ def test_recorded_waits_are_waits(folder: str) -> None:
                 # The worker was killed, and its wait is known from what it had done.
                 assert path.reason
             elif len(tree.children(tree.parents[node])) == 1:
-                assert waited == wait_of(tree, store.spans, node)
-        if len(tree) == 2 and wait_of(tree, store.spans, 1):
+                assert waited == wait_of(store, tree, node)
+        if len(tree) == 2 and wait_of(store, tree, 1):
             assert [part.kind for part in path.segments] == [Blame.SELF, Blame.WAIT, Blame.SELF]
             assert [part.node for part in path.segments] == [0, 1, 1]
 
@@ -369,7 +391,7 @@ def test_very_deep(times: Callable[[int], tuple[int, int]], segments: int) -> No
         spans.start_ns.append(start)
         spans.end_ns.append(end)
     tree = TraceTree(spans, range(DEEP), lambda row: ("", 0, row))
-    path = critical_path(tree, spans)
+    path = critical_path(tree, spans, [])
     assert (len(path.segments), path.reason) == (segments, "")
     assert path.total_ns == max(spans.end_ns)
     assert len(path.nodes) == DEEP

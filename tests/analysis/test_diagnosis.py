@@ -25,14 +25,16 @@ from hypothesis import given, settings
 import spanview
 from builders import Builder, file_of, store_of, store_of_files
 from independent_diagnosis import expected
-from independent_reader import read_folder
+from independent_reader import key_of, read_folder
 from programs import spanview as run
 from readme_parts import findings_table
 from span_graphs import graphs
-from spanview.analysis.diagnosis.finding import MOST_PLACES, RULES, Certainty, Kind
-from spanview.analysis.diagnosis.report import DETECTORS, diagnose
+from spanview.analysis.diagnosis.finding import MOST_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
+from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
+from spanview.analysis.query import parse_query
+from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.index.store import Store
-from spanview.model.problems import Problem, ProblemKind, Severity
+from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -48,8 +50,17 @@ FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 RECORDINGS: Final = sorted(path.parent.name for path in FIXTURES.glob("*/spans"))
 TORN: Final = {"made": {"torn_tail": 1, "torn_inside": 3}}
 """By hand: the other reader doesn't look at what breaks off."""
-FAILS: Final = {"console-logs", "made", "ray-odd-calls", "sdk-versions"}
-"""Recordings of which something is a warning or an error; of `sdk-versions` the clock of a synthetic program."""
+ABOVE_INFO: Final = {
+    # A console without the files of two of its workers.
+    "console-logs": {"deduplicated"},
+    # Methods that tracing breaks.
+    "ray-odd-calls": {"trace_ctx"},
+    # Made by hand: records that break off, and an id that can't be one.
+    "made": {"torn_tail", "torn_inside", "bad_id"},
+    # A synthetic program that gave its spans times by hand.
+    "sdk-versions": {"clock_skew"},
+}
+"""What is a warning or an error in recordings; in all others nothing is."""
 
 
 def counts_of(folder: Path) -> dict[str, int]:
@@ -64,10 +75,41 @@ def test_recordings(recording: str) -> None:
     assert counts_of(folder) == expected(folder) | TORN.get(recording, {})
 
 
+@pytest.mark.parametrize("run", ["pidrun1", "pidrun2", "pidrun3"])
+def test_a_folder_whose_pids_came_again(run: str) -> None:
+    """What a later run has left of the folder tells that something was emptied; the first run has nothing of that."""
+    folder = FIXTURES / "pids-used-again/spans" / run
+    counts = counts_of(folder)
+    assert counts == expected(folder)
+    earlier = {"pidrun1": 0, "pidrun2": 11, "pidrun3": 26}
+    assert counts.get("pids_used_again", 0) == earlier[run]
+    assert diagnose(spanview.load(folder)).is_bad is (run != "pidrun1")
+
+
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_healthy_recording_is_not_bad(recording: str) -> None:
-    """What may be normal is an info, and `check` doesn't fail for it."""
-    assert diagnose(spanview.load(FIXTURES / recording / "spans")).is_bad is (recording in FAILS)
+    """What may be normal is an info, and `check` doesn't fail for it; what is above that is known to be so."""
+    report = diagnose(spanview.load(FIXTURES / recording / "spans"))
+    assert {finding.kind.value for finding in report.findings if finding.severity != "info"} == ABOVE_INFO.get(
+        recording, set()
+    )
+    assert report.is_bad is (recording in ABOVE_INFO)
+
+
+def test_what_was_emptied_is_what_an_earlier_copy_has() -> None:
+    """Of each task that is told to have lost its call, the call is in a copy of the folder from before."""
+    spans = FIXTURES / "pids-used-again/spans"
+    earlier: set[tuple[str, str]] = set()
+    for copy in ("pidrun1", "pidrun2", "pidrun3"):
+        store = spanview.load(spans / copy)
+        rows = [
+            row for finding in diagnose(store).findings if finding.kind is Kind.PIDS_USED_AGAIN for row in finding.rows
+        ]
+        lost = {(str(store.span(row).trace_id), str(store.span(row).parent_id)) for row in rows}
+        here = {(span["trace_id"], span["span_id"]) for one in read_folder(spans / copy).values() for span in one}
+        assert lost <= earlier
+        assert not lost & here
+        earlier |= here
 
 
 def test_check_ends_with_0_where_nothing_is_bad() -> None:
@@ -100,6 +142,21 @@ def _serve(folder: Path, requests: int, lone: int, *, has_proxy: bool = True, fa
     if has_proxy:
         (folder / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy, indent=4))
     (folder / "replica_app_App_x1_tracing.json").write_bytes(file_of(replica, indent=4))
+
+
+def _streams(folder: Path, *, has_proxy: bool = True) -> None:
+    """Write four requests as Ray 2.60 does: a good one, two that broke off while they streamed, and one that failed."""
+    build, raised = (
+        Builder(),
+        [{"name": "exception", "timestamp": None, "attributes": {"exception.type": "ValueError"}}],
+    )
+    spans: list[Document] = []
+    for number, (code, events) in enumerate([(200, []), (200, raised), (200, raised), (500, raised)], 1):
+        proxy, route, replica = _request(build, number, "OK" if code == 200 else "ERROR", start=number)
+        proxy |= {"attributes": {"http.status_code": code}, "events": events}
+        replica |= {"attributes": {"http.status_code": str(code)}, "events": events}
+        spans += [proxy, route, replica] if has_proxy else [{**replica, "parent_id": None}]
+    (folder / "spans.json").write_bytes(file_of(spans, indent=4))
 
 
 def _shared_file(folder: Path) -> None:
@@ -192,6 +249,19 @@ def _runs(folder: Path) -> None:
     (folder / "1.json").write_bytes(file_of(spans))
 
 
+def _emptied(folder: Path, *, later_pid: int = 1, is_driver: bool = True, elsewhere: str = "") -> None:
+    """Write a call with its attempt, then a second driver's file, in the place of the first one's or beside it."""
+    build, driver = Builder(), {"ray.worker_id": "01000000" + "f" * 48 if is_driver else "ab" * 28}
+    for at, pid in enumerate((1, later_pid)):
+        start, trace = at * 1_000, at + 1
+        call = build.span("f ray.remote", trace=trace, span=1, kind="PRODUCER", start=start, attributes=driver)
+        ran = build.span("f ray.remote_worker", trace=trace, span=2, parent=1, kind="CONSUMER", start=start + 500)
+        path = folder / elsewhere if at else folder
+        path.mkdir(exist_ok=True)
+        (path / f"{pid}.txt").write_bytes(file_of([call], indent=None))
+        (path / f"{10 + at}.txt").write_bytes(file_of([ran], indent=None))
+
+
 def _events(folder: Path, number: int) -> None:
     event = {"name": "e", "timestamp": "2023-11-14T22:13:20.000000Z", "attributes": {}}
     (folder / "1.json").write_bytes(file_of([Builder().span(events=[event] * number)]))
@@ -205,6 +275,8 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "some by a handle": (partial(_serve, requests=12, lone=12), {"lone_replicas": 12}),
     "no proxy": (partial(_serve, requests=0, lone=30, has_proxy=False), {"no_proxy_file": 1}),
     "failed requests": (partial(_serve, requests=20, lone=0, failed=4), {"unset_requests": 8}),
+    "broken streams": (_streams, {"broken_streams": 2, "unset_requests": 2}),
+    "broken streams of replicas": (partial(_streams, has_proxy=False), {"broken_streams": 2}),
     "several processes": (_shared_file, {"shared_file": 1, "doubled": 17, "both_hooks": 2}),
     "two layouts": (_two_layouts, {"doubled": 104, "no_attempt": 1}),
     "both hooks": (_both_hooks, {"doubled": 80, "both_hooks": 80}),
@@ -217,6 +289,10 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "few health checks": (partial(_health, checks=20, others=81), {}),
     "a late host": (partial(_hosts, late_us=5_000), {"clock_skew": 1}),
     "hosts as they should be": (partial(_hosts, late_us=1), {}),
+    "a driver's PID again": (_emptied, {"pids_used_again": 1, "missing_parents": 1, "missing_roots": 1}),
+    "other PIDs": (partial(_emptied, later_pid=2), {}),
+    "a PID again in a worker alone": (partial(_emptied, is_driver=False), {"missing_parents": 1, "missing_roots": 1}),
+    "the same PID elsewhere": (partial(_emptied, elsewhere="other"), {}),
     "three runs": (_runs, {"several_runs": 3}),
     "128 events": (partial(_events, number=128), {"capped_events": 1}),
     "127 events": (partial(_events, number=127), {}),
@@ -294,6 +370,167 @@ def test_evidence_is_what_it_says() -> None:
     assert [place.row for place in finding.evidence] == [*range(MOST_PLACES)]
     (finding,) = diagnose(store_of_files({f"{at:02}.txt": b"" for at in range(3 * MOST_PLACES)})).findings
     assert [place.file for place in finding.evidence] == [f"{at:02}.txt" for at in range(MOST_PLACES)]
+
+
+DEDUPLICATED: Final = [
+    ((), Severity.WARNING, "20 spans are lost by it, and others may lack attributes."),
+    (("3991",), Severity.WARNING, "8 spans are lost by it"),
+    (("3992",), Severity.WARNING, "12 spans are lost by it"),
+    (("3991", "3992"), Severity.INFO, "as many spans as broke off there, 20: none is lost."),
+]
+"""The processes whose own files are read together with a console's log, and what is said of the log."""
+
+
+@pytest.mark.parametrize(("pids", "severity", "told"), DEDUPLICATED)
+def test_what_workers_have_is_not_lost(tmp_path: Path, pids: tuple[str, ...], severity: Severity, told: str) -> None:
+    """Of the spans that a console has lost those aren't counted that stand in the files of its workers."""
+    folder = FIXTURES / "console-with-worker-files/spans"
+    shutil.copy(folder / "console.log", tmp_path)
+    for path in folder.glob("worker-*.out"):
+        if path.stem.rpartition("-")[2] in pids:
+            shutil.copy(path, tmp_path)
+    finding = _only(tmp_path, Kind.DEDUPLICATED)
+    assert finding.severity is severity
+    assert told in finding.detail
+    everything = {key_of(span) for spans in read_folder(folder).values() for span in spans}
+    here = {key_of(span) for spans in read_folder(tmp_path).values() for span in spans}
+    number = re.search(r"(\d+) spans? (is|are) lost", finding.detail)
+    assert len(everything - here) == (int(number[1]) if number else 0)
+
+
+def test_files_of_other_processes_make_up_for_nothing(tmp_path: Path) -> None:
+    """Files of workers that the log doesn't name are of another run."""
+    shutil.copy(FIXTURES / "console-with-worker-files/spans/console.log", tmp_path)
+    _log(tmp_path, has_lost=True)
+    for number in (1, 2):
+        spans = [Builder().span("f", trace=number * 100 + at) for at in range(50)]
+        (tmp_path / f"worker-ab-01000000-77{number}.out").write_bytes(file_of(spans, indent=4))
+    assert "lost by it" in _only(tmp_path, Kind.DEDUPLICATED).detail
+
+
+def test_a_process_without_a_file_leaves_it_open(tmp_path: Path) -> None:
+    """Where the files have enough spans, but one process that the log names has none, nothing is promised."""
+    folder = FIXTURES / "console-with-worker-files/spans"
+    shutil.copy(folder / "console.log", tmp_path)
+    (path,) = folder.glob("worker-*-3991.out")
+    shutil.copy(path, tmp_path)
+    more = [Builder().span("f", trace=100 + at) for at in range(50)]
+    (tmp_path / path.name).write_bytes(path.read_bytes() + file_of(more, indent=4))
+    finding = _only(tmp_path, Kind.DEDUPLICATED)
+    assert (finding.severity, finding.certainty) == (Severity.WARNING, Certainty.LIKELY)
+    assert "not those of 1 process that the logs name: some may be lost" in finding.detail
+
+
+ADVISED: Final = ("unset_attempts", "unset_requests")
+"""Kinds whose advice is a query."""
+
+
+@pytest.mark.parametrize("recording", [*RECORDINGS, "made below"])
+def test_an_advised_query_finds_what_was_counted_and_nothing_else(recording: str, tmp_path: Path) -> None:
+    """The query that a finding advises prints the spans that it rests on, and as many as it counted."""
+    folder = FIXTURES / recording / "spans"
+    if recording == "made below":
+        folder = tmp_path
+        _serve(folder, requests=60, lone=0, failed=30)
+    findings = [finding for finding in diagnose(spanview.load(folder)).findings if finding.kind in ADVISED]
+    for finding in findings:
+        query = finding.setting.removeprefix("spanview tree -q ")
+        assert query == f"finding={finding.kind}"
+        spans = [json.loads(line) for line in run("spans", folder, "-q", query).output.splitlines()]
+        ids = {(span["trace_id"], span["span_id"]) for span in spans}
+        assert len(ids) == len(spans) == finding.count
+        evidence = {tuple(place.to_json().values()) for place in finding.evidence}
+        assert evidence <= ids
+        if finding.count <= MOST_PLACES:
+            assert evidence == ids
+        assert {span["status"]["code"] for span in spans} == {"UNSET"}
+    assert [finding.kind for finding in findings] == _ADVISED_IN.get(recording, [])
+
+
+_ADVISED_IN: Final = {
+    "made below": ["unset_requests"],
+    "ray-odd-calls": ["unset_attempts"],
+    "ray-odd-ends": ["unset_attempts"],
+    "serve": ["unset_requests"],
+    "serve-grpc": ["unset_requests"],
+}
+
+
+def test_the_advised_query_finds_failed_requests_of_grpc() -> None:
+    """The traces of the advised query are those of all requests that a code of gRPC alone tells to have failed."""
+    folder = FIXTURES / "serve-grpc/spans"
+    spans = [span for records in read_folder(folder).values() for span in records]
+    roots = [span for span in spans if not span["parent_id"]]
+    failed = {span["trace_id"] for span in roots if span["attributes"].get("rpc.grpc.status_code") != "OK"}
+    assert len(failed) == 17
+    found = [json.loads(line) for line in run("spans", folder, "-q", "finding=unset_requests").output.splitlines()]
+    assert {span["trace_id"] for span in found} == failed
+
+
+def test_findings_that_count_spans_have_all_their_rows() -> None:
+    """Each kind that a query can ask for has as many rows as it counts, its evidence among them; no other has any."""
+    build = Builder()
+    calls = [build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MOST_PLACES)]
+    stores = [store_of(*calls), *(spanview.load(FIXTURES / recording / "spans") for recording in RECORDINGS)]
+    for store in stores:
+        for finding in diagnose(store).findings:
+            if finding.kind in OF_SPANS:
+                assert len({*finding.rows}) == len(finding.rows) == finding.count
+                assert {place.row for place in finding.evidence} - {-1} <= {*finding.rows}
+            else:
+                assert not finding.rows
+
+
+def test_a_finding_in_a_query() -> None:
+    """`finding` takes the kinds that count spans, and is found out anew when a trace has grown."""
+    build = Builder()
+    data = Growing()
+    call = build.span("f ray.remote", span=1, kind="PRODUCER", start=0)
+    attempts = [
+        build.span("f ray.remote_worker", span=number, parent=1, kind="CONSUMER", start=number, status="UNSET")
+        for number in (2, 3)
+    ]
+    data.add(call, attempts[0])
+    matcher = parse_query("finding=unset_attempts")
+    facts = TreeFacts()
+
+    def found() -> list[int]:
+        rows = range(len(data.store.spans))
+        subjects = [Subject(data.store, facts, data.store.spans.trace[row], row) for row in rows]
+        return [subject.row for subject in subjects if all(term.test(subject) for term in matcher.span_terms)]
+
+    assert found() == []
+    data.add(attempts[1])
+    assert found() == [1]
+    for wrong in ("finding=doubled", "finding=x", "finding>no_end", "finding~no_end"):
+        with pytest.raises(QueryError, match="expected"):
+            parse_query(wrong)
+
+
+SESSIONS: Final = [
+    ("spans/1.txt", "", "/elsewhere/session_latest"),
+    ("ray/session_2026-11-22_17-49-44_1_9/logs/worker-1-01000000-1.out", "ray/session_2026-11-22_17-49-44_1_9", ""),
+    ("/x/ray/session_latest/logs/serve/spans/1.json", "/x/ray/session_latest", ""),
+    ("session_notes/1.txt", "", "/elsewhere/session_latest"),
+]
+
+
+@pytest.mark.parametrize(("path", "session", "told"), SESSIONS)
+def test_advice_names_the_session_that_was_read(path: str, session: str, told: str) -> None:
+    """The session is the one that the files are from, or else the one that is handed in, not always the usual one."""
+    assert session_of(path) == session
+    store = store_of_files({path: file_of([Builder().span("f ray.remote", kind="PRODUCER")])})
+    findings = diagnose(store, session="/elsewhere/session_latest").findings
+    finding = next(finding for finding in findings if finding.kind is Kind.NO_ATTEMPT)
+    assert f"{session or told}/logs" in finding.advice
+    assert SESSION not in finding.advice
+
+
+def test_check_names_the_session_below_ray_tmpdir(tmp_path: Path) -> None:
+    """`RAY_TMPDIR` says where sessions are, for files that are from none."""
+    (tmp_path / "1.txt").write_bytes(file_of([Builder().span("f ray.remote", kind="PRODUCER")]))
+    done = run("check", tmp_path / "1.txt", environment={"RAY_TMPDIR": "/some/where"})
+    assert "/some/where/ray/session_latest/logs" in done.text
 
 
 def test_torn_tails_say_where(tmp_path: Path) -> None:

@@ -58,6 +58,18 @@ def http(status: int = 200, *, proxy: Fields | None = None, replica: Fields | No
     ]
 
 
+def test_failures_of_grpc() -> None:
+    """Of the recorded gRPC requests those have failed whose proxies have another code than OK, each for that reason."""
+    folder = RECORDING.parents[1] / "serve-grpc" / "spans"
+    spans = [span for records in read_folder(folder).values() for span in records]
+    codes = [span["attributes"].get("rpc.grpc.status_code") for span in spans if span["name"].startswith("proxy_grpc")]
+    failed = [request.key.status for request in serve_requests(spanview.load(folder)) if request.failure]
+    assert sorted(failed) == sorted(code for code in codes if code != "OK")
+    assert len(failed) == 17
+    requests = serve_requests(spanview.load(folder))
+    assert {request.failure for request in requests} == {Failure.GRPC, None}
+
+
 NAMES: Final = [
     ("proxy_http_request Cart GET /", Part.PROXY),
     ("proxy_grpc_request Cart /shop.Cart/Get", Part.PROXY),

@@ -155,7 +155,7 @@ def test_a_lit_path() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     facets = Facets(store, model)
-    facets.lit = LitPath(model.shape, critical_path(model.tree, store.spans))
+    facets.lit = LitPath(model.shape, critical_path(model.tree, store.spans, store.names.texts))
     picture = picture_of(store, model, facets)
     assert picture.is_lit
     assert picture.rows[0].lit[-1] == (0.9, 1.0)

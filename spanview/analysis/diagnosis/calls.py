@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
-from spanview.analysis.diagnosis.finding import Finding, Kind, found, number
+from spanview.analysis.diagnosis.finding import Kind, number
 from spanview.model.codes import ERROR
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.facts import Facts
+    from spanview.analysis.diagnosis.finding import Finding
 
 _MARK: Final = "_ray_trace_ctx"
-_MOST_READ: Final = 20_000
-"""Records of failed submissions that are read again."""
 _UNSET: Final = 0
 
 
@@ -34,19 +33,18 @@ def no_attempt(facts: Facts) -> Finding | None:
     calls = int(facts.submitted.sum())
     verb = "has no attempt: it waits, runs," if len(rows) == 1 else "have no attempt: they wait, run,"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} died, or never could start."
-    return found(Kind.NO_ATTEMPT, len(rows), detail, facts.places(rows.tolist()))
+    return facts.of_spans(Kind.NO_ATTEMPT, rows.tolist(), detail)
 
 
 def trace_ctx(facts: Facts) -> Finding | None:
     """Find calls that failed because of an argument that tracing adds."""
     failed = np.flatnonzero(facts.submitted & ~facts.has_attempt & (facts.statuses == ERROR)).tolist()
-    rows = [row for row in failed[:_MOST_READ] if _was_broken(facts, row)]
+    rows, least = facts.read_again(failed, _was_broken)
     if not rows:
         return None
-    least = "At least " if len(failed) > _MOST_READ else ""
     calls = number(len(rows), "call was", "calls were")
     detail = f"{least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
-    return found(Kind.TRACE_CTX, len(rows), detail, facts.places(rows))
+    return facts.of_spans(Kind.TRACE_CTX, rows, detail)
 
 
 def _was_broken(facts: Facts, row: int) -> bool:
@@ -71,5 +69,7 @@ def unset_attempts(facts: Facts) -> Finding | None:
     if not len(unset):
         return None
     attempts = number(len(unset), "attempt has", "attempts have")
-    detail = f"{attempts} no error, and yet the call was tried again: ended by SIGTERM, or the result was lost."
-    return found(Kind.UNSET_ATTEMPTS, len(unset), detail, facts.places(unset.tolist()))
+    detail = (
+        f"{attempts} no error, and yet the call was tried again: ended by SIGTERM or sys.exit, or its result was lost."
+    )
+    return facts.of_spans(Kind.UNSET_ATTEMPTS, unset.tolist(), detail)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.analysis.bulk_calls import served_of
 from spanview.analysis.calls import RAN, SUBMITTED
-from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place
+from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place, found
 from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent_rows_by_order
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
@@ -18,17 +19,20 @@ from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.diagnosis.finding import Finding, Kind
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
     from spanview.index.tallies import FileTally
-    from spanview.model.problems import Problem
+    from spanview.model.problems import Problem, Severity
 
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
+_MOST_READ: Final = 20_000
+"""Records that one detector reads again."""
 _SKEW_NS: Final = np.uint64(2_000)
 
 
@@ -135,6 +139,8 @@ class Facts:
         flags = np.zeros(self.size, np.bool_)
         parents = self.parents[self.ran]
         flags[parents[parents >= 0]] = True
+        alone = np.flatnonzero(self.submitted & ~flags)
+        flags[[*served_of(self.store, alone, self.parents)]] = True
         return flags
 
     @cached_property
@@ -192,6 +198,26 @@ class Facts:
     def root_count(self) -> int:
         """How many spans have no parent."""
         return int((self.parents == ROOT).sum())
+
+    def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
+        """Return the rows whose records hold something, and `At least ` where there are too many to be read.
+
+        Args:
+            rows: The rows to look at, of which the first 20,000 are read.
+            holds: Tells it of a row.
+        """
+        return [row for row in rows[:_MOST_READ] if holds(self, row)], "At least " * (len(rows) > _MOST_READ)
+
+    def of_spans(self, kind: Kind, rows: Sequence[int], detail: str, severity: Severity | None = None) -> Finding:
+        """Return a finding that counts spans; the first of them are its evidence.
+
+        Args:
+            kind: One of `OF_SPANS`.
+            rows: The rows of the spans.
+            detail: One or two sentences.
+            severity: Another one than the usual.
+        """
+        return found(kind, len(rows), detail, self.places(rows), severity=severity).of_rows(rows)
 
     # -- places ------------------------------------------------------------------------------------------------------
 

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
+from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, found, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
-from spanview.model.problems import ProblemKind
+from spanview.index.bulk import MISSING
+from spanview.model.problems import ProblemKind, Severity
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spanview.analysis.diagnosis.facts import Facts
+    from spanview.index.tallies import FileTally
     from spanview.model.problems import Problem
 
 _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
+_WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
+"""As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
+_DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")
 _MOST_FILES: Final = 2_000
 """Files of which two records are read again."""
 _PROCESS_KEYS: Final = ("service.instance.id", "ray.worker_id")
@@ -75,6 +84,70 @@ def truncated(facts: Facts) -> Finding | None:
     return found(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
 
 
+def pids_used_again(facts: Facts) -> Finding | None:
+    """Find attempts whose calls were most likely in a driver's file that the bundled hook emptied for a later driver.
+
+    A call ends, and is written, before its attempt starts. Where the call is in no file, the file of its caller was
+    elsewhere, or has gone. It was most likely emptied where the folder has drivers, and all of them came later.
+
+    1.txt   f ray.remote_worker  ====                            its call is nowhere
+    3.txt                                g ray.remote  ==        the only driver here
+    """
+    orphans = np.flatnonzero(facts.ran & (facts.parents == MISSING) & (facts.starts != NO_TIME))
+    if not len(orphans):
+        return None
+    of_hook = {at: source.path for at, source in enumerate(facts.store.sources) if _is_of_bundled_hook(source.path)}
+    later = _first_drivers(facts, of_hook)
+    rows = [
+        row
+        for row in orphans.tolist()
+        if (path := of_hook.get(int(facts.sources[row])))
+        and (driver := later.get(_folder(path)))
+        and facts.starts[row] < driver[0]
+    ]
+    if not rows:
+        return None
+    drivers = sorted({later[_folder(of_hook[int(facts.sources[row])])][1] for row in rows})
+    others = f" and {len(drivers) - 1:,} more" if len(drivers) > 1 else ""
+    tasks = number(len(rows), "task ran", "tasks ran")
+    detail = (
+        f"{tasks} before any driver in the same folder began ({drivers[0]}{others}), and no file has the call. "
+        "Most likely a later driver with the same PID has emptied the file that had it, unless the earlier driver ran "
+        "on another host."
+    )
+    return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
+
+
+def _is_of_bundled_hook(path: str) -> bool:
+    return bool(_PROCESS_FILE.fullmatch(_name(path))) and path.endswith(".txt")
+
+
+def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[int, str]]:
+    """Return by folder when the first of its drivers began, and that one's file.
+
+    Args:
+        facts: What is known.
+        of_hook: The paths of files of the bundled hook, by source.
+    """
+    calls = np.flatnonzero(facts.submitted & (facts.starts != NO_TIME))
+    # Of several values for one place the last one stays.
+    of_source = dict(zip(facts.sources[calls[::-1]].tolist(), calls[::-1].tolist(), strict=True))
+    drivers = dict[str, tuple[int, str]]()
+    for source, row in of_source.items():
+        path = of_hook.get(source)
+        if path is not None and _is_of_driver(facts, row):
+            began = facts.starts[(facts.sources == source) & (facts.starts != NO_TIME)].min()
+            first = (int(began), path)
+            drivers[_folder(path)] = min(first, drivers.get(_folder(path), first))
+    return drivers
+
+
+def _is_of_driver(facts: Facts, row: int) -> bool:
+    """Return whether a driver made a span: its worker id is the id of its job, filled up with f."""
+    worker = str(facts.store.span(row).attributes.get("ray.worker_id") or "")
+    return bool(_DRIVER.fullmatch(worker))
+
+
 def shared_file(facts: Facts) -> Finding | None:
     """Find files with the name of one process that several have written, by their first and last spans."""
     names = [bool(_PROCESS_FILE.fullmatch(_name(source.path))) for source in facts.store.sources]
@@ -106,7 +179,7 @@ def _process(facts: Facts, row: int) -> list[str]:
 
 
 def doubled(facts: Facts) -> Finding | None:
-    """Find records that say again what others say."""
+    """Find records that are duplicates of others."""
     tallies = facts.store.tallies
     if not tallies.duplicates:
         return None
@@ -114,10 +187,11 @@ def doubled(facts: Facts) -> Finding | None:
     pairs = facts.store.intake.duplicates
     for (kept, dropped), doubles in pairs.items():
         folders[_folder(kept), _folder(dropped)] += doubles
-    detail = f"{number(tallies.duplicates, 'record is', 'records are')} there twice or more, and count once"
+    records = number(tallies.duplicates, "record is a duplicate", "records are duplicates")
+    detail = f"{records} of another and left out"
     if folders:
         (kept, dropped), most = max(folders.items(), key=lambda item: (item[1], item[0]))
-        where = f"in {kept or '.'} alone" if kept == dropped else f"in {kept or '.'} and {dropped or '.'}"
+        where = f"within {kept or '.'}" if kept == dropped else f"in {kept or '.'} and again in {dropped or '.'}"
         detail += f"; {most:,} of them {where}"
     places = [Place(dropped) for _, dropped in pairs]
     return found(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
@@ -151,11 +225,51 @@ def deduplicated(facts: Facts) -> Finding | None:
     if not logs:
         return None
     marks, parts = sum(file.repeated for _, file in logs), sum(file.fragments for _, file in logs)
-    detail = (
-        f"Ray left out repeated lines in {number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}; "
-        f"{number(parts, 'span is', 'spans are')} lost by it, and others may lack attributes."
+    where = f"{number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}"
+    held, unknown = _held_by_workers(facts, logs)
+    lost = sum(max(0, file.fragments - held[path]) for path, file in logs)
+    broke = number(parts, "span that broke off", "spans that broke off")
+    if lost:
+        # Two logs of the same processes may have lost the same spans.
+        logs_of_pids = Counter(pid for _, file in logs for pid in file.pids)
+        at_most = "at most " if max(logs_of_pids.values(), default=0) > 1 else ""
+        rest = f" Files of workers have {parts - lost:,} of the {broke}." if lost < parts else ""
+        lost_text = f"{at_most}{number(lost, 'span is', 'spans are')} lost by it, and others may lack attributes.{rest}"
+        lost_text = lost_text[0].upper() + lost_text[1:]
+        places = [Place(path) for path, file in logs if file.fragments > held[path]]
+        finding = found(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
+        # Whose files these are is known by the PIDs alone.
+        return replace(finding, certainty=Certainty.LIKELY) if rest else finding
+    detail = f"Ray left out repeated lines in {where}. The files of workers have as many spans as broke off there"
+    detail += (
+        f", {parts:,}: none is lost."
+        if not unknown
+        else f", but not those of {number(unknown, 'process', 'processes')} that the logs name: some may be lost."
     )
-    return found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs])
+    severity = Severity.WARNING if unknown else Severity.INFO
+    finding = found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs], severity=severity)
+    return replace(finding, certainty=Certainty.LIKELY)
+
+
+def _held_by_workers(facts: Facts, logs: list[tuple[str, FileTally]]) -> tuple[dict[str, int], int]:
+    """Return how many spans the files of a log's workers have that the log has not, and how many have no such file.
+
+    Ray's workers write what the driver's console repeats into files of their own, which are named after their PIDs.
+    """
+    of_pids: dict[int, list[tuple[str, FileTally]]] = {}
+    for path, file in facts.files:
+        if (match := _WORKER_FILE.fullmatch(_name(path))) and file.records and not file.fragments:
+            of_pids.setdefault(int(match[1]), []).append((path, file))
+    doubled = facts.store.intake.duplicates
+    held = {
+        path: sum(
+            other.records - doubled.get((path, name), 0) - doubled.get((name, path), 0)
+            for pid in file.pids
+            for name, other in of_pids.get(pid, [])
+        )
+        for path, file in logs
+    }
+    return held, len({pid for _, file in logs for pid in file.pids} - of_pids.keys())
 
 
 def prefixed(facts: Facts) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_PLACES: Final = 20
 """So many places a finding has as its evidence."""
+SESSION: Final = "/tmp/ray/session_latest"  # noqa: S108
+"""The folder of Ray's session as the advice of the rules names it."""
 HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez|readyz)\b|grpc\.health\."
 """What stands in the names of health checks: of Ray Serve, of Kubernetes, of gRPC."""
 _SETTING: Final = re.compile("`([^`]+)`")
@@ -36,6 +38,7 @@ class Kind(StrEnum):
     NO_ATTEMPT = "no_attempt"
     UNSET_ATTEMPTS = "unset_attempts"
     UNSET_REQUESTS = "unset_requests"
+    BROKEN_STREAMS = "broken_streams"
     SAMPLING = "sampling"
     LONE_REPLICAS = "lone_replicas"
     NO_PROXY_FILE = "no_proxy_file"
@@ -43,6 +46,7 @@ class Kind(StrEnum):
     TORN_TAIL = "torn_tail"
     TORN_INSIDE = "torn_inside"
     TRUNCATED = "truncated"
+    PIDS_USED_AGAIN = "pids_used_again"
     SHARED_FILE = "shared_file"
     SEVERAL_RUNS = "several_runs"
     DOUBLED = "doubled"
@@ -95,15 +99,24 @@ RULES: Final = {
     Kind.UNSET_ATTEMPTS: Rule(
         _INFO,
         _LIKELY,
-        "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM, or its result "
-        "was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
-        "Don't take UNSET for success: `spanview tree -q 'kind=CONSUMER status=UNSET'`",
+        "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM or `sys.exit`, "
+        "or its result was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
+        "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
         _INFO,
         _CERTAIN,
         "a request failed, its proxy says, and its route and replica spans have the status UNSET",
-        "Look for failed requests by their status code, not by the status: `spanview -q 'http.status_code>=400'`",
+        "The status alone doesn't tell which requests failed: spanview stats --by serve also goes by the codes of HTTP "
+        "and gRPC, and by exceptions. See these spans: `spanview tree -q finding=unset_requests`",
+    ),
+    Kind.BROKEN_STREAMS: Rule(
+        _INFO,
+        _CERTAIN,
+        "a response of Ray Serve broke off after its status code had been sent: the code says success, and an "
+        "exception follows",
+        "Neither the status nor the code tells these from good ones; spanview stats --by serve counts them as raised. "
+        "See them: `spanview tree -q finding=broken_streams`",
     ),
     Kind.SAMPLING: Rule(
         _WARNING,
@@ -149,6 +162,13 @@ RULES: Final = {
         "a file was cut while it was followed: the bundled hook empties the file of a PID that comes again",
         _FRESH,
     ),
+    Kind.PIDS_USED_AGAIN: Rule(
+        _WARNING,
+        _LIKELY,
+        "tasks ran whose calls are in no file, and all drivers in the folder began later: a driver's PID came again, "
+        "and the bundled hook emptied its file",
+        _FRESH,
+    ),
     Kind.SHARED_FILE: Rule(
         _INFO,
         _CERTAIN,
@@ -164,8 +184,8 @@ RULES: Final = {
     Kind.DOUBLED: Rule(
         _INFO,
         _CERTAIN,
-        "records say again what others say, of the same span; each counts once",
-        "Nothing is lost by it. Give one of the folders as PATH to read no other.",
+        "records are duplicates of others; each span counts once",
+        "Nothing is lost by it. Where two folders hold the same spans, one of them is enough as PATH.",
     ),
     Kind.BOTH_HOOKS: Rule(
         _INFO,
@@ -177,7 +197,8 @@ RULES: Final = {
     Kind.DEDUPLICATED: Rule(
         _WARNING,
         _CERTAIN,
-        "spans were printed to a console whose repeated lines Ray left out, which destroys them",
+        "spans were printed to a console whose repeated lines Ray left out, which destroys them. It is an info where "
+        "the files of the workers that the console names were read too, and have as many spans",
         "`export RAY_DEDUP_LOGS=0` where Ray is started prints all lines. The workers' own files have them already: "
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
     ),
@@ -203,13 +224,14 @@ RULES: Final = {
     Kind.MISSING_ROOTS: Rule(
         _INFO,
         _LIKELY,
-        "a trace has no root: it hasn't ended, its process was killed, or the caller is traced elsewhere",
+        "a trace has no root: it hasn't ended, its process was killed, the caller is traced elsewhere, or its file has "
+        "gone",
         "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
         _INFO,
         _LIKELY,
-        "a span names a parent that no file holds, for the same reasons",
+        "the parent of a span is in none of the files, for the same reasons",
         "See which: `spanview tree -q trace.complete=false`",
     ),
     Kind.NO_END: Rule(
@@ -244,6 +266,22 @@ RULES: Final = {
     ),
 }
 """All kinds, in the order in which findings of one severity are told."""
+OF_SPANS: Final = (
+    Kind.TRACE_CTX,
+    Kind.NO_ATTEMPT,
+    Kind.UNSET_ATTEMPTS,
+    Kind.UNSET_REQUESTS,
+    Kind.BROKEN_STREAMS,
+    Kind.LONE_REPLICAS,
+    Kind.HEALTH_CHECKS,
+    Kind.PIDS_USED_AGAIN,
+    Kind.NO_END,
+    Kind.BAD_ID,
+    Kind.ODD_VALUE,
+    Kind.CLOCK_SKEW,
+    Kind.CAPPED_EVENTS,
+)
+"""Kinds that count spans, so that a query can ask for these: `finding=unset_attempts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,11 +323,23 @@ class Finding:
     """One or two sentences: what, with the numbers; it may hold names from files."""
     evidence: Sequence[Place] = ()
     """Some of the places, `MOST_PLACES` at the most."""
+    rows: Sequence[int] = ()
+    """The rows in the span table of all spans that are counted; none where something else is."""
+    session: str = SESSION
+    """The folder of the Ray session that the files are from, as far as that is known."""
 
     @property
     def advice(self) -> str:
         """What to do."""
-        return RULES[self.kind].advice
+        return RULES[self.kind].advice.replace(SESSION, self.session)
+
+    def of_rows(self, rows: Sequence[int]) -> Finding:
+        """Return the same finding, of a kind of `OF_SPANS`, with the rows of the spans that it counts."""
+        return replace(self, rows=rows)
+
+    def of_session(self, session: str) -> Finding:
+        """Return the same finding with advice that names another session's folder."""
+        return replace(self, session=session)
 
     @property
     def setting(self) -> str:
@@ -316,7 +366,12 @@ def number(count: int, one: str, many: str) -> str:
 
 
 def found(
-    kind: Kind, count: int, detail: str, evidence: Sequence[Place] = (), *, severity: Severity | None = None
+    kind: Kind,
+    count: int,
+    detail: str,
+    evidence: Sequence[Place] = (),
+    *,
+    severity: Severity | None = None,
 ) -> Finding:
     """Return a finding with what its rule says.
 

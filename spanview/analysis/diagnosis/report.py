@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
-from spanview.analysis.diagnosis.finding import RULES, Finding, Kind
+from spanview.analysis.diagnosis.finding import RULES, SESSION, Finding, Kind
 from spanview.analysis.telling import unheard
 from spanview.model.problems import Severity, Summary
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from spanview.model.problems import Problem
 
 _MODULES: Final = (calls, serve, files, traces)
+_SESSION: Final = re.compile(r"((?:.*/)?session_[^/]+)/logs/")
+"""As in `/tmp/ray/session_2026-11-22_17-49-44_1_9505/logs/serve/spans/proxy_192.0.2.2_tracing.json`."""
 _BY_SEVERITY: Final = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
@@ -50,22 +53,43 @@ class Report:
         return bool(severities - {Severity.INFO})
 
 
-def diagnose(store: Store, tell: Tell = unheard) -> Report:
+def diagnose(store: Store, tell: Tell = unheard, session: str = SESSION) -> Report:
     """Return what a store holds and what is odd about it; it may grow meanwhile.
 
     Args:
         store: The store.
         tell: Told how far it is.
+        session: The folder of the Ray session that advice names where the files' paths don't tell it.
     """
     facts = Facts(store)
+    sessions = {folder for path, _ in facts.files if (folder := session_of(path))}
     findings = []
     for number, detect in enumerate(DETECTORS.values()):
         tell(number / len(DETECTORS))
         finding = detect(facts)
         if finding is not None:
-            findings.append(finding)
+            of_evidence = (session_of(place.file) for place in finding.evidence)
+            own = next(filter(None, of_evidence), "") or (min(sessions) if len(sessions) == 1 else session)
+            findings.append(finding.of_session(own))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
     return Report(_summary(facts), findings, facts.problems)
+
+
+def spans_found(store: Store, kind: Kind) -> frozenset[int]:
+    """Return the rows of the spans that a finding counts; none where there is no such finding.
+
+    Args:
+        store: The store.
+        kind: One of `OF_SPANS`.
+    """
+    finding = DETECTORS[kind](Facts(store))
+    return frozenset() if finding is None else frozenset(finding.rows)
+
+
+def session_of(path: str) -> str:
+    """Return the folder of the Ray session that a path leads into; empty where it leads into none."""
+    match = _SESSION.match(path)
+    return match[1] if match else ""
 
 
 def _summary(facts: Facts) -> Summary:

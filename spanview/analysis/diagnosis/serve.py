@@ -9,6 +9,8 @@ import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
+from spanview.analysis.query_values import text_of
+from spanview.analysis.serve import HTTP_STATUS, failure_of_http
 from spanview.index.bulk import ROOT
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
@@ -66,7 +68,7 @@ def lone_replicas(facts: Facts) -> Finding | None:
         return None
     spans = number(len(rows), "span of a replica has", "spans of replicas have")
     detail = f"{spans} no proxy: the requests were not sampled, or came by a handle."
-    return found(Kind.LONE_REPLICAS, len(rows), detail, facts.places(rows))
+    return facts.of_spans(Kind.LONE_REPLICAS, rows, detail)
 
 
 def no_proxy_file(facts: Facts) -> Finding | None:
@@ -95,7 +97,34 @@ def unset_requests(facts: Facts) -> Finding | None:
         return None
     requests = number(int(failed.sum()), "request that", "requests that")
     detail = f"{len(rows):,} spans of routes and replicas are UNSET below {requests} failed."
-    return found(Kind.UNSET_REQUESTS, len(rows), detail, facts.places(rows.tolist()))
+    return facts.of_spans(Kind.UNSET_REQUESTS, rows.tolist(), detail)
+
+
+def broken_streams(facts: Facts) -> Finding | None:
+    """Find requests with a code that says success, and an exception, by the outermost span that has a code."""
+    proxies = facts.says(Name.PROXY) & (facts.statuses != ERROR)
+    parents = facts.parents
+    above = np.maximum(parents, 0)
+    below_proxy = (parents >= 0) & facts.says(Name.PROXY)[above]
+    below_proxy |= (parents >= 0) & facts.says(Name.ROUTE)[above] & below_proxy[above]
+    replicas = facts.says(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
+    rows, least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
+    if not rows:
+        return None
+    responses = number(len(rows), "response", "responses")
+    detail = f"{least}{responses} broke off with an exception after a status code that says success."
+    return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)
+
+
+def _broke_off(facts: Facts, row: int) -> bool:
+    record = facts.store.record(row)
+    # Of most records the bytes tell that they have no exception.
+    if record is None or b'"exception"' not in record:
+        return False
+    span = facts.store.span(row)
+    code = span.attributes.get(HTTP_STATUS)
+    is_success = code not in (None, "") and failure_of_http(text_of(code)) is None
+    return is_success and any(event.is_exception for event in span.events)
 
 
 def health_checks(facts: Facts) -> Finding | None:
@@ -104,4 +133,4 @@ def health_checks(facts: Facts) -> Finding | None:
     if len(rows) < max(_LEAST, _SHARE * facts.size):
         return None
     detail = f"{len(rows):,} of {facts.size:,} spans, {len(rows) / facts.size:.0%}, are health checks."
-    return found(Kind.HEALTH_CHECKS, len(rows), detail, facts.places(rows.tolist()))
+    return facts.of_spans(Kind.HEALTH_CHECKS, rows.tolist(), detail)

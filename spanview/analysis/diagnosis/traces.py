@@ -41,8 +41,8 @@ def missing_parents(facts: Facts) -> Finding | None:
     rows = facts.orphans
     if not len(rows):
         return None
-    parents = number(len(rows), "parent that spans name stands", "parents that spans name stand")
-    detail = f"{parents} in no file."
+    parents = number(len(rows), "parent of spans is", "parents of spans are")
+    detail = f"{parents} in none of the files."
     return found(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
 
@@ -52,7 +52,7 @@ def no_end(facts: Facts) -> Finding | None:
     if not len(rows):
         return None
     detail = f"{number(len(rows), 'record has', 'records have')} no end."
-    return found(Kind.NO_END, len(rows), detail, facts.places(rows.tolist()))
+    return facts.of_spans(Kind.NO_END, rows.tolist(), detail)
 
 
 def bad_id(facts: Facts) -> Finding | None:
@@ -70,7 +70,7 @@ def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding |
     if not len(rows):
         return None
     detail = f"{number(len(rows), 'span has', 'spans have')} {what}."
-    return found(kind, len(rows), detail, facts.file_places(rows.tolist()))
+    return found(kind, len(rows), detail, facts.file_places(rows.tolist())).of_rows(rows.tolist())
 
 
 def clock_skew(facts: Facts) -> Finding | None:
@@ -95,7 +95,7 @@ def clock_skew(facts: Facts) -> Finding | None:
     spans = number(len(rows), "span starts before its parent", "spans start before their parents")
     detail = f"{spans}, by {_time(most)} {where}."
     severity = Severity.INFO if most < _MUCH_NS else Severity.WARNING
-    return found(Kind.CLOCK_SKEW, len(rows), detail, facts.places(rows.tolist()), severity=severity)
+    return facts.of_spans(Kind.CLOCK_SKEW, rows.tolist(), detail, severity)
 
 
 def _time(ns: int) -> str:
@@ -132,7 +132,7 @@ def capped_events(facts: Facts) -> Finding | None:
     least = "At least " if len(readable) < len(large) else ""
     spans = number(len(rows), "span has", "spans have")
     detail = f"{least}{spans} just {_CAP} events, the most that the SDK keeps."
-    return found(Kind.CAPPED_EVENTS, len(rows), detail, facts.places(rows))
+    return facts.of_spans(Kind.CAPPED_EVENTS, rows, detail)
 
 
 def _is_capped(facts: Facts, row: int) -> bool:

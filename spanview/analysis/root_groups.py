@@ -1,0 +1,102 @@
+"""What traces are grouped by: the names of their roots, and of requests to Ray Serve the route instead of the path.
+
+proxy_http_request Shop GET /cart/7       a root
+  route_to_replica Shop __call__          knows the route, /cart/{n}
+proxy_http_request Shop GET /cart/{n}     the group
+
+The proxy's span has the path that was asked for, and only the router knows the route. Where no span below the proxy
+has one, the root's name is the group's. A path has one route: it is read once for each name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.serve import Part, part_of_name, route_in
+from spanview.analysis.telling import unheard
+from spanview.index.table import NO_ROW
+
+if TYPE_CHECKING:
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+_WITH_PATH: Final = re.compile(r"(proxy_(?:http|websocket)_request \S+ \S+ )(?:/.*)?", re.DOTALL)
+"""As in `proxy_http_request Shop GET /cart/7`; the path may be empty."""
+_TOLD_EVERY: Final = 256
+"""Traces."""
+
+
+class RootGroups:
+    """The groups of a store's traces.
+
+    Args:
+        store: The store, which may grow meanwhile.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen = 0
+        """How many names were looked at."""
+        self._open: set[int] = set()
+        """The names with a path of which the route isn't known."""
+        self._looked_at: dict[int, int] = {}
+        """How many spans the traces had in which none was found."""
+        self.groups: dict[int, str] = {}
+        """What is the group of a root with this name; those that are left out are groups by themselves."""
+
+    def of_name(self, name: int) -> str:
+        """Return the group of a root by the number of its name, as far as `look` has found it."""
+        known = self.groups.get(name)
+        return self._store.names.texts[name] if known is None else known
+
+    @property
+    def open(self) -> int:
+        """How many names `look` would find the route of, at the most."""
+        self._take_names()
+        return len(self._open)
+
+    def look(self, tell: Tell = unheard) -> None:
+        """Find the routes of the traces that there are now; one record is read for each name.
+
+        Args:
+            tell: Told how far it is.
+        """
+        self._take_names()
+        if not self._open:
+            return
+        names, table = self._store.spans.name, self._store.trace_table
+        roots = table.root_row[:]
+        for trace, row in enumerate(roots):
+            if not trace % _TOLD_EVERY:
+                tell(trace / len(roots))
+            if row == NO_ROW or names[row] not in self._open:
+                continue
+            count = table.span_count[trace]
+            if self._looked_at.get(trace) == count:
+                continue
+            name = names[row]
+            route = self._route_below(trace, row)
+            match = _WITH_PATH.fullmatch(self._store.names.texts[name])
+            if route and match:
+                self.groups[name] = match[1] + route
+                self._open.discard(name)
+            else:
+                self._looked_at[trace] = count
+
+    def _take_names(self) -> None:
+        texts = self._store.names.texts
+        new = range(self._seen, len(texts))
+        self._open.update(number for number in new if _WITH_PATH.fullmatch(texts[number]))
+        self._seen = new.stop
+
+    def _route_below(self, trace: int, root: int) -> str:
+        """Return the route that a routing below a proxy has, or a replica; empty where none has one."""
+        spans, texts = self._store.spans, self._store.names.texts
+        for part in (Part.ROUTE, Part.REPLICA):
+            for row in self._store.rows_of_trace(trace):
+                if spans.parent_id[row] == spans.span_id[root] and part_of_name(texts[spans.name[row]]) is part:
+                    route = route_in(self._store.span(row).attributes)
+                    if route.startswith("/"):
+                        return route
+        return ""

@@ -1,0 +1,85 @@
+"""Ray Serve's calls of its replicas, where Ray's hook and Serve's exporter are both on: what ran them.
+
+route_to_replica App __call__
+  ServeReplica:app:App.handle_request_with_rejection ray.remote      the call, which has no CONSUMER below it
+  replica_handle_request App __call__                                its attempt
+
+The method is a generator of an actor, and takes the context that Ray's hook sends along for an argument of its own. So
+Ray's hook writes no CONSUMER for it. Serve hands the context of the routing to the replica by itself: the replica's
+span is a sibling of the call. A replica that refuses a request because it is full makes no span, and the routing calls
+another one: the attempt belongs to the last call that started before it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.serve import Part, part_of_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+_CALL: Final = re.compile(r"ServeReplica:.*\.handle_request\w* ray\.remote")
+
+
+def is_serve_call(name: str) -> bool:
+    """Return whether a PRODUCER with this name hands a request to a replica."""
+    return _CALL.fullmatch(name) is not None
+
+
+def numbers_of_serve(store: Store) -> tuple[set[int], set[int]]:
+    """Return the numbers of the names of such calls, and of the spans of replicas; both empty where one would be."""
+    texts = store.names.texts
+    calls = {number for number, text in enumerate(texts) if is_serve_call(text)}
+    replicas = {number for number, text in enumerate(texts) if part_of_name(text) is Part.REPLICA} if calls else set()
+    return (calls, replicas) if replicas else (set(), set())
+
+
+def served_in(store: Store, tree: TraceTree, calls: Collection[int]) -> dict[int, int]:
+    """Return the row of the replica's span that ran each of some calls of a trace; calls without one are left out.
+
+    Args:
+        store: Where the spans are.
+        tree: The stitched trace.
+        calls: The rows of calls without a CONSUMER.
+    """
+    numbers, replicas = numbers_of_serve(store)
+    if not numbers:
+        return {}
+    names, wanted = store.spans.name, {*calls}
+    pairs = [(parent, row) for row, parent in zip(tree.rows, tree.parents, strict=False) if parent >= 0]
+    return served_by(
+        store,
+        ((parent, row) for parent, row in pairs if row in wanted and names[row] in numbers),
+        ((parent, row) for parent, row in pairs if names[row] in replicas),
+    )
+
+
+def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return the row of the replica's span that ran each of some calls; calls without one are left out.
+
+    Args:
+        store: Where the spans are.
+        calls: Pairs of what stands for the parent, and the row of the call.
+        replicas: The same of the spans of replicas.
+    """
+    starts, of_parents = store.spans.start_ns, defaultdict[int, list[tuple[int, int]]](list)
+    for parent, row in calls:
+        of_parents[parent].append((starts[row], row))
+    found: dict[int, int] = {}
+    for parent, row in sorted(replicas, key=lambda pair: (starts[pair[1]], pair[1])):
+        waiting = of_parents.get(parent)
+        if waiting:
+            waiting.sort()
+            last = bisect_right(waiting, (starts[row], len(store.spans)))
+            if last:
+                found[waiting[last - 1][1]] = row
+                # The calls before it were refused.
+                del waiting[:last]
+    return found

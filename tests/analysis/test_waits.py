@@ -1,0 +1,102 @@
+"""What spans waited before they ran: the same for the list of requests, the trace, its text and its critical path.
+
+µs        0    5   10   15   20   25   30
+f                   ==                        a call, submitted from 10 to 12
+f worker                 =====                waited 3
+route     ===========
+replica       ===============                 queued 4
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+import spanview
+from builders import Builder, store_of
+from spanview.analysis.critical import critical_path
+from spanview.analysis.serve import Part, serve_requests
+from spanview.analysis.waits import wait_of, wait_word
+from spanview.display.span_text import SpanInTree
+from spanview.display.timing_text import timing_parts
+from spanview.display.tree_text import tree_lines
+from spanview.display.units import duration
+from spanview.tui.trace_shape import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.analysis.serve import Request
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+
+
+def queued_requests(store: Store) -> Iterator[tuple[Request, TraceTree, int]]:
+    """Yield the requests that have a queue, with the tree and the node of the replica."""
+    for request in serve_requests(store):
+        if request.queue_ns is not None:
+            row = request.rows[request.parts.index(Part.REPLICA)]
+            tree = store.tree(store.spans.trace[row])
+            yield request, tree, tree.rows.index(row)
+
+
+def test_the_drawing() -> None:
+    """A Ray call waits from the end of its submission, a replica of Serve from the start of its routing."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", kind="PRODUCER", start=10, duration=2),
+        build.span("f ray.remote_worker", kind="CONSUMER", parent=1, start=15, duration=5),
+        build.span("route_to_replica App f", trace=2, span=3, kind="SERVER", start=0, duration=10),
+        build.span("replica_handle_request App f", trace=2, span=4, parent=3, kind="SERVER", start=4, duration=15),
+    )
+    waits = [
+        [(wait_of(store, tree, node), wait_word(store, tree.rows[node])) for node in range(len(tree)) if node]
+        for _, tree in store.trees()
+    ]
+    assert sorted(waits) == [[(3000, "waited")], [(4000, "queued")]]
+
+
+def test_late_clocks_and_missing_times() -> None:
+    """A replica whose clock runs behind waits for nothing, and so does one whose routing nobody has."""
+    build = Builder()
+    route = build.span("route_to_replica App f", kind="SERVER", start=10, duration=5)
+    replica = "replica_handle_request App f"
+    for below in (
+        build.span(replica, span=2, parent=1, start=8),
+        build.span(replica, span=2, parent=1, start=12, start_time=None),
+        build.span(replica, span=2, parent=99, start=12),
+    ):
+        store = store_of(route, below)
+        tree = store.tree(0)
+        assert [wait_of(store, tree, node) for node in range(len(tree))] == [0] * len(tree)
+
+
+@pytest.mark.parametrize("recording", ["serve", "serve-grpc"])
+def test_one_queue_everywhere(recording: str) -> None:
+    """The queue of each recorded request is the wait in its trace, in the text, in the details and on the path."""
+    store = spanview.load(FIXTURES / recording / "spans")
+    requests = [*queued_requests(store)]
+    assert len(requests) >= 15
+    on_path = 0
+    for request, tree, node in requests:
+        row, trace, queue = tree.rows[node], store.spans.trace[tree.rows[node]], request.queue_ns
+        assert queue
+        assert wait_of(store, tree, node) == Shape(store, trace, tree).wait(node) == queue
+        walked = [walked for walked, _ in tree.walk()]
+        assert f"(queued {duration(queue)})" in [*tree_lines(store, trace, tree)][walked.index(node)]
+        parts = timing_parts(SpanInTree(store.span(row), store, trace, tree, node), None)
+        assert [(part.key, part.whole) for part in parts if part.key in ("queued", "waited")] == [
+            ("queued", str(queue))
+        ]
+        path = critical_path(tree, store.spans, store.names.texts)
+        if node in path.nodes:
+            on_path += 1
+            # What else ran below the routing meanwhile is on the path itself.
+            assert path.wait_ns[node] <= queue
+            if tree.children(tree.parents[node]) == [node]:
+                assert path.wait_ns[node] == queue
+    assert on_path * 2 >= len(requests)

@@ -1,14 +1,21 @@
-"""Waiting for a worker: the gap between a Ray call's submission and the start of what it submitted."""
+"""Waiting: the gap between a Ray call's submission and the start of what it submitted.
+
+It holds the wait for arguments, for a worker, for a worker's start and, between two attempts, for a retry. Files tell
+two of these apart: an attempt that another one came before, and the first attempt of a worker process.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spanview.analysis.calls import RAN
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from spanview.analysis.calls import Calls
+    from spanview.index.store import Store
     from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
 
@@ -33,3 +40,59 @@ def wait_between(spans: SpanTable, parent_row: int, row: int) -> int:
         return 0
     start, submitted = spans.start_ns[row], spans.end_ns[parent_row]
     return 0 if NO_TIME in (start, submitted) else max(0, start - submitted)
+
+
+def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
+    """Return the calls whose first attempt is the first one of its worker process, and how long each waited.
+
+    Some of these waits hold the start of the process; a worker that was started ahead makes none.
+
+    Args:
+        store: Where the spans are; it may grow.
+        calls: The calls that count.
+
+    Returns:
+        Nanoseconds from the PRODUCER's end to the first attempt's start, by the PRODUCER's row.
+    """
+    import numpy as np
+
+    spans = store.spans
+    cold = _first_of_processes(store)
+    rows, attempts, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
+    has_any = np.flatnonzero(np.diff(firsts))
+    first = attempts[firsts[has_any]]
+    chosen = np.isin(first, cold)
+    return {
+        row: wait_between(spans, row, attempt)
+        for row, attempt in zip(rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
+    }
+
+
+def is_cold_start(store: Store, row: int) -> bool:
+    """Tell whether an attempt is the first one of its worker process."""
+    spans, texts = store.spans, store.names.texts
+    start, source = spans.start_ns[row], spans.source[row]
+    is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
+    return is_attempt and start != NO_TIME and row in _first_of_processes(store, source)
+
+
+def _first_of_processes(store: Store, source: int | None = None) -> list[int]:
+    """Return the first attempt of each worker process, or of the one that wrote a source, by start, then row."""
+    import numpy as np
+
+    from spanview.index.bulk import copy_of
+
+    spans = store.spans
+    size = len(spans.next_row)
+    ran = [number for number, text in enumerate(store.names.texts) if text.endswith(RAN)]
+    kinds, names, sources, starts = (
+        copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
+    )
+    is_one = (kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME)
+    if source is not None:
+        is_one &= sources == source
+    rows = np.flatnonzero(is_one)
+    rows = rows[np.lexsort((starts[rows], sources[rows]))]
+    is_first = np.append(True, np.diff(sources[rows].astype(np.int64)) != 0) if len(rows) else np.zeros(0, np.bool_)
+    found: list[int] = rows[is_first].tolist()
+    return found

@@ -61,14 +61,14 @@ def call_of(*times: tuple[str, int, int, str], producer: str = "UNSET") -> Store
 @pytest.mark.parametrize(
     ("attempts", "producer", "outcome", "wait_us", "run_us"),
     [
-        ([("f", 10, 20, "UNSET")], "UNSET", Outcome.OK, 8, 10),
-        ([("A.f", 1, 20, "OK")], "UNSET", Outcome.OK, 0, 19),
+        ([("f", 10, 20, "UNSET")], "UNSET", Outcome.ENDED, 8, 10),
+        ([("A.f", 1, 20, "OK")], "UNSET", Outcome.ENDED, 0, 19),
         ([("f", 10, 20, "ERROR")], "UNSET", Outcome.ERROR, 8, 10),
         ([("f", 10, 20, "ERROR"), ("f", 30, 35, "UNSET")], "UNSET", Outcome.RETRIED, 8, 5),
         ([("f", 10, 20, "ERROR"), ("f", 30, 35, "ERROR")], "UNSET", Outcome.ERROR, 8, 5),
         ([], "UNSET", Outcome.NO_ATTEMPT, None, None),
         ([], "ERROR", Outcome.SUBMIT_ERROR, None, None),
-        ([("f", 10, 20, "UNSET")], "ERROR", Outcome.OK, 8, 10),
+        ([("f", 10, 20, "UNSET")], "ERROR", Outcome.ENDED, 8, 10),
     ],
 )
 def test_one_call(

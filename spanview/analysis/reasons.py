@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -85,6 +86,11 @@ class Why:
         """The reason in a few words, with how sure it is unless that is certain."""
         is_sure = self.certainty is Certainty.CERTAIN or self.reason is Reason.UNKNOWN
         return self.reason.value if is_sure else f"{self.reason}, likely"
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing says that something went wrong."""
+        return self.reason in {Reason.EXISTING, Reason.UNTRACED}
 
 
 _OPEN: Final = "it waits, runs, died, or never could start"
@@ -307,10 +313,13 @@ class _Reasons:
                 if actor in wanted:
                     found[actor].append(row)
             left = max(0, left - len(part))
-        return {actor: _Actor(self._store, sorted(rows, key=lambda row: (starts[row], row))) for actor, rows in found.items()}
+        return {
+            actor: _Actor(self._store, sorted(rows, key=lambda row: (starts[row], row)))
+            for actor, rows in found.items()
+        }
 
     def _existing_of(self, calls: Iterable[_Alone]) -> set[int]:
-        """Return the PRODUCERs of constructors that constructed nothing: the actor was there, or another one made it."""
+        """Return the PRODUCERs of constructors that constructed nothing, because the actor was there."""
         spans, existing = self._store.spans, set[int]()
         constructors = [call for call in calls if call.is_constructor]
         if not constructors:
@@ -321,9 +330,7 @@ class _Reasons:
         by_id = {(spans.trace[row], spans.span_id[row]): row for row in np.flatnonzero(is_one).tolist()}
         above = {row: by_id.get((spans.trace[row], spans.parent_id[row])) for row in by_id.values()}
         outer = {
-            parent
-            for row, parent in above.items()
-            if parent is not None and spans.name[parent] == spans.name[row]
+            parent for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
         }
         by_actor = defaultdict[str, list[_Alone]](list)
         for call in constructors:
@@ -364,7 +371,7 @@ class _Reasons:
         spans = self._store.spans
         sources, starts = copy_of(spans.source)[rows], copy_of(spans.start_ns)[rows]
         in_order: list[int] = rows[np.lexsort((starts, sources))].tolist()
-        return {row: before for before, row in zip(in_order, in_order[1:], strict=False) if spans.source[before] == spans.source[row]}
+        return {row: before for before, row in pairwise(in_order) if spans.source[before] == spans.source[row]}
 
     # -- answers -----------------------------------------------------------------------------------------------------
 

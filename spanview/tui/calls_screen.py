@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.calls import SUBMITTED, Calls, Function, calls_of, functions_of
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.stats import nearest_rank
 from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
@@ -35,6 +36,10 @@ _WIDE, _WIDEST = 100, 140
 """Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
 _TIME: Final = 9
 _SHORTEST_NAME: Final = 14
+_GENERATORS: Final = {
+    Certainty.CERTAIN: "generator: run not known",
+    Certainty.LIKELY: "likely a generator: run not known",
+}
 
 
 def _unranked(_: Function) -> int:
@@ -75,15 +80,16 @@ _COLUMNS: Final = (
     _Column("ERR", 7, lambda each: _some(each.failures), lambda each: each.failures, "errors", is_error=True),
     _Column("RETRY", 8, lambda each: _some(each.retried), lambda each: each.retried, "retried"),
     _Column("NONE", 7, lambda each: _some(each.no_attempt), lambda each: each.no_attempt, "no attempt"),
+    _Column("UNTRACED", 10, lambda each: _some(each.untraced), from_width=_WIDE),
     _Column("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50)),
     _Column("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), lambda each: _p95(each.waits_ns), "wait"),
     _Column("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE),
     _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.wait_histogram)}", from_width=_WIDEST),
-    _Column("RUN p50", _TIME, lambda each: _time_of(each.runs_ns, 50)),
-    _Column("p95", _TIME, lambda each: _time_of(each.runs_ns, 95), lambda each: _p95(each.runs_ns), "run"),
-    _Column("max", _TIME, lambda each: _time_of(each.runs_ns, 100), from_width=_WIDE),
+    _Column("RUN p50", _TIME, lambda each: _time_of(each.known_runs_ns, 50)),
+    _Column("p95", _TIME, lambda each: _time_of(each.known_runs_ns, 95), lambda each: _p95(each.known_runs_ns), "run"),
+    _Column("max", _TIME, lambda each: _time_of(each.known_runs_ns, 100), from_width=_WIDE),
     _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.run_histogram)}", from_width=_WIDEST),
-    _Column("AT ONCE", 8, lambda each: _some(each.max_concurrency), from_width=_WIDE),
+    _Column("AT ONCE", 8, lambda each: "" if each.generator else _some(each.max_concurrency), from_width=_WIDE),
 )
 _SORTS: Final = tuple(column for column in _COLUMNS if column.sort)
 
@@ -115,7 +121,9 @@ class FunctionLines(LineList):
         error = self.paint_style("error")
         parts = [(right(column.text(function), column.width), error if column.is_error else None) for column in columns]
         used = sum(column.width for column in columns)
-        return line([*parts, ("  " + data_text(function.function or "(no name)", max(8, width - used - 2)), None)])
+        note = "" if function.generator is None else f" ({_GENERATORS[function.generator]})"
+        name = (function.function or "(no name)") + note
+        return line([*parts, ("  " + data_text(name, max(8, width - used - 2)), None)])
 
 
 class CallsScreen(WorkingScreen):
@@ -175,7 +183,11 @@ class CallsScreen(WorkingScreen):
             return f"{head}   counting … {self.share_text}; Esc ends it"
         if not self._functions:
             return f"{head}   none: no span submits one"
-        return f"{head}   {count(len(self._calls), 'call')} of {count(len(self._functions), 'function')}"
+        calls = count(sum(each.calls for each in self._functions), "call")
+        text = f"{head}   {calls} of {count(len(self._functions), 'function')}"
+        cold = sum(each.cold_starts for each in self._functions)
+        waited = duration(sum(each.cold_wait_ns for each in self._functions))
+        return f"{text}, {count(cold, 'cold start')} {waited}" if cold else text
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
@@ -228,7 +240,7 @@ class CallsScreen(WorkingScreen):
             if each.failures or each.no_attempt:
                 self.rows.move_to(row)
                 return
-        self.viewer.say("no call failed, and each has an attempt")
+        self.viewer.say("no call failed or went missing")
 
     def action_copy(self) -> None:
         """Copy the name of the function."""

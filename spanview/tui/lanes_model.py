@@ -6,7 +6,7 @@ import os
 import re
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +19,9 @@ from spanview.tui.runs import Timed
 from spanview.tui.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.lanes import Lane
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
@@ -54,6 +55,8 @@ class LanesShape:
     whole: Window
     timed: Timed
     failures: Timed
+    generators: Mapping[str, Certainty] = field(default_factory=dict)
+    """How sure it is that a function is a generator, whose blocks end when it is made."""
 
     @classmethod
     def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
@@ -81,7 +84,14 @@ class LanesShape:
             Window(first, max(first + 1, last)),
             Timed(found.starts, found.ends),
             Timed(found.failures, found.failures),
+            _generators(store) if found.lanes else {},
         )
+
+
+def _generators(store: Store) -> Mapping[str, Certainty]:
+    from spanview.analysis.generators import generators_of
+
+    return generators_of(store)
 
 
 class LanesModel:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.worker import get_current_worker
 
+from spanview.analysis.calls import RAN
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.waits import wait_between
 from spanview.analysis.workers import Worker, worker_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
-from spanview.model.codes import ERROR
+from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of
@@ -184,7 +186,7 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         if block is None or row is None:
             return "no span of this lane has a start", ""
         start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
-        parts = [self._after(start), "no end" if end == NO_TIME else duration(end - start)]
+        parts = [self._after(start), self._length_text(row, start, end)]
         if parent != NO_ROW and (wait := wait_between(spans, parent, row)):
             parts.append(f"waited {duration(wait)}")
         gap = lane.gap_before(start)
@@ -199,6 +201,14 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
         name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
         return mark + name + rest, place
+
+    def _length_text(self, row: int, start: int, end: int) -> str:
+        spans, texts = self._store.spans, self._store.names.texts
+        generator = self._model.shape.generators.get(texts[spans.name[row]].removesuffix(RAN))
+        if generator is not None and spans.kind[row] == CONSUMER:
+            is_likely = generator is Certainty.LIKELY
+            return "likely a generator: end not known" if is_likely else "a generator: end not known"
+        return "no end" if end == NO_TIME else duration(end - start)
 
     def _after(self, ns: int) -> str:
         return f"+{duration(ns - self._model.whole.start_ns)}"

@@ -86,7 +86,10 @@ class RowTexts:
         if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
             return ""
         attempts = len(tree.children(node))
-        return count(attempts, "attempt") if attempts else "◌ no attempt seen"
+        if attempts:
+            return count(attempts, "attempt")
+        why = self._facets.reasons.get(tree.rows[node])
+        return "◌ no attempt seen" if why is None else f"◌ {why.label}"
 
     def lasted(self, node: int) -> list[str]:
         """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""

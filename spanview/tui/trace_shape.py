@@ -197,7 +197,7 @@ class Shape:
         return None if row is None else _ordered(self._spans.start_ns[row], self._spans.end_ns[row])
 
     def wait(self, node: int) -> int:
-        """Return the nanoseconds that a node waited for a worker; 0 for all but attempts."""
+        """Return the nanoseconds that a node waited before it ran; 0 for all but attempts."""
         if self.tree.is_missing(node):
             return 0
         submitted = self.submitted.get(self.tree.rows[node])

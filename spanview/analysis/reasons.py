@@ -93,7 +93,8 @@ class Why:
         return self.reason in {Reason.EXISTING, Reason.UNTRACED}
 
 
-_OPEN: Final = "it waits, runs, died, or never could start"
+OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
+"""What may have become of a call for which nothing tells more."""
 _EXISTING: Final = Why(
     Reason.EXISTING, Certainty.CERTAIN, "no call: get_if_exists found the actor, which was made by another span"
 )
@@ -240,7 +241,7 @@ class _Reasons:
         wanted = {*alone}
         self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
         for row in wanted - self.answers.keys():
-            self.answers[row] = Why(Reason.UNKNOWN, Certainty.LIKELY, _OPEN, may_run=True)
+            self.answers[row] = Why(Reason.UNKNOWN, Certainty.LIKELY, OPEN_TEXT, may_run=True)
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
@@ -450,7 +451,7 @@ class _Reasons:
 
     def _unknown(self, call: _Alone, actor: _Actor | None) -> Why:
         submitted = self._store.spans.start_ns[call.row]
-        text = _OPEN
+        text = OPEN_TEXT
         if call.actor and not call.is_constructor:
             if actor is None:
                 text += "; nothing that its actor ran is here either"

@@ -15,6 +15,7 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
+    from spanview.index.bulk import Places
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
@@ -56,12 +57,14 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     """
     import numpy as np
 
-    spans = store.spans
-    cold = _first_of_processes(store)
+    from spanview.index.bulk import copy_of
+
+    spans, first_starts = store.spans, _first_starts(store)
     rows, attempts, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
     has_any = np.flatnonzero(np.diff(firsts))
     first = attempts[firsts[has_any]]
-    chosen = np.isin(first, cold)
+    sources, starts = copy_of(spans.source)[first], copy_of(spans.start_ns)[first]
+    chosen = (starts != NO_TIME) & (first_starts[sources] == starts)
     return {
         row: wait_between(spans, row, attempt)
         for row, attempt in zip(rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
@@ -73,11 +76,11 @@ def is_cold_start(store: Store, row: int) -> bool:
     spans, texts = store.spans, store.names.texts
     start, source = spans.start_ns[row], spans.source[row]
     is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
-    return is_attempt and start != NO_TIME and row in _first_of_processes(store, source)
+    return is_attempt and start != NO_TIME and bool(_first_starts(store)[source] == start)
 
 
-def _first_of_processes(store: Store, source: int | None = None) -> list[int]:
-    """Return the first attempt of each worker process, or of the one that wrote a source, by start, then row."""
+def _first_starts(store: Store) -> Places:
+    """Return when the first attempt of each worker process starts, by source; the greatest number for no attempt."""
     import numpy as np
 
     from spanview.index.bulk import copy_of
@@ -88,11 +91,7 @@ def _first_of_processes(store: Store, source: int | None = None) -> list[int]:
     kinds, names, sources, starts = (
         copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
     )
-    is_one = (kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME)
-    if source is not None:
-        is_one &= sources == source
-    rows = np.flatnonzero(is_one)
-    rows = rows[np.lexsort((starts[rows], sources[rows]))]
-    is_first = np.append(True, np.diff(sources[rows].astype(np.int64)) != 0) if len(rows) else np.zeros(0, np.bool_)
-    found: list[int] = rows[is_first].tolist()
-    return found
+    rows = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME))
+    first = np.full(len(store.sources), np.iinfo(np.int64).max)
+    np.minimum.at(first, sources[rows], starts[rows])
+    return first

@@ -80,7 +80,6 @@ _COLUMNS: Final = (
     _Column("ERR", 7, lambda each: _some(each.failures), lambda each: each.failures, "errors", is_error=True),
     _Column("RETRY", 8, lambda each: _some(each.retried), lambda each: each.retried, "retried"),
     _Column("NONE", 7, lambda each: _some(each.no_attempt), lambda each: each.no_attempt, "no attempt"),
-    _Column("UNTRACED", 10, lambda each: _some(each.untraced), from_width=_WIDE),
     _Column("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50)),
     _Column("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), lambda each: _p95(each.waits_ns), "wait"),
     _Column("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE),
@@ -102,6 +101,14 @@ def columns_in(width: int) -> list[_Column]:
     return columns
 
 
+def _note(function: Function) -> str:
+    """Return what is said of a function behind its name; empty for most."""
+    notes = [] if function.generator is None else [_GENERATORS[function.generator]]
+    notes += [f"{function.untraced:,} untraced"] if function.untraced else []
+    notes += [f"{function.existing:,} existed already"] if function.existing else []
+    return f" ({', '.join(notes)})" if notes else ""
+
+
 class FunctionLines(LineList):
     """A line a function."""
 
@@ -121,8 +128,7 @@ class FunctionLines(LineList):
         error = self.paint_style("error")
         parts = [(right(column.text(function), column.width), error if column.is_error else None) for column in columns]
         used = sum(column.width for column in columns)
-        note = "" if function.generator is None else f" ({_GENERATORS[function.generator]})"
-        name = (function.function or "(no name)") + note
+        name = f"{function.function or '(no name)'}{_note(function)}"
         return line([*parts, ("  " + data_text(name, max(8, width - used - 2)), None)])
 
 

@@ -235,14 +235,17 @@ def test_timing() -> None:
 
 
 def test_timing_of_a_call() -> None:
-    """What waited for a worker says how long."""
+    """What waited before it ran says how long; a later attempt waited since the one before it ended."""
     builder = Builder()
     documents = [
         builder.span(kind="PRODUCER", start=0, duration=10),
         builder.span(kind="CONSUMER", parent=1, start=60, duration=5),
     ]
-    assert ("waited", "50 µs for a worker, after it was submitted") in shown(
-        lines_of("Timing", *documents, node=1, width=100)
+    said = ("waited", "50 µs before it ran, after it was submitted")
+    assert said in shown(lines_of("Timing", *documents, node=1, width=100))
+    documents.append(builder.span(kind="CONSUMER", parent=1, start=95, duration=5))
+    assert ("waited", "30 µs since the previous attempt ended") in shown(
+        lines_of("Timing", *documents, node=2, width=100)
     )
 
 

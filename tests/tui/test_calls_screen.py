@@ -96,8 +96,8 @@ async def test_from_a_function_to_one_call() -> None:
         await look.press("enter")
         await look.until_shown("4 calls, by wait and run")
         assert look.is_on(FunctionCallsScreen)
-        lines = [line for line in look.lines[2:-1] if line.strip()]
-        outcomes = ["ok", "retried", "✖ submit error", "◌ no attempt seen"]
+        lines = [line for line in look.lines[2:-2] if line.strip()]
+        outcomes = ["ended", "retried", "✖ not submitted", "◌ no attempt seen"]
         assert [each for line in lines for each in outcomes if each in line] == outcomes
         await look.press("e")
         assert look.screen.query_one(CallLines).cursor == 2

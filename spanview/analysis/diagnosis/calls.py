@@ -21,7 +21,7 @@ from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, found, number
 from spanview.analysis.generators import generators_of
-from spanview.analysis.reasons import Reason
+from spanview.analysis.reasons import OPEN_TEXT, Reason
 from spanview.model.codes import ERROR
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _MARK: Final = "_ray_trace_ctx"
 _MOST_READ: Final = 20_000
 """Records of failed submissions that are read again."""
 _UNSET: Final = 0
+_OPEN_TEXTS: Final = OPEN_TEXT, "wait, run, died, were cancelled, or never could start"
+"""What may have become of one call, and of several."""
 
 
 def no_attempt(facts: Facts) -> Finding | None:
@@ -46,8 +48,8 @@ def no_attempt(facts: Facts) -> Finding | None:
     known = [f"{count:,} {label}" for label, count in counts.most_common()]
     left = len(rows) - counts.total()
     if left:
-        who = "the others wait, run," if known else "it waits, runs," if left == 1 else "they wait, run,"
-        known.append(f"{who} died, or never could start")
+        one, many = _OPEN_TEXTS
+        known.append(f"the others {many}" if known else one if len(rows) == 1 else f"they {many}")
     verb = "has" if len(rows) == 1 else "have"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
     return found(Kind.NO_ATTEMPT, len(rows), detail, facts.places(rows))

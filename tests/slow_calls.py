@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import ceil
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _CALLED, _RAN = " ray.remote", " ray.remote_worker"
 _TASKS_OF_RAY_DATA: Final = {"_map_task", "_shuffle_reduce_task", "_disk_shuffle_reduce_task"}
-_NOT_LONGER_NS: Final = 5_000_000
+_NOT_LONGER_NS, _SOON_NS = 5_000_000, 10_000_000
 
 
 def functions_of(
@@ -138,33 +138,54 @@ class _Whole:
         named = {record["name"].removesuffix(_RAN) for record in self.ran}
         return name in named or any(name.endswith(f".{other}") for other in named if "." in other)
 
+    @cached_property
+    def followed(self) -> tuple[list[tuple[Record, Record]], set[str]]:
+        """Return roots with the attempt before them in their file, and the files in which one starts in an attempt."""
+        roots = [record for record in self.records if not record["parent_id"] and record["start_ns"] is not None]
+        ended = [record for record in self.timed if record["end_ns"] is not None]
+        pairs = []
+        for root in roots:
+            before = [
+                record
+                for record in ended
+                if self.file(record) == self.file(root)
+                and record["start_ns"] <= root["start_ns"]
+                and all(root is not other for other in ended)
+            ]
+            if before:
+                pairs.append((max(before, key=lambda record: record["start_ns"]), root))
+        threaded = {self.file(root) for record, root in pairs if root["start_ns"] < record["end_ns"]}
+        return pairs, threaded
+
     def generator(self, name: str) -> bool | str:
         """Tell whether a function is a generator."""
         if name.startswith("ray.data.") and name.rpartition(".")[2] in _TASKS_OF_RAY_DATA:
             return any(record["name"] == name + _RAN for record in self.ran)
         mine = [record for record in self.timed if record["name"] == name + _RAN and record["end_ns"] is not None]
-        if not mine or median(record["end_ns"] - record["start_ns"] for record in mine) > _NOT_LONGER_NS:
+        short = [record for record in mine if record["end_ns"] - record["start_ns"] <= _NOT_LONGER_NS]
+        if not mine or 2 * len(short) < len(mine):
             return False
-        roots = [record for record in self.records if not record["parent_id"] and record["start_ns"] is not None]
-        followed = False
-        for record in mine:
-            later = [
-                other["start_ns"]
-                for other in self.timed
-                if self.file(other) == self.file(record)
-                and other["end_ns"] is not None
-                and other["start_ns"] > record["start_ns"]
-            ]
-            for root in roots:
-                is_near = record["start_ns"] <= root["start_ns"] < min(later, default=float("inf"))
-                if root in mine or self.file(root) != self.file(record) or not is_near:
-                    continue
-                if root["start_ns"] < record["end_ns"]:
-                    return False
-                tasks = {each["attributes"].get("ray.task_id") for each in (record, root)} - {None}
-                is_function = record["attributes"].get("ray.remote") == "function"
-                followed |= is_function and len(tasks) < 2 and record["resource"] == root["resource"]
-        return "likely" if followed else False
+        pairs, threaded = self.followed
+        calls, others = [], []
+        for record, root in pairs:
+            gap = root["start_ns"] - record["end_ns"]
+            if record["name"] != name + _RAN or gap < 0:
+                continue
+            if root["kind"] == "SpanKind.PRODUCER":
+                calls.append((record, root))
+            if gap <= _SOON_NS and self.file(root) not in threaded:
+                others.append((record, root))
+        if 2 * len({id(record) for record, _ in others}) < len(mine):
+            others = []
+        return "likely" if any(_is_body(*pair) for pair in [*calls, *others]) else False
+
+
+def _is_body(record: Record, root: Record) -> bool:
+    """Tell whether a root is what the task of an attempt did."""
+    ours, other = record["attributes"], root["attributes"]
+    if root["kind"] == "SpanKind.PRODUCER" and other.get("ray.task_id", 0) != ours.get("ray.task_id"):
+        return False
+    return bool(ours.get("ray.remote") == "function" and record["resource"] == root["resource"])
 
 
 def _actor(record: Record) -> str:

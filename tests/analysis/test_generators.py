@@ -48,7 +48,7 @@ def test_what_runs_after_an_attempt() -> None:
     """Roots that start after an attempt, before the next one of its process, are what a generator's body did."""
     assert generators(attempt(), root()) == LIKELY
     assert generators(attempt(), root(), attempt(10, "g")) == LIKELY
-    assert generators(attempt(), root(attributes={"ray.task_id": "t1"})) == LIKELY
+    assert generators(attempt(), root(20_000, kind="PRODUCER", attributes={"ray.task_id": "t1"})) == LIKELY
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,9 @@ def test_what_runs_after_an_attempt() -> None:
         [attempt(), root(), attempt(20, duration=10), root(25)],
         [attempt(duration=6_000), root(7_000)],
         [attempt(attributes={"ray.remote": "actor"}), root()],
-        [attempt(), root(attributes={"ray.task_id": "t2"})],
+        [attempt(), root(kind="PRODUCER", attributes={"ray.task_id": "t2"})],
+        [attempt(), root(20_000)],
+        [attempt(), root(), attempt(10), attempt(20)],
         [attempt(resource={"service.instance.id": "1"}), root(resource={"service.instance.id": "2"})],
         [attempt(), root(parent=77)],
     ],
@@ -71,7 +73,9 @@ def test_what_runs_after_an_attempt() -> None:
         "a thread beside another attempt",
         "it takes too long to be the making of a generator",
         "an actor's background work",
-        "another task",
+        "a call of another task",
+        "too long after",
+        "after fewer than half of the attempts",
         "another process with the same file",
         "a child of something",
     ],

@@ -16,10 +16,10 @@ The names of a call's two spans can differ, so what belongs to one actor is told
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.calls import Calls
-    from spanview.index.bulk import Places
+    from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
 
 _CONSTRUCTOR: Final = "__init__"
 _EXIT: Final = "AsyncioActorExit"
+_NO_CALL: Final = -1
 _MOST_READ: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
 _MOST_FAILED_READ: Final = 20
@@ -222,12 +223,13 @@ class _Reasons:
         rows, attempts, firsts = every.columns
         producers, edges = (np.frombuffer(column, np.uint32).astype(np.int64) for column in (rows, firsts))
         counts: Places = np.diff(edges)
-        self._attempts_of = every
-        self._places = {int(row): place for place, row in enumerate(producers.tolist())}
-        self._producer_of = dict(zip(attempts.tolist(), np.repeat(producers, counts).tolist(), strict=True))
+        self._every = every
+        self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
+        """The call of each attempt, by row; `_NO_CALL` for every other span."""
+        self._producer_of[np.frombuffer(attempts, np.uint32)] = np.repeat(producers, counts)
         self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
         self._ran = self._names_that_ran()
-        everyone = self._read(producers[counts == 0].tolist())
+        everyone = self._read(producers[counts == 0])
         self._alone = [call for call in everyone if call.actor]
         self._leaving: dict[int, bool] = {}
         """Whether any call of a function has an attempt, by the number of the name."""
@@ -235,22 +237,31 @@ class _Reasons:
         self._last_run, self._last_stuck = self._last_submitted()
         self._existing = self._existing_of(everyone)
         self._proven = {call.function for call in self._alone if self._was_passed(call)}
-        self._before = self._submitted_before(producers)
+        self._before = self._submitted_before(producers, counts == 0)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
         wanted = {*alone}
         self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
         for row in wanted - self.answers.keys():
-            self.answers[row] = Why(Reason.UNKNOWN, Certainty.LIKELY, OPEN_TEXT, may_run=True)
+            open_why = Why(Reason.UNKNOWN, Certainty.LIKELY, OPEN_TEXT, may_run=True)
+            self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
-    def _read(self, rows: Sequence[int]) -> list[_Alone]:
-        texts, names = self._store.names.texts, self._store.spans.name
-        return [
-            _Alone(row, texts[names[row]].removesuffix(SUBMITTED), self._records.actor_of(self._store, row))
-            for row in rows[:_MOST_READ]
-        ]
+    def _read(self, rows: Places) -> list[_Alone]:
+        """Return the calls with their actors; of a task one record is read, of an actor's method each."""
+        texts, actor_of = self._store.names.texts, self._records.actor_of
+        names = copy_of(self._store.spans.name)[rows]
+        order = np.argsort(names, kind="stable")
+        found, left = list[_Alone](), _MOST_READ
+        for part in np.split(rows[order], np.flatnonzero(np.diff(names[order])) + 1) if len(rows) else []:
+            function = texts[self._store.spans.name[int(part[0])]].removesuffix(SUBMITTED)
+            if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
+                found += [_Alone(row, function, "") for row in part.tolist()]
+                continue
+            found += [_Alone(row, function, actor_of(self._store, row)) for row in part[:left].tolist()]
+            left = max(0, left - len(part))
+        return found
 
     def _names_that_ran(self) -> set[str]:
         """Return the names of all attempts, those whose call is in no file included."""
@@ -277,8 +288,8 @@ class _Reasons:
         ran, stuck = dict[tuple[str, int], int](), dict[tuple[str, int], int]()
         for actor, known in self._actors.items():
             for row in known.methods:
-                producer = self._producer_of.get(row)
-                if producer is not None:
+                producer = int(self._producer_of[row])
+                if producer != _NO_CALL:
                     key = actor, spans.source[producer]
                     ran[key] = max(ran.get(key, NO_TIME), spans.start_ns[producer])
         for call in self._alone:
@@ -346,7 +357,7 @@ class _Reasons:
             known = self._actors.get(actor)
             if not actor:
                 continue
-            made = known is not None and any(row in self._producer_of for row in known.constructors)
+            made = known is not None and any(self._producer_of[row] != _NO_CALL for row in known.constructors)
             left = sorted(alone, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
             existing |= {call.row for call in (left if made else left[1:])}
             maker = left[0].row
@@ -367,12 +378,14 @@ class _Reasons:
         ended = self._store.spans.end_ns[call.row]
         return ended != NO_TIME and last.get((call.actor, self._store.spans.source[call.row]), NO_TIME) >= ended
 
-    def _submitted_before(self, rows: Places) -> Mapping[int, int]:
-        """Return the call that the same process submitted right before each call."""
+    def _submitted_before(self, rows: Places, alone: Flags) -> Mapping[int, int]:
+        """Return the call that the same process submitted right before each call without an attempt."""
         spans = self._store.spans
         sources, starts = copy_of(spans.source)[rows], copy_of(spans.start_ns)[rows]
-        in_order: list[int] = rows[np.lexsort((starts, sources))].tolist()
-        return {row: before for before, row in pairwise(in_order) if spans.source[before] == spans.source[row]}
+        order = np.lexsort((starts, sources))
+        rows, sources = rows[order], sources[order]
+        chosen = np.flatnonzero(alone[order][1:] & (sources[1:] == sources[:-1]))
+        return dict(zip(rows[chosen + 1].tolist(), rows[chosen].tolist(), strict=True))
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
@@ -386,7 +399,7 @@ class _Reasons:
         if actor is not None:
             answer = self._of_constructor(actor) if call.is_constructor else self._of_method(call, actor)
         elif call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
-            answer = self._of_ray_data(call)
+            answer = self._of_ray_data()
         return answer or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
 
     @staticmethod
@@ -404,27 +417,26 @@ class _Reasons:
             when = "after" if spans.start_ns[call.row] >= actor.exit_ns else "before"
             return Why(Reason.ACTOR_EXITED, Certainty.CERTAIN, f"it was submitted {when} its actor's exit_actor ended")
         if call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
-            return self._of_ray_data(call)
+            return self._of_ray_data()
         if self._leaves_attempts(call):
             return None
-        never = f"no call of {call.function} leaves an attempt"
         if self._was_passed(call):
-            text = f"it likely ran: a later call of its actor did, and {never}"
+            text = "its method leaves no attempts, and a later call of its actor ran"
             return Why(Reason.UNTRACED, Certainty.LIKELY, text)
         if call.function in self._proven:
-            text = f"it is likely not traced: {never}, and a later call passed another one"
+            text = "its method leaves no attempts, as another call of it shows"
             return Why(Reason.UNTRACED, Certainty.LIKELY, text)
         if (answer := self._of_argument(call)) is not None:
             return answer
         is_stuck = actor.restart_ns > spans.start_ns[call.row] or self._is_before(call, self._last_stuck)
         if not actor.methods or is_stuck:
             return None
-        text = f"it likely ran, or still runs: {never}, and its actor's other methods do"
+        text = "it ran, or still runs: its method leaves no attempts, its actor's other methods do"
         return Why(Reason.UNTRACED, Certainty.LIKELY, text, may_run=True)
 
     @staticmethod
-    def _of_ray_data(call: _Alone) -> Why:
-        text = f"it likely ran: {call.function} is a generator method of Ray Data, which tracing leaves out"
+    def _of_ray_data() -> Why:
+        text = "a generator method of Ray Data, which tracing leaves out"
         return Why(Reason.UNTRACED, Certainty.LIKELY, text)
 
     def _of_argument(self, call: _Alone) -> Why | None:
@@ -433,7 +445,7 @@ class _Reasons:
         if before is None or spans.parent_id[before] != spans.parent_id[call.row] or call.is_constructor:
             return None
         start, ended = spans.start_ns[call.row], spans.end_ns[before]
-        attempts = self._attempts_of[self._places[before]].attempts
+        attempts = self._every[bisect_left(self._every.rows, before)].attempts
         if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
             return None
         last = attempts[-1]

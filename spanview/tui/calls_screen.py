@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -37,8 +37,8 @@ _WIDE, _WIDEST = 100, 140
 _TIME: Final = 9
 _SHORTEST_NAME: Final = 14
 _GENERATORS: Final = {
-    Certainty.CERTAIN: "generator: run not known",
-    Certainty.LIKELY: "likely a generator: run not known",
+    Certainty.CERTAIN: "a generator: its runs aren't known",
+    Certainty.LIKELY: "likely a generator: its runs aren't known",
 }
 
 
@@ -84,7 +84,7 @@ _COLUMNS: Final = (
     _Column("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), lambda each: _p95(each.waits_ns), "wait"),
     _Column("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE),
     _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.wait_histogram)}", from_width=_WIDEST),
-    _Column("RUN p50", _TIME, lambda each: _time_of(each.known_runs_ns, 50)),
+    _Column("RUN p50", _TIME, lambda each: "unknown" if each.generator else _time_of(each.runs_ns, 50)),
     _Column("p95", _TIME, lambda each: _time_of(each.known_runs_ns, 95), lambda each: _p95(each.known_runs_ns), "run"),
     _Column("max", _TIME, lambda each: _time_of(each.known_runs_ns, 100), from_width=_WIDE),
     _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.run_histogram)}", from_width=_WIDEST),
@@ -102,11 +102,13 @@ def columns_in(width: int) -> list[_Column]:
 
 
 def _note(function: Function) -> str:
-    """Return what is said of a function behind its name; empty for most."""
+    """Return what is said of a function beside its figures."""
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
-    notes += [f"{function.untraced:,} untraced"] if function.untraced else []
-    notes += [f"{function.existing:,} existed already"] if function.existing else []
-    return f" ({', '.join(notes)})" if notes else ""
+    notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
+    notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
+    cold = function.cold_starts
+    notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
+    return "   ".join(notes)
 
 
 class FunctionLines(LineList):
@@ -128,8 +130,7 @@ class FunctionLines(LineList):
         error = self.paint_style("error")
         parts = [(right(column.text(function), column.width), error if column.is_error else None) for column in columns]
         used = sum(column.width for column in columns)
-        name = f"{function.function or '(no name)'}{_note(function)}"
-        return line([*parts, ("  " + data_text(name, max(8, width - used - 2)), None)])
+        return line([*parts, ("  " + data_text(function.function or "(no name)", max(8, width - used - 2)), None)])
 
 
 class CallsScreen(WorkingScreen):
@@ -156,8 +157,9 @@ class CallsScreen(WorkingScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Static(Content(""), classes="heads")
+        yield Static(Content(""), classes="heads", id="heads")
         yield FunctionLines()
+        yield Static(Content(""), classes="heads", id="note")
         yield self.footer()
 
     @property
@@ -181,6 +183,18 @@ class CallsScreen(WorkingScreen):
         self._show()
         if not self._functions:
             self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Say what is to be said of the selected function beside its figures."""
+        super().refresh_frame()
+        rows = self.rows
+        function = rows.functions[rows.cursor] if rows.cursor < len(rows.functions) else None
+        self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
+
+    def on_line_list_moved(self, event: FunctionLines.Moved) -> None:
+        """Say what is selected now."""
+        if event.sender is self.rows:
+            self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is counted."""
@@ -213,7 +227,7 @@ class CallsScreen(WorkingScreen):
         self.rows.show(sorted(self._functions, key=by.rank, reverse=True))
         columns = columns_in(self.rows.line_width)
         heads = "".join(right(column.head + (" ▾" if column is by else ""), column.width) for column in columns)
-        self.query_one(".heads", Static).update(Content(f"{heads}  FUNCTION"))
+        self.query_one("#heads", Static).update(Content(f"{heads}  FUNCTION"))
         self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------

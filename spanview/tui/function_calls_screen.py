@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -117,9 +117,7 @@ class CallLines(LineList):
         why = self.reasons.get(call.row)
         if call.row in self.notes:
             return self.notes[call.row]
-        if why is None:
-            return call.outcome
-        return why.label if why.reason is Reason.UNKNOWN else f"{why.label}: {why.text}"
+        return call.outcome if why is None else why.label
 
     def _longest_text(self) -> int:
         """Return the cells of the longest of what is said of calls, with its mark; what stands behind has the rest."""
@@ -182,7 +180,7 @@ class FunctionCallsScreen(WorkingScreen):
         )
         yield Static(Content(heads), classes="heads")
         yield CallLines(self._store)
-        yield Static(Content(_ENDED), classes="heads")
+        yield Static(Content(_ENDED), classes="heads", id="note")
         yield self.footer()
 
     @property
@@ -195,6 +193,19 @@ class FunctionCallsScreen(WorkingScreen):
         self.set_focus(self.rows)
         self._list()
         self.set_interval(_THINK_AGAIN_S, self._think)
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Say why the selected call has no attempt, or what it means that calls have ended."""
+        super().refresh_frame()
+        rows = self.rows
+        why = rows.reasons.get(rows.calls[rows.cursor].row) if rows.cursor < len(rows.calls) else None
+        text = _ENDED if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
+        self.query_one("#note", Static).update(Content(text))
+
+    def on_line_list_moved(self, event: CallLines.Moved) -> None:
+        """Say what is selected now."""
+        if event.sender is self.rows:
+            self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is listed."""

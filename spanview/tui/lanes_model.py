@@ -11,6 +11,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.calls import RAN
 from spanview.analysis.lanes import function_of, lanes
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
@@ -57,6 +58,8 @@ class LanesShape:
     failures: Timed
     generators: Mapping[str, Certainty] = field(default_factory=dict)
     """How sure it is that a function is a generator, whose blocks end when it is made."""
+    with_generators: frozenset[int] = frozenset()
+    """Places of the lanes that have such blocks."""
 
     @classmethod
     def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
@@ -74,6 +77,9 @@ class LanesShape:
         starts = [lane.start_ns for lane in found.lanes if lane.start_ns != NO_TIME]
         first = min(starts, default=0)
         last = max((lane.end_ns for lane in found.lanes if lane.end_ns != NO_TIME), default=0)
+        generators = _generators(store) if found.lanes else {}
+        made = {function + RAN for function in generators}
+        names = {name for name in found.names if store.names.texts[name] in made}
         if any(map(pays_at_once, found.lanes)):
             # Not while a line is painted.
             import_module("spanview.tui.lanes_bulk")
@@ -84,7 +90,10 @@ class LanesShape:
             Window(first, max(first + 1, last)),
             Timed(found.starts, found.ends),
             Timed(found.failures, found.failures),
-            _generators(store) if found.lanes else {},
+            generators,
+            frozenset(
+                place for place, lane in enumerate(found.lanes) if names and not names.isdisjoint(lane.blocks.names)
+            ),
         )
 
 

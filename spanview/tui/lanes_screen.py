@@ -164,15 +164,16 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         lane, at = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]
         if lane is not None and at is not None:
-            texts = [(self._lane_text(lane, self._model.worker(at)), ""), self._block_texts(lane)]
+            texts = [(self._lane_text(lane, at), ""), self._block_texts(lane)]
         for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
             self.query_one(name, TwoSided).say(left, right)
 
-    def _lane_text(self, lane: Lane, worker: Worker) -> str:
-        parts = []
+    def _lane_text(self, lane: Lane, at: int) -> str:
+        parts, worker = [], self._model.worker(at)
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
-            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown")
+            rest = ", without its generators" if at in self._model.shape.with_generators else ""
+            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown{rest}")
         if lane.gap is not None:
             parts.append(f"longest gap {duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
         parts.append(f"{lane.most:,} at once")

@@ -173,6 +173,17 @@ def test_get_if_exists_lost_a_race() -> None:
     )
 
 
+def test_a_task_is_known_by_its_record() -> None:
+    """Of an actor's class each record is read, though the first one of a constructor names no actor."""
+    program = Program()
+    failed = program.call("A.__init__", 0, status="ERROR", attributes={"ray.remote": "actor"})
+    program.made("a", 10)
+    later = program.call("A.__init__", 20, "a")
+    task = program.call("f", 30, attributes={"ray.remote": "function"})
+    reasons = {call: why.reason for call, why in program.reasons().items()}
+    assert reasons == {failed: Reason.NOT_SUBMITTED, later: Reason.EXISTING, task: Reason.UNKNOWN}
+
+
 def test_an_actor_of_another_run() -> None:
     """What ran before existed before; a constructor whose actor ran later must have run, too."""
     program = Program()

@@ -69,7 +69,11 @@ class RowTexts:
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
             told = self._told_of_call(node)
-            return [" ".join(filter(None, (marks, told))), marks] if told else [marks]
+            if not told:
+                return [marks]
+            # Where there is no room for the reason, its mark still says that there is no attempt.
+            short = [f"{marks} ◌".strip()] if told.startswith("◌") else []
+            return [" ".join(filter(None, (marks, told))), *short, marks]
         hidden, errors = model.below(node), model.errors_below(node)
         return [
             " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])

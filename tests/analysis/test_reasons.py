@@ -8,6 +8,7 @@ A.g                  |==|               submitted; ran, so that A.f's turn had c
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -129,6 +130,32 @@ def test_the_recorded_existing_actors() -> None:
     assert sum(function.existing for function in functions) == 65
     assert sum(function.untraced for function in functions) == 50
     assert sum(function.calls for function in functions) == 544 - 65
+
+
+def test_the_recorded_odd_actors() -> None:
+    """Each of the program's calls without an attempt has the reason that the program had for it."""
+    store = spanview.load(FIXTURES / "ray-odd-actors/spans")
+    found = Counter(
+        (store.names.texts[store.spans.name[row]].removesuffix(" ray.remote"), why.reason)
+        for row, why in reasons_of(store, calls_of(store)).items()
+    )
+    assert found == {
+        ("Exits.ping", Reason.UNKNOWN): 1,
+        ("AsyncExits.ping", Reason.ACTOR_EXITED): 1,
+        ("BadInit.ping", Reason.CONSTRUCTOR_FAILED): 1,
+        ("Crash.crash", Reason.UNKNOWN): 1,
+        ("Crash.ping", Reason.UNKNOWN): 1,
+        ("Crash.hang", Reason.UNTRACED): 1,
+        ("Async.run", Reason.UNTRACED): 1,
+        ("Groups.cpu", Reason.UNKNOWN): 1,
+        ("Gen.gen", Reason.UNTRACED): 1,
+        ("Gen.plaingen", Reason.NOT_SUBMITTED): 1,
+        ("Gen.st", Reason.UNTRACED): 1,
+        ("Seq.w", Reason.ARGUMENT_FAILED): 1,
+        ("Seq.w", Reason.UNKNOWN): 2,
+        ("Seq.__init__", Reason.EXISTING): 3,
+        ("__main__.dep", Reason.ARGUMENT_FAILED): 1,
+    }
 
 
 def test_a_call_before_a_restart_did_not_just_run() -> None:

@@ -96,9 +96,7 @@ class Why:
 
 OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
 """What may have become of a call for which nothing tells more."""
-_EXISTING: Final = Why(
-    Reason.EXISTING, Certainty.CERTAIN, "no call: get_if_exists found the actor, which was made by another span"
-)
+_EXISTING: Final = Why(Reason.EXISTING, Certainty.CERTAIN, "it is no call: get_if_exists found the actor")
 _NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, Certainty.CERTAIN, "submitting it failed, so it never ran")
 
 

@@ -112,9 +112,7 @@ class _Whole:
         methods = [record for record in life if record not in constructors]
         if name.endswith("__init__"):
             return bool(life)
-        if any(_leaves(record["events"]) for record in life):
-            return False
-        if constructors and constructors[-1]["status"] == "ERROR" and not methods:
+        if any(_leaves(record["events"]) and record["end_ns"] <= producer["start_ns"] for record in life):
             return False
         if name.startswith("MapWorker(") and name.endswith(".submit"):
             return True

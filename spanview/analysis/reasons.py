@@ -135,16 +135,13 @@ class _Actor:
         self.exit_ns = self._exit(rows)
         """When `exit_actor` ended it; `NO_TIME` where that isn't seen."""
         self.has_failed = self._has_failed()
-        """Whether its constructor failed, and nothing ran since."""
+        """Whether its constructor failed each time, and nothing else ran."""
         self.overlaps = self._overlaps()
         """Whether two of its methods were seen to run at once."""
 
     def _has_failed(self) -> bool:
-        spans = self._store.spans
-        last = self.constructors[-1] if self.constructors else None
-        if last is None or spans.status[last] != ERROR:
-            return False
-        return not self.methods or spans.start_ns[self.methods[-1]] < spans.start_ns[last]
+        status = self._store.spans.status
+        return bool(self.constructors) and not self.methods and all(status[row] == ERROR for row in self.constructors)
 
     def _overlaps(self) -> bool:
         spans, reached = self._store.spans, NO_TIME
@@ -411,9 +408,8 @@ class _Reasons:
         spans = self._store.spans
         if actor.has_failed:
             return Why(Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, "its actor's constructor failed, so it never ran")
-        if actor.exit_ns != NO_TIME:
-            when = "after" if spans.start_ns[call.row] >= actor.exit_ns else "before"
-            return Why(Reason.ACTOR_EXITED, Certainty.CERTAIN, f"it was submitted {when} its actor's exit_actor ended")
+        if NO_TIME != actor.exit_ns <= spans.start_ns[call.row]:
+            return Why(Reason.ACTOR_EXITED, Certainty.CERTAIN, "it was submitted after exit_actor had ended its actor")
         if call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
             return self._of_ray_data()
         if self._leaves_attempts(call):
@@ -447,9 +443,11 @@ class _Reasons:
         if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
             return None
         last = attempts[-1]
-        if spans.status[last] != ERROR or spans.end_ns[last] < start:
-            return None
         other = self._store.names.texts[spans.name[before]].removesuffix(SUBMITTED)
+        # What a constructor gives is a handle, there at once.
+        is_handle = other.endswith(f".{_CONSTRUCTOR}")
+        if is_handle or spans.status[last] != ERROR or spans.end_ns[last] < start:
+            return None
         text = f"{other}, submitted right before it, failed; if that was its argument, it could not run"
         return Why(Reason.ARGUMENT_FAILED, Certainty.LIKELY, text)
 

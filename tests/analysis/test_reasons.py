@@ -241,6 +241,20 @@ def left_actor(program: Program) -> None:
     program.call("A.f", 20, "a")
 
 
+def before_leaving(program: Program) -> None:
+    """Call a method that leaves no attempt, before the actor ends itself."""
+    program.made()
+    program.call("A.gen", 6, "a")
+    program.did("A.leave", 10, status="ERROR", events=EXIT)
+
+
+def failed_restart(program: Program) -> None:
+    """Call an actor that was there, and couldn't be made again."""
+    made = program.made()
+    program.call("A.hang", 10, "a")
+    program.ran(made, "A.__init__", 30, "a", where="3.txt", status="ERROR")
+
+
 def failed_argument(program: Program) -> None:
     """Submit a call right behind another one that fails later."""
     task = program.call("bad", 0)
@@ -338,6 +352,8 @@ RAN_OR_RUNS: Final = (Reason.UNTRACED, Certainty.LIKELY, True)
         (failed_submission, (Reason.NOT_SUBMITTED, Certainty.CERTAIN, False)),
         (failed_constructor, (Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, False)),
         (left_actor, (Reason.ACTOR_EXITED, Certainty.CERTAIN, False)),
+        (before_leaving, RAN),
+        (failed_restart, UNKNOWN),
         (failed_argument, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, False)),
         (known_failure, UNKNOWN),
         (passed, RAN),
@@ -363,6 +379,15 @@ def test_an_actor_that_does_nothing_any_more() -> None:
     program = Program()
     stuck(program)
     assert {why.reason for why in program.reasons().values()} == {Reason.UNKNOWN}
+
+
+def test_a_log_that_lost_lines() -> None:
+    """A call that stands in a log with repeated lines left out may have lost its attempt there."""
+    store = store_of_files({"driver.log": file_of([Builder().span("f ray.remote", kind="PRODUCER")])})
+    assert [why.reason for why in reasons_of(store, calls_of(store)).values()] == [Reason.UNKNOWN]
+    ((_, tally),) = store.tallies.each_file()
+    tally.repeated = tally.fragments = 1
+    assert [why.reason for why in reasons_of(store, calls_of(store)).values()] == [Reason.LOST_IN_LOG]
 
 
 def test_what_is_proven_of_one_call_holds_for_others() -> None:

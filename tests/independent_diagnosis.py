@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from independent_reader import Record, key_of, read_folder, without_doubles
+from slow_calls import functions_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def expected(folder: Path) -> dict[str, int]:
     texts = {name: (folder / name).read_bytes().decode("utf-8", "replace") for name in files}
     spans = without_doubles([span for _, records in sorted(files.items()) for span in records])
     counts = Counter[str]()
-    _of_calls(spans, counts)
+    _of_calls(spans, {id(span): name for name, records in files.items() for span in records}, counts)
     _of_serve(files, spans, counts)
     _of_files(files, texts, counts)
     _of_traces(spans, counts)
@@ -39,7 +40,11 @@ def _by_id(spans: list[Record]) -> dict[tuple[Any, Any], Record]:
     return by_id
 
 
-def _of_calls(spans: list[Record], counts: Counter[str]) -> None:
+def _of_calls(spans: list[Record], file_of: dict[int, str], counts: Counter[str]) -> None:
+    for function in functions_of(spans, file_of):
+        counts["no_attempt"] += function["no_attempt"]
+        counts["untraced"] += function["untraced"]
+        counts["generators"] += function["attempts"] if function["generator"] else 0
     attempts = defaultdict(list)
     for span in spans:
         if span["kind"] == "SpanKind.CONSUMER" and span["name"].endswith(" ray.remote_worker"):
@@ -49,9 +54,7 @@ def _of_calls(spans: list[Record], counts: Counter[str]) -> None:
         if span["kind"] == "SpanKind.PRODUCER" and span["name"].endswith(" ray.remote"):
             if attempts[span["trace_id"], span["span_id"]]:
                 continue
-            if span["status"] != "ERROR":
-                counts["no_attempt"] += 1
-            elif "_ray_trace_ctx" in f"{span['description']}{span['events']}":
+            if span["status"] == "ERROR" and "_ray_trace_ctx" in f"{span['description']}{span['events']}":
                 counts["trace_ctx"] += 1
     for call, ran in attempts.items():
         if call in by_id:

@@ -119,6 +119,8 @@ class Recording:
     files: list[str]
     records: list[Record]
     """What the independent reader finds in them."""
+    file_of: dict[int, str]
+    """The file of each of these, by its `id`."""
     followed: list[dict[str, Any]]
     """What `spanview spans -f` printed meanwhile."""
 
@@ -149,12 +151,14 @@ def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
             )
             assert done.returncode == 0, done.stderr
             files = session.own_files()
-            records = [record for path in files for record in read_text(Path(path).read_text())]
+            by_file = {path: read_text(Path(path).read_text()) for path in files}
+            records = [record for each in by_file.values() for record in each]
+            file_of = {id(record): path for path, each in by_file.items() for record in each}
             trace_id = records[0]["trace_id"]
             following.wait_for(lambda: sum(trace_id in line for line in following.lines) >= len(records))
             assert following.stop() == 0
         followed = [span for line in following.lines if (span := json.loads(line))["trace_id"] == trace_id]
-        yield Recording(files, records, followed)
+        yield Recording(files, records, file_of, followed)
 
 
 def _spans_and_parents(files: list[str]) -> list[tuple[Span, Span | None]]:
@@ -211,7 +215,7 @@ def test_statistics_of_calls(recording: Recording) -> None:
     done = spanview("stats", "--by", "ray", "--json", *recording.files)
     found = json.loads(done.text)
     assert (done.status, found["by"]) == (0, "ray")
-    assert found["functions"] == slow_calls.functions_of(recording.records)
+    assert found["functions"] == slow_calls.functions_of(recording.records, recording.file_of)
     assert {each["function"]: (each["calls"], each["attempts"], each["errors"]) for each in found["functions"]} == CALLS
     assert [each["function"] for each in found["functions"] if each["retried"]] == ["__main__.flaky"]
 

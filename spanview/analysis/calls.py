@@ -1,7 +1,7 @@
 """Ray calls: a PRODUCER, what it submitted, and how that went.
 
 f ray.remote         |==|                          submitted
-f ray.remote_worker       ┈┈┈┈|======|✖            waited for a worker, ran, failed
+f ray.remote_worker       ┈┈┈┈|======|✖            waited before it ran, ran, failed
 f ray.remote_worker                    |=====|     ran again: the call was retried
 
 The two names of a call can differ (`main.<locals>.A.ok` and `A.ok`), so its spans are paired by parent id.
@@ -28,6 +28,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -45,8 +46,8 @@ _TOLD_EVERY: Final = 1024
 class Outcome(StrEnum):
     """How a call went, as far as files tell."""
 
-    OK = "ok"
-    """Its only attempt ended without an error."""
+    ENDED = "ended"
+    """Its only attempt ended without an error, which `sys.exit`, cancelled calls and unpicklable results do, too."""
     ERROR = "error"
     """Its last attempt ended with one, which isn't that of `exit_actor`."""
     RETRIED = "retried"
@@ -54,7 +55,7 @@ class Outcome(StrEnum):
     SUBMIT_ERROR = "submit error"
     """It was never submitted: its PRODUCER has failed and has no attempt."""
     NO_ATTEMPT = "no attempt seen"
-    """It died, waits, runs, or never started: the files alone can't tell."""
+    """`reasons.reasons_of` tells why, as far as files do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,20 @@ class Calls:
         producers: The rows of the PRODUCERs.
         attempts: The rows of their attempts, those of each call behind one another, by start, then span id.
         firsts: Where those of each call begin among them, and the number of all.
+        is_everything: Whether these are the calls of all traces.
     """
 
-    def __init__(self, store: Store, producers: array[int], attempts: array[int], firsts: array[int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        producers: array[int],
+        attempts: array[int],
+        firsts: array[int],
+        *,
+        is_everything: bool = False,
+    ) -> None:
         self._store = store
+        self.is_everything = is_everything
         self.rows = producers
         self._attempts = attempts
         self._firsts = firsts
@@ -129,7 +140,7 @@ class Calls:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
         if status[attempts[-1]] == ERROR and not exits_among(self._store, attempts[-1:]):
             return Outcome.ERROR
-        return Outcome.RETRIED if len(attempts) > 1 else Outcome.OK
+        return Outcome.RETRIED if len(attempts) > 1 else Outcome.ENDED
 
 
 @dataclass(slots=True)
@@ -146,8 +157,8 @@ class Function:
     retried: int = 0
     """Calls with more than one attempt."""
     no_attempt: int = 0
-    """Calls without an attempt and without an error."""
-    ok: int = 0
+    """Calls without an attempt and without an error, those in `untraced` left out."""
+    ended: int = 0
     """Calls whose last attempt ended without an error."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
@@ -155,19 +166,34 @@ class Function:
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
     """How many attempts ran at one time at the most."""
+    existing: int = 0
+    """PRODUCERs of a constructor that constructed nothing, because the actor existed already; they are no calls."""
+    untraced: int = 0
+    """Calls without an attempt that ran or run, certainly or likely, because tracing leaves their method out."""
+    generator: Certainty | None = None
+    """How sure it is that attempts end when a generator is made, so that runs aren't known; None where nothing says."""
+    cold_starts: int = 0
+    """Calls whose first attempt is the first one of its worker process."""
+    cold_wait_ns: int = 0
+    """How long these waited, all together."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `spanview stats --by ray --json` prints it."""
-        counts = {
-            name: getattr(self, name)
-            for name in ("function", "calls", "attempts", "errors", "submit_errors", "retried", "no_attempt")
-        }
+        names = ("function", "calls", "attempts", "errors", "submit_errors", "retried", "no_attempt")
+        more = ("existing", "untraced", "cold_starts", "cold_wait_ns")
+        is_likely = self.generator is not None and self.generator.value == "likely"
         return {
-            **counts,
-            "max_concurrency": self.max_concurrency,
+            **{name: getattr(self, name) for name in (*names, *more)},
+            "generator": "likely" if is_likely else self.generator is not None,
+            "max_concurrency": None if self.generator else self.max_concurrency,
             "wait_ns": percentiles(self.waits_ns),
-            "run_ns": percentiles(self.runs_ns),
+            "run_ns": percentiles(self.known_runs_ns),
         }
+
+    @property
+    def known_runs_ns(self) -> Sequence[int]:
+        """How long its attempts ran; none of a generator, whose spans don't say it."""
+        return () if self.generator else self.runs_ns
 
     @property
     def failures(self) -> int:
@@ -182,7 +208,7 @@ class Function:
     @property
     def run_histogram(self) -> list[int]:
         """How many runs have each power of ten, as `histogram` has it."""
-        return histogram(self.runs_ns)
+        return histogram(self.known_runs_ns)
 
 
 def percentiles(values: Sequence[int]) -> dict[str, int | None]:
@@ -208,7 +234,8 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
     if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
         from spanview.analysis import bulk_calls
 
-        return Calls(store, *bulk_calls.calls_of(store, numbers, traces, tell))
+        columns = bulk_calls.calls_of(store, numbers, traces, tell)
+        return Calls(store, *columns, is_everything=traces is None)
     pairs = dict[int, list[int]]()
     chosen = range(len(store.trace_table)) if traces is None else traces
     for at, trace in enumerate(chosen):
@@ -220,7 +247,7 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
     for row in producers:
         attempts.extend(pairs[row])
         firsts.append(len(attempts))
-    return Calls(store, producers, attempts, firsts)
+    return Calls(store, producers, attempts, firsts, is_everything=traces is None)
 
 
 def calls_of_trace(store: Store, tree: TraceTree, numbers: Numbers | None = None) -> dict[int, list[int]]:
@@ -268,7 +295,35 @@ def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Funct
         functions = bulk_calls.functions_of(store, calls)
     else:
         functions = _functions_of(store, calls, tell)
+    if functions:
+        _complete(store, calls, functions)
     return sorted(functions, key=lambda function: (-function.calls, function.function))
+
+
+def _complete(store: Store, calls: Calls, functions: Iterable[Function]) -> None:
+    """Add to what was counted what more than the calls themselves tells: reasons, generators, cold starts."""
+    from spanview.analysis.generators import generators_of
+    from spanview.analysis.reasons import Reason, reasons_of
+    from spanview.analysis.waits import cold_starts_of
+
+    texts, names, statuses = store.names.texts, store.spans.name, store.spans.status
+    of_name, generators = {function.function: function for function in functions}, generators_of(store)
+    for row, why in reasons_of(store, calls).items():
+        function = of_name[texts[names[row]].removesuffix(SUBMITTED)]
+        is_existing = why.reason is Reason.EXISTING
+        function.calls -= is_existing
+        function.existing += is_existing
+        function.untraced += why.reason is Reason.UNTRACED
+        if statuses[row] == ERROR:
+            function.submit_errors -= is_existing
+        else:
+            function.no_attempt -= why.reason in {Reason.EXISTING, Reason.UNTRACED}
+    for function in of_name.values():
+        function.generator = generators.get(function.function)
+    for row, wait_ns in cold_starts_of(store, calls).items():
+        function = of_name[texts[names[row]].removesuffix(SUBMITTED)]
+        function.cold_starts += 1
+        function.cold_wait_ns += wait_ns
 
 
 def _functions_of(store: Store, calls: Calls, tell: Tell) -> list[Function]:
@@ -286,7 +341,7 @@ def _functions_of(store: Store, calls: Calls, tell: Tell) -> list[Function]:
         function.submit_errors += call.outcome is Outcome.SUBMIT_ERROR
         function.no_attempt += call.outcome is Outcome.NO_ATTEMPT
         function.retried += len(call.attempts) > 1
-        function.ok += call.outcome in {Outcome.OK, Outcome.RETRIED}
+        function.ended += call.outcome in {Outcome.ENDED, Outcome.RETRIED}
         if call.wait_ns is not None:
             waits[call.function].append(call.wait_ns)
         pairs = ((spans.start_ns[row], spans.end_ns[row]) for row in call.attempts)

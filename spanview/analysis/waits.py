@@ -1,15 +1,22 @@
-"""Waiting before a span ran: a Ray call between its submission and its start, and a Serve request in its queue."""
+"""Waiting before a span ran: a Ray call between its submission and its start, and a Serve request in its queue.
+
+A call's wait holds the wait for arguments, for a worker, for a worker's start and, between two attempts, for a retry.
+Files tell two of these apart: an attempt that another one came before, and the first attempt of a worker process.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spanview.analysis.calls import RAN
 from spanview.analysis.serve import is_queued, queue_between
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from spanview.analysis.calls import Calls
+    from spanview.index.bulk import Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -52,3 +59,57 @@ def wait_between(store: Store, parent_row: int, row: int) -> int:
 def wait_word(store: Store, row: int) -> str:
     """Return what a span did that `wait_between` has a wait of: `queued` in Ray Serve, else `waited`."""
     return "waited" if store.spans.kind[row] == CONSUMER else "queued"
+
+
+def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
+    """Return the calls whose first attempt is the first one of its worker process, and how long each waited.
+
+    Some of these waits hold the start of the process; a worker that was started ahead makes none.
+
+    Args:
+        store: Where the spans are; it may grow.
+        calls: The calls that count.
+
+    Returns:
+        Nanoseconds from the PRODUCER's end to the first attempt's start, by the PRODUCER's row.
+    """
+    import numpy as np
+
+    from spanview.index.bulk import copy_of
+
+    spans, first_starts = store.spans, _first_starts(store)
+    rows, attempts, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
+    has_any = np.flatnonzero(np.diff(firsts))
+    first = attempts[firsts[has_any]]
+    sources, starts = copy_of(spans.source)[first], copy_of(spans.start_ns)[first]
+    chosen = (starts != NO_TIME) & (first_starts[sources] == starts)
+    return {
+        row: wait_between(store, row, attempt)
+        for row, attempt in zip(rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
+    }
+
+
+def is_cold_start(store: Store, row: int) -> bool:
+    """Tell whether an attempt is the first one of its worker process."""
+    spans, texts = store.spans, store.names.texts
+    start, source = spans.start_ns[row], spans.source[row]
+    is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
+    return is_attempt and start != NO_TIME and bool(_first_starts(store)[source] == start)
+
+
+def _first_starts(store: Store) -> Places:
+    """Return when the first attempt of each worker process starts, by source; the greatest number for no attempt."""
+    import numpy as np
+
+    from spanview.index.bulk import copy_of
+
+    spans = store.spans
+    size = len(spans.next_row)
+    ran = [number for number, text in enumerate(store.names.texts) if text.endswith(RAN)]
+    kinds, names, sources, starts = (
+        copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
+    )
+    rows = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME))
+    first = np.full(len(store.sources), np.iinfo(np.int64).max)
+    np.minimum.at(first, sources[rows], starts[rows])
+    return first

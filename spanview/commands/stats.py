@@ -95,20 +95,32 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
     from spanview.analysis.calls import percentiles
 
     header = (
-        *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT"),
-        *("WAIT P50", "P95", "MAX", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
+        *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
+        *("WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
     )
     rows = [
         (
             *(f"{number:,}" for number in (each.calls, each.attempts)),
             *map(_some, (each.errors, each.submit_errors, each.retried, each.no_attempt)),
-            *(duration(ns) for values in (each.waits_ns, each.runs_ns) for ns in percentiles(values).values()),
-            _some(each.max_concurrency),
-            sanitise(each.function) or "(no name)",
+            *map(_some, (each.untraced, each.existing)),
+            *map(duration, percentiles(each.waits_ns).values()),
+            _some(each.cold_starts),
+            duration(each.cold_wait_ns) if each.cold_starts else "",
+            *map(duration, percentiles(each.known_runs_ns).values()),
+            "" if each.generator else _some(each.max_concurrency),
+            (sanitise(each.function) or "(no name)") + _generator_note(each),
         )
         for each in functions
     ]
     return [header, *rows]
+
+
+def _generator_note(function: Function) -> str:
+    if function.generator is None:
+        return ""
+    from spanview.analysis.generators import generator_text
+
+    return f"  ({generator_text(function.generator)})"
 
 
 def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:

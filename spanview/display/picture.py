@@ -31,7 +31,7 @@ class Row:
     lit: tuple[Stretch, ...] = ()
     """Where it is on the critical path, waiting included, by time."""
     wait: Stretch | None = None
-    """Where it waited for a worker."""
+    """Where it waited before it ran."""
     inferred: Stretch | None = None
     """Where something was not seen, but must have been."""
     is_open: bool = False

@@ -22,7 +22,7 @@ _SHADES: Final = "░▒▓█"
 _MEANINGS: Final = {
     _OWN: "span",
     _LIGHT: "spans below run",
-    _WAIT: "waiting for a worker",
+    _WAIT: "waiting before it ran",
     _INFERRED: "inferred, not seen",
     _EVENT: "event",
     _ERROR: "error",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.waits import wait_of
 from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import Part, Tone
 from spanview.display.units import duration, moment
 from spanview.index.tree import ROOT
-from spanview.model.codes import CONSUMER, ERROR
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.ids import format_span_id
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -18,6 +19,8 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.analysis.reasons import Why
     from spanview.analysis.stats import AmongName
     from spanview.display.span_text import SpanInTree
 
@@ -41,6 +44,12 @@ class TimingFacts:
     own_ns: int | None
     """The self time."""
     among: AmongName | None
+    why: Why | None = None
+    """Why a call has no attempt; None for every other span."""
+    generator: Certainty | None = None
+    """How sure it is that an attempt is a generator's; None for every other span."""
+    is_cold: bool = False
+    """Whether an attempt is the first one of its worker process."""
 
 
 def timing_facts(subject: SpanInTree) -> TimingFacts:
@@ -48,8 +57,26 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
     from spanview.analysis.selftime import self_time
     from spanview.analysis.stats import among_name
 
-    own = self_time(subject.tree, subject.store.spans, subject.node)
-    return TimingFacts(own, among_name(subject.store, subject.row))
+    store, row = subject.store, subject.row
+    own, among = self_time(subject.tree, store.spans, subject.node), among_name(store, row)
+    name, kind = store.names.texts[store.spans.name[row]], store.spans.kind[row]
+    if kind == PRODUCER and name.endswith(SUBMITTED):
+        from spanview.analysis.reasons import reason_of
+
+        is_alone = not any(store.spans.kind[child] == CONSUMER for child in _children(subject, subject.node))
+        return TimingFacts(own, among, reason_of(store, row) if is_alone else None)
+    if kind == CONSUMER and name.endswith(RAN):
+        from spanview.analysis.generators import generators_of
+        from spanview.analysis.waits import is_cold_start
+
+        generator = generators_of(store).get(name.removesuffix(RAN))
+        return TimingFacts(own, among, None, generator, is_cold_start(store, row))
+    return TimingFacts(own, among)
+
+
+def _children(subject: SpanInTree, node: int) -> list[int]:
+    """Return the rows of a node's children."""
+    return [subject.tree.rows[child] for child in subject.tree.children(node)]
 
 
 def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
@@ -89,11 +116,35 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
         yield Part("self time", _COUNTING, "")
     elif facts.own_ns is not None and length:
         yield Part("self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns))
+    if facts is not None and facts.why is not None:
+        tone = Tone.PLAIN if facts.why.is_harmless else Tone.ERROR
+        yield Part("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
+    if facts is not None and facts.generator is not None:
+        from spanview.analysis.generators import generator_text
+
+        yield Part("run time", generator_text(facts.generator), "")
+    yield from _of_wait(subject, is_cold=facts is not None and facts.is_cold)
+
+
+def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[Part]:
+    """Say how long an attempt waited, and for what, as far as files tell."""
     wait = wait_of(subject.store, subject.tree, subject.node)
-    if wait and subject.store.spans.kind[subject.row] == CONSUMER:
-        yield Part("waited", f"{duration(wait)} for a worker, after it was submitted", str(wait))
-    elif wait:
+    if not wait:
+        return
+    if subject.store.spans.kind[subject.row] != CONSUMER:
         yield Part("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
+        return
+    spans, start = subject.store.spans, subject.span.start_ns
+    siblings = _children(subject, subject.tree.parents[subject.node])
+    earlier = [spans.end_ns[row] for row in siblings if spans.kind[row] == CONSUMER and spans.start_ns[row] < start]
+    before = max(earlier, default=NO_TIME)
+    if before != NO_TIME:
+        retry = max(0, start - before)
+        yield Part("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
+        return
+    yield Part("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
+    if is_cold:
+        yield Part("", "the first call of its worker process: the wait may hold the start of the process", "")
 
 
 def _of_record(subject: SpanInTree) -> Iterator[Part]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.calls import SUBMITTED, Calls, Function, calls_of, functions_of
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.stats import nearest_rank
 from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
@@ -35,6 +36,10 @@ _WIDE, _WIDEST = 100, 140
 """Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
 _TIME: Final = 9
 _SHORTEST_NAME: Final = 14
+_GENERATORS: Final = {
+    Certainty.CERTAIN: "a generator: its runs aren't known",
+    Certainty.LIKELY: "likely a generator: its runs aren't known",
+}
 
 
 def _unranked(_: Function) -> int:
@@ -71,7 +76,7 @@ def _p95(values: Sequence[int]) -> int:
 
 _COLUMNS: Final = (
     _Column("CALLS", 8, lambda each: _some(each.calls), lambda each: each.calls, "calls"),
-    _Column("OK", 8, lambda each: _some(each.ok), from_width=_WIDE),
+    _Column("ENDED", 8, lambda each: _some(each.ended), from_width=_WIDE),
     _Column("ERR", 7, lambda each: _some(each.failures), lambda each: each.failures, "errors", is_error=True),
     _Column("RETRY", 8, lambda each: _some(each.retried), lambda each: each.retried, "retried"),
     _Column("NONE", 7, lambda each: _some(each.no_attempt), lambda each: each.no_attempt, "no attempt"),
@@ -79,11 +84,11 @@ _COLUMNS: Final = (
     _Column("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), lambda each: _p95(each.waits_ns), "wait"),
     _Column("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE),
     _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.wait_histogram)}", from_width=_WIDEST),
-    _Column("RUN p50", _TIME, lambda each: _time_of(each.runs_ns, 50)),
-    _Column("p95", _TIME, lambda each: _time_of(each.runs_ns, 95), lambda each: _p95(each.runs_ns), "run"),
-    _Column("max", _TIME, lambda each: _time_of(each.runs_ns, 100), from_width=_WIDE),
+    _Column("RUN p50", _TIME, lambda each: "unknown" if each.generator else _time_of(each.runs_ns, 50)),
+    _Column("p95", _TIME, lambda each: _time_of(each.known_runs_ns, 95), lambda each: _p95(each.known_runs_ns), "run"),
+    _Column("max", _TIME, lambda each: _time_of(each.known_runs_ns, 100), from_width=_WIDE),
     _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.run_histogram)}", from_width=_WIDEST),
-    _Column("AT ONCE", 8, lambda each: _some(each.max_concurrency), from_width=_WIDE),
+    _Column("AT ONCE", 8, lambda each: "" if each.generator else _some(each.max_concurrency), from_width=_WIDE),
 )
 _SORTS: Final = tuple(column for column in _COLUMNS if column.sort)
 
@@ -94,6 +99,16 @@ def columns_in(width: int) -> list[_Column]:
     while len(columns) > 1 and sum(column.width for column in columns) + 2 + _SHORTEST_NAME > width:
         columns.pop()
     return columns
+
+
+def _note(function: Function) -> str:
+    """Return what is said of a function beside its figures."""
+    notes = [] if function.generator is None else [_GENERATORS[function.generator]]
+    notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
+    notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
+    cold = function.cold_starts
+    notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
+    return "   ".join(notes)
 
 
 class FunctionLines(LineList):
@@ -142,8 +157,9 @@ class CallsScreen(WorkingScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Static(Content(""), classes="heads")
+        yield Static(Content(""), classes="heads", id="heads")
         yield FunctionLines()
+        yield Static(Content(""), classes="heads", id="note")
         yield self.footer()
 
     @property
@@ -168,6 +184,18 @@ class CallsScreen(WorkingScreen):
         if not self._functions:
             self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
 
+    def refresh_frame(self, *_: Any) -> None:
+        """Say what is to be said of the selected function beside its figures."""
+        super().refresh_frame()
+        rows = self.rows
+        function = rows.functions[rows.cursor] if rows.cursor < len(rows.functions) else None
+        self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
+
+    def on_line_list_moved(self, event: FunctionLines.Moved) -> None:
+        """Say what is selected now."""
+        if event.sender is self.rows:
+            self.refresh_frame()
+
     def title_text(self) -> str:
         """Return what is counted."""
         head = f"‹ Ray calls of {self._what}{self.as_of}"
@@ -175,7 +203,11 @@ class CallsScreen(WorkingScreen):
             return f"{head}   counting … {self.share_text}; Esc ends it"
         if not self._functions:
             return f"{head}   none: no span submits one"
-        return f"{head}   {count(len(self._calls), 'call')} of {count(len(self._functions), 'function')}"
+        calls = count(sum(each.calls for each in self._functions), "call")
+        text = f"{head}   {calls} of {count(len(self._functions), 'function')}"
+        cold = sum(each.cold_starts for each in self._functions)
+        waited = duration(sum(each.cold_wait_ns for each in self._functions))
+        return f"{text}, {count(cold, 'cold start')} {waited}" if cold else text
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
@@ -195,7 +227,7 @@ class CallsScreen(WorkingScreen):
         self.rows.show(sorted(self._functions, key=by.rank, reverse=True))
         columns = columns_in(self.rows.line_width)
         heads = "".join(right(column.head + (" ▾" if column is by else ""), column.width) for column in columns)
-        self.query_one(".heads", Static).update(Content(f"{heads}  FUNCTION"))
+        self.query_one("#heads", Static).update(Content(f"{heads}  FUNCTION"))
         self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -228,7 +260,7 @@ class CallsScreen(WorkingScreen):
             if each.failures or each.no_attempt:
                 self.rows.move_to(row)
                 return
-        self.viewer.say("no call failed, and each has an attempt")
+        self.viewer.say("no call failed or went missing")
 
     def action_copy(self) -> None:
         """Copy the name of the function."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.calls import Call, Outcome
+from spanview.analysis.generators import generators_of
+from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
@@ -23,7 +25,7 @@ from spanview.tui.linelist import LineList
 from spanview.tui.paint import data_text, fixed, line, right
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.segment import Segment
     from textual.app import ComposeResult
@@ -36,7 +38,7 @@ MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
-_WORTH_A_LOOK: Final = _FAILED | {Outcome.NO_ATTEMPT}
+_ENDED: Final = "ended: no error in the span, as after sys.exit, a cancel, an unpicklable result"
 _TOLD_EVERY: Final = 1024
 _MOST_THOUGHTS: Final = 100
 
@@ -53,7 +55,7 @@ _SORTS: Final = (
     _Sort("wait", lambda call, _: -1 if call.wait_ns is None else call.wait_ns),
     _Sort("run", lambda call, _: -1 if call.run_ns is None else call.run_ns),
     _Sort("start", lambda call, starts: starts[call.row]),
-    _Sort("outcome", lambda call, _: (call.outcome in _WORTH_A_LOOK) * MOST_CALLS + len(call.attempts)),
+    _Sort("outcome", lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts)),
 )
 
 
@@ -68,23 +70,33 @@ class CallLines(LineList):
         super().__init__()
         self._store = store
         self.calls: list[Call] = []
+        self.reasons: Mapping[int, Why] = {}
+        """Why calls have no attempt, by their rows in the span table."""
+        self.is_generator = False
+        """Whether the function is a generator, certainly or likely: then no run is known."""
         self.notes: dict[int, str] = {}
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
 
-    def show(self, calls: list[Call]) -> None:
+    def show(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
         """Show other calls, from the first on."""
-        self.calls, self._longest = calls, None
+        self.calls, self.reasons, self._longest = calls, reasons, None
         self.rows_have_changed(len(calls), 0)
         self.reveal()
+
+    def is_worth_a_look(self, call: Call) -> bool:
+        """Tell whether a call failed, or has no attempt for a reason that isn't harmless."""
+        why = self.reasons.get(call.row)
+        return call.outcome in _FAILED if why is None else not why.is_harmless
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one call's line."""
         call, spans = self.calls[row], self._store.spans
-        is_bad = call.outcome in _WORTH_A_LOOK
+        is_bad = self.is_worth_a_look(call)
         start = spans.start_ns[call.row]
         tries = f"{len(call.attempts):,}" if len(call.attempts) > 1 else ""
-        text = ("✖ " if call.outcome in _FAILED else "◌ " if is_bad else "  ") + self._said_of(call)
+        mark = "✖ " if call.outcome in _FAILED and is_bad else "  " if call.attempts else "◌ "
+        text = mark + self._said_of(call)
         room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
         words = max(_WORDS, min(2 * room // 3, self._longest_text()))
         if call.row in self.notes:
@@ -93,15 +105,21 @@ class CallLines(LineList):
         return line(
             [
                 (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
-                (right(duration(call.wait_ns), _TIME) + right(duration(call.run_ns), _TIME), None),
+                (right(duration(call.wait_ns), _TIME) + right(self._run(call), _TIME), None),
                 (right(tries, _TRIES), self.paint_style("warning")),
                 ("  " + data_text(text, min(words, room)), self.paint_style("error") if is_bad else None),
                 (" " + data_text(self._where(call), max(0, room - words - 1)), self.paint_style("dim")),
             ]
         )
 
+    def _run(self, call: Call) -> str:
+        return "not known" if self.is_generator and call.attempts else duration(call.run_ns)
+
     def _said_of(self, call: Call) -> str:
-        return self.notes.get(call.row, call.outcome)
+        why = self.reasons.get(call.row)
+        if call.row in self.notes:
+            return self.notes[call.row]
+        return call.outcome if why is None else why.label
 
     def _longest_text(self) -> int:
         """Return the cells of the longest of what is said of calls, with its mark; what stands behind has the rest."""
@@ -117,6 +135,20 @@ class CallLines(LineList):
         root = store.trace_table.root_row[store.spans.trace[call.row]]
         above = "" if root in {NO_ROW, call.row} else f"  in {store.names.texts[store.spans.name[root]]}"
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The calls of a function."""
+
+    calls: list[Call]
+    """Those that are listed."""
+    count: int
+    """Of all."""
+    existing: int
+    """Those that are none, since the actor existed already."""
+    reasons: Mapping[int, Why]
+    is_generator: bool
 
 
 class FunctionCallsScreen(WorkingScreen):
@@ -137,6 +169,8 @@ class FunctionCallsScreen(WorkingScreen):
         self._calls = calls
         self._function = function
         self._count = 0
+        """Of the calls, and of constructors that constructed nothing."""
+        self._existing = 0
         self._sort = 0
         self._thinking: Behind[dict[int, str]] = Behind(self, self._take_thoughts)
 
@@ -148,6 +182,7 @@ class FunctionCallsScreen(WorkingScreen):
         )
         yield Static(Content(heads), classes="heads")
         yield CallLines(self._store)
+        yield Static(Content(_ENDED), classes="heads", id="note")
         yield self.footer()
 
     @property
@@ -161,35 +196,59 @@ class FunctionCallsScreen(WorkingScreen):
         self._list()
         self.set_interval(ASK_AGAIN_S, self._think)
 
+    def refresh_frame(self, *_: Any) -> None:
+        """Say why the selected call has no attempt, or what it means that calls have ended."""
+        super().refresh_frame()
+        rows = self.rows
+        why = rows.reasons.get(rows.calls[rows.cursor].row) if rows.cursor < len(rows.calls) else None
+        text = _ENDED if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
+        self.query_one("#note", Static).update(Content(text))
+
+    def on_line_list_moved(self, event: CallLines.Moved) -> None:
+        """Say what is selected now."""
+        if event.sender is self.rows:
+            self.refresh_frame()
+
     def title_text(self) -> str:
         """Return what is listed."""
         head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.as_of}"
         if self.share is not None:
             return f"{head}   looking … {self.share_text}"
         most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
-        return f"{head}   {most}{count(self._count, 'call')}, by {_SORTS[self._sort].name}"
+        existing = f", {self._existing:,} existed already" if self._existing else ""
+        generator = ", a generator" if self.rows.is_generator else ""
+        calls = count(self._count - self._existing, "call")
+        return f"{head}   {most}{calls}{existing}{generator}, by {_SORTS[self._sort].name}"
 
     def _list(self) -> None:
         rank, starts = _SORTS[self._sort].rank, self._store.spans.start_ns
 
-        def ask(tell: Tell) -> tuple[int, list[Call]]:
+        def ask(tell: Tell) -> _Answer:
             places, found = self._calls.of_function(self._function), list[Call]()
             for number, at in enumerate(places):
                 if not number % _TOLD_EVERY:
                     tell(number / len(places))
                 found.append(self._calls[at])
-            return len(found), nlargest(MOST_CALLS, found, key=lambda call: (rank(call, starts), -call.row))
+            reasons = reasons_of(self._store, self._calls) if any(not call.attempts for call in found) else {}
+            shown = nlargest(MOST_CALLS, found, key=lambda call: (rank(call, starts), -call.row))
+            existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in found)
+            is_generator = self._function in generators_of(self._store)
+            return _Answer(shown, len(found), existing, reasons, is_generator=is_generator)
 
         self.work(ask, self._take_calls)
 
-    def _take_calls(self, answer: tuple[int, list[Call]]) -> None:
-        self._count, calls = answer
-        self.rows.show(calls)
+    def _take_calls(self, answer: _Answer) -> None:
+        self._count, self._existing = answer.count, answer.existing
+        self.rows.is_generator = answer.is_generator
+        self.rows.show(answer.calls, answer.reasons)
+        self.refresh_frame()
         self._think()
 
     def _think(self) -> None:
         """While spans come, ask the system about calls without an attempt: they may be running."""
-        alone = [call.row for call in self.rows.calls if call.outcome is Outcome.NO_ATTEMPT][:_MOST_THOUGHTS]
+        reasons = self.rows.reasons
+        alone = [call.row for call in self.rows.calls if call.row in reasons and reasons[call.row].may_run]
+        alone = alone[:_MOST_THOUGHTS]
         if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
             self._thinking.ask(lambda: {row: running.thought_of(row).text for row in alone})
@@ -211,10 +270,10 @@ class FunctionCallsScreen(WorkingScreen):
         """Go to the next call that failed or left no attempt."""
         calls, at = self.rows.calls, self.rows.cursor
         for row in (*range(at + 1, len(calls)), *range(min(at + 1, len(calls)))):
-            if calls[row].outcome in _WORTH_A_LOOK:
+            if self.rows.is_worth_a_look(calls[row]):
                 self.rows.move_to(row)
                 return
-        self.viewer.say("no call here failed, and each has an attempt")
+        self.viewer.say("no call here failed or went missing")
 
     @property
     def _chosen(self) -> int | None:

@@ -6,11 +6,12 @@ import os
 import re
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.calls import RAN
 from spanview.analysis.lanes import function_of, lanes
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
@@ -19,8 +20,9 @@ from spanview.tui.runs import Timed
 from spanview.tui.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.lanes import Lane
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
@@ -54,6 +56,10 @@ class LanesShape:
     whole: Window
     timed: Timed
     failures: Timed
+    generators: Mapping[str, Certainty] = field(default_factory=dict)
+    """How sure it is that a function is a generator, whose blocks end when it is made."""
+    with_generators: frozenset[int] = frozenset()
+    """Places of the lanes that have such blocks."""
 
     @classmethod
     def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
@@ -71,6 +77,9 @@ class LanesShape:
         starts = [lane.start_ns for lane in found.lanes if lane.start_ns != NO_TIME]
         first = min(starts, default=0)
         last = max((lane.end_ns for lane in found.lanes if lane.end_ns != NO_TIME), default=0)
+        generators = _generators(store) if found.lanes else {}
+        made = {function + RAN for function in generators}
+        names = {name for name in found.names if store.names.texts[name] in made}
         if any(map(pays_at_once, found.lanes)):
             # Not while a line is painted.
             import_module("spanview.tui.lanes_bulk")
@@ -81,7 +90,17 @@ class LanesShape:
             Window(first, max(first + 1, last)),
             Timed(found.starts, found.ends),
             Timed(found.failures, found.failures),
+            generators,
+            frozenset(
+                place for place, lane in enumerate(found.lanes) if names and not names.isdisjoint(lane.blocks.names)
+            ),
         )
+
+
+def _generators(store: Store) -> Mapping[str, Certainty]:
+    from spanview.analysis.generators import generators_of
+
+    return generators_of(store)
 
 
 class LanesModel:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.worker import get_current_worker
 
+from spanview.analysis.calls import RAN
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.waits import wait_between, wait_word
 from spanview.analysis.workers import Worker, worker_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
-from spanview.model.codes import ERROR
+from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.background import WorkingScreen
 from spanview.tui.base_screen import bindings_of
@@ -162,15 +164,16 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         lane, at = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]
         if lane is not None and at is not None:
-            texts = [(self._lane_text(lane, self._model.worker(at)), ""), self._block_texts(lane)]
+            texts = [(self._lane_text(lane, at), ""), self._block_texts(lane)]
         for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
             self.query_one(name, TwoSided).say(left, right)
 
-    def _lane_text(self, lane: Lane, worker: Worker) -> str:
-        parts = []
+    def _lane_text(self, lane: Lane, at: int) -> str:
+        parts, worker = [], self._model.worker(at)
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
-            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown")
+            rest = ", without its generators" if at in self._model.shape.with_generators else ""
+            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown{rest}")
         if lane.gap is not None:
             parts.append(f"longest gap {duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
         parts.append(f"{lane.most:,} at once")
@@ -184,7 +187,7 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         if block is None or row is None:
             return "no span of this lane has a start", ""
         start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
-        parts = [self._after(start), "no end" if end == NO_TIME else duration(end - start)]
+        parts = [self._after(start), self._length_text(row, start, end)]
         if parent != NO_ROW and (wait := wait_between(self._store, parent, row)):
             parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
         gap = lane.gap_before(start)
@@ -199,6 +202,14 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
         name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
         return mark + name + rest, place
+
+    def _length_text(self, row: int, start: int, end: int) -> str:
+        spans, texts = self._store.spans, self._store.names.texts
+        generator = self._model.shape.generators.get(texts[spans.name[row]].removesuffix(RAN))
+        if generator is not None and spans.kind[row] == CONSUMER:
+            is_likely = generator is Certainty.LIKELY
+            return "likely a generator: end not known" if is_likely else "a generator: end not known"
+        return "no end" if end == NO_TIME else duration(end - start)
 
     def _after(self, ns: int) -> str:
         return f"+{duration(ns - self._model.whole.start_ns)}"

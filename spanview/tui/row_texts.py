@@ -69,7 +69,11 @@ class RowTexts:
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
             told = self._told_of_call(node)
-            return [" ".join(filter(None, (marks, told))), marks] if told else [marks]
+            if not told:
+                return [marks]
+            # Where there is no room for the reason, its mark still says that there is no attempt.
+            short = [f"{marks} ◌".strip()] if told.startswith("◌") else []
+            return [" ".join(filter(None, (marks, told))), *short, marks]
         hidden, errors = model.below(node), model.errors_below(node)
         return [
             " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])
@@ -86,7 +90,10 @@ class RowTexts:
         if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
             return ""
         attempts = len(tree.children(node)) or int(tree.rows[node] in shape.served)
-        return count(attempts, "attempt") if attempts else "◌ no attempt seen"
+        if attempts:
+            return count(attempts, "attempt")
+        why = self._facets.reasons.get(tree.rows[node])
+        return "◌ no attempt seen" if why is None else f"◌ {why.label}"
 
     def lasted(self, node: int) -> list[str]:
         """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""

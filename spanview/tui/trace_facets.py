@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from spanview.analysis.critical import CriticalPath
+    from spanview.analysis.reasons import Why
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.tui.trace_model import TraceModel
@@ -134,6 +135,8 @@ class Facets:
         """Whether it is shown what colours stand for."""
         self.guesses: Mapping[int, Guess] = {}
         """What missing parents probably are, by span id."""
+        self.reasons: Mapping[int, Why] = {}
+        """Why calls have no attempt, by row, as far as that was asked."""
         self.lit: LitPath | None = None
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}

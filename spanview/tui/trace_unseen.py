@@ -1,9 +1,9 @@
-"""What a trace's screen says of parents that no file holds: what each probably is, and whether it may be running."""
+"""What a trace's screen says of what no file holds: missing parents, and why calls have no attempt."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.display.sanitise import sanitise
 from spanview.tui.behind import Behind
@@ -12,6 +12,7 @@ from spanview.tui.trace_pictures import PicturedTrace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spanview.analysis.reasons import Why
     from spanview.analysis.running import Growth
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from spanview.tui.trace_shape import Shape
 
 _LONGEST: Final = 100
+
+
+class _Answer(NamedTuple):
+    """What was found out of what is missing."""
+
+    guesses: Mapping[int, Guess]
+    reasons: Mapping[int, Why]
 
 
 class GuessedTrace(PicturedTrace):
@@ -32,30 +40,36 @@ class GuessedTrace(PicturedTrace):
 
     def __init__(self, store: Store, trace: int) -> None:
         super().__init__(store, trace)
-        self._guessed: TraceTree | None = None
-        """The stitched trace that was asked about last."""
+        self._guessed: tuple[TraceTree, bool] | None = None
+        """The stitched trace that was asked about last, and whether its calls were rows."""
         self._growth: Growth | None = None
         """What of the trace probably runs, as far as that was asked."""
-        self._guessing: Behind[Mapping[int, Guess]] = Behind(self, self._take_guesses)
+        self._guessing: Behind[_Answer] = Behind(self, self._take_guesses)
         self._asking: Behind[Growth] = Behind(self, self._take_growth)
         self.grows = False
         """Whether the list of traces says that it grows."""
 
     def guess(self) -> None:
-        """Find out in a thread what missing parents probably are, where there are some: other traces tell."""
-        tree = self._model.shape.stitched
-        if tree is not self._guessed and tree.missing and self.is_stitched and not self.viewer.feed_state.loading:
-            self._guessed = tree
-            self._guessing.ask(partial(self._guesses, tree))
+        """Find out in a thread what the trace itself doesn't tell of what is missing: other traces may."""
+        shape = self._model.shape
+        tree = shape.stitched
+        asks = tree.missing or shape.joins
+        # Calls are rows only where they are joined: then each says why it has no attempt.
+        if (tree, shape.joins) != self._guessed and asks and self.is_stitched and not self.viewer.feed_state.loading:
+            self._guessed = tree, shape.joins
+            self._guessing.ask(partial(self._guesses, tree, joins=shape.joins))
 
-    def _guesses(self, tree: TraceTree) -> Mapping[int, Guess]:
+    def _guesses(self, tree: TraceTree, *, joins: bool) -> _Answer:
         """Called in a thread."""
+        from spanview.analysis.calls import calls_of
+        from spanview.analysis.reasons import reasons_of
         from spanview.analysis.unseen import guesses
 
-        return guesses(self._store, tree)
+        reasons = reasons_of(self._store, calls_of(self._store, [self.trace])) if joins else {}
+        return _Answer(guesses(self._store, tree) if tree.missing else {}, reasons)
 
-    def _take_guesses(self, guesses: Mapping[int, Guess]) -> None:
-        self._facets.guesses = guesses
+    def _take_guesses(self, answer: _Answer) -> None:
+        self._facets.guesses, self._facets.reasons = answer
         self.rows.refresh()
 
     def ask_what_lives(self) -> None:

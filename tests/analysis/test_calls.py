@@ -61,14 +61,14 @@ def call_of(*times: tuple[str, int, int, str], producer: str = "UNSET") -> Store
 @pytest.mark.parametrize(
     ("attempts", "producer", "outcome", "wait_us", "run_us"),
     [
-        ([("f", 10, 20, "UNSET")], "UNSET", Outcome.OK, 8, 10),
-        ([("A.f", 1, 20, "OK")], "UNSET", Outcome.OK, 0, 19),
+        ([("f", 10, 20, "UNSET")], "UNSET", Outcome.ENDED, 8, 10),
+        ([("A.f", 1, 20, "OK")], "UNSET", Outcome.ENDED, 0, 19),
         ([("f", 10, 20, "ERROR")], "UNSET", Outcome.ERROR, 8, 10),
         ([("f", 10, 20, "ERROR"), ("f", 30, 35, "UNSET")], "UNSET", Outcome.RETRIED, 8, 5),
         ([("f", 10, 20, "ERROR"), ("f", 30, 35, "ERROR")], "UNSET", Outcome.ERROR, 8, 5),
         ([], "UNSET", Outcome.NO_ATTEMPT, None, None),
         ([], "ERROR", Outcome.SUBMIT_ERROR, None, None),
-        ([("f", 10, 20, "UNSET")], "ERROR", Outcome.OK, 8, 10),
+        ([("f", 10, 20, "UNSET")], "ERROR", Outcome.ENDED, 8, 10),
     ],
 )
 def test_one_call(
@@ -110,8 +110,10 @@ def test_how_many_at_once(times: list[tuple[int, int]], most: int) -> None:
 def test_recordings(recording: str) -> None:
     """Counts, waits and runs are those of an independent calculation from the files, to the nanosecond."""
     folder = FIXTURES / recording / "spans"
-    records = without_doubles([record for each in read_folder(folder).values() for record in each])
-    assert functions(spanview.load([str(folder)])) == slow_calls.functions_of(records)
+    files = read_folder(folder)
+    records = without_doubles([record for each in files.values() for record in each])
+    file_of = {id(record): file for file, each in files.items() for record in each}
+    assert functions(spanview.load([str(folder)])) == slow_calls.functions_of(records, file_of)
 
 
 def test_the_recorded_calls() -> None:
@@ -147,8 +149,9 @@ def test_random_spans(data: st.DataObject) -> None:
     store = store_of(*documents)
     # Where a circle is cut, what hung from its end is a root, and no attempt any more.
     assume(not any(store.tree(trace).cut for trace in range(len(store.trace_table))))
-    assert functions(store) == slow_calls.functions_of(without_doubles(read_text(text)))
+    records = without_doubles(read_text(text))
+    assert functions(store) == slow_calls.functions_of(records)
     some = [trace for trace in range(len(store.trace_table)) if trace % 2]
     chosen = {store.trace_table.trace_id(trace) for trace in some}
-    kept = "".join(json.dumps(document) for document in documents if int(document["context"]["trace_id"], 16) in chosen)
-    assert functions(store, some) == slow_calls.functions_of(without_doubles(read_text(kept)))
+    counted = {None if number == 0 else f"{number:032x}" for number in chosen}
+    assert functions(store, some) == slow_calls.functions_of(records, traces=counted)

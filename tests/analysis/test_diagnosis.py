@@ -54,6 +54,7 @@ ABOVE_INFO: Final = {
     # A console without the files of two of its workers.
     "console-logs": {"deduplicated"},
     # Methods that tracing breaks.
+    "ray-odd-actors": {"trace_ctx"},
     "ray-odd-calls": {"trace_ctx"},
     # Made by hand: records that break off, and an id that can't be one.
     "made": {"torn_tail", "torn_inside", "bad_id"},

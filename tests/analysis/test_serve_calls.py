@@ -86,7 +86,7 @@ def test_waits_runs_and_findings() -> None:
     """Such an attempt counts as any other: for the outcome, the wait, the run, and for what is found odd."""
     store = store_of(*routing((CALL, 2, 1), (REPLICA, 6, 20)))
     (call,) = calls_of(store, [trace_row(store, 1)])
-    assert (call.outcome, call.wait_ns, call.run_ns) == (Outcome.OK, 3_000, 20_000)
+    assert (call.outcome, call.wait_ns, call.run_ns) == (Outcome.ENDED, 3_000, 20_000)
     assert Kind.NO_ATTEMPT not in {finding.kind for finding in diagnose(store).findings}
 
 

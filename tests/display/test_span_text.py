@@ -235,15 +235,43 @@ def test_timing() -> None:
 
 
 def test_timing_of_a_call() -> None:
-    """What waited for a worker says how long."""
+    """What waited before it ran says how long; a later attempt waited since the one before it ended."""
     builder = Builder()
     documents = [
         builder.span(kind="PRODUCER", start=0, duration=10),
         builder.span(kind="CONSUMER", parent=1, start=60, duration=5),
     ]
-    assert ("waited", "50 µs for a worker, after it was submitted") in shown(
-        lines_of("Timing", *documents, node=1, width=100)
+    said = ("waited", "50 µs before it ran, after it was submitted")
+    assert said in shown(lines_of("Timing", *documents, node=1, width=100))
+    documents.append(builder.span(kind="CONSUMER", parent=1, start=95, duration=5))
+    assert ("waited", "30 µs since the previous attempt ended") in shown(
+        lines_of("Timing", *documents, node=2, width=100)
     )
+
+
+def test_timing_of_a_call_without_an_attempt() -> None:
+    """It has its reason, how sure that is, and what it rests on."""
+    documents = [Builder().span("f ray.remote", span=1, kind="PRODUCER", status="ERROR")]
+    said = ("attempt", "not submitted: submitting it failed, so it never ran")
+    assert said in shown(lines_of("Timing", *documents, width=100))
+    documents[0]["status"] = {"status_code": "UNSET"}
+    text = "no attempt seen: it waits, runs, died, was cancelled, or never could start"
+    assert ("attempt", text) in shown(lines_of("Timing", *documents, width=100))
+    documents.append(Builder().span("f ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=20))
+    assert "attempt" not in {key for key, _ in shown(lines_of("Timing", *documents, width=100))}
+
+
+def test_timing_of_a_generator() -> None:
+    """Its run time isn't known, and the first call of a process may have waited for the process."""
+    name = "ray.data._internal.x._map_task"
+    build = Builder()
+    documents = [
+        build.span(f"{name} ray.remote", span=1, kind="PRODUCER", start=0, duration=2),
+        build.span(f"{name} ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=20, duration=2),
+    ]
+    lines = shown(lines_of("Timing", *documents, node=1, width=120))
+    assert ("run time", "a generator, run time not known: its span ends when the generator is made") in lines
+    assert ("", "the first call of its worker process: the wait may hold the start of the process") in lines
 
 
 def test_timing_of_damaged_spans() -> None:

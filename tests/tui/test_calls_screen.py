@@ -96,8 +96,8 @@ async def test_from_a_function_to_one_call() -> None:
         await look.press("enter")
         await look.until_shown("4 calls, by wait and run")
         assert look.is_on(FunctionCallsScreen)
-        lines = [line for line in look.lines[2:-1] if line.strip()]
-        outcomes = ["ok", "retried", "✖ submit error", "◌ no attempt seen"]
+        lines = [line for line in look.lines[2:-2] if line.strip()]
+        outcomes = ["ended", "retried", "✖ not submitted", "◌ no attempt seen"]
         assert [each for line in lines for each in outcomes if each in line] == outcomes
         await look.press("e")
         assert look.screen.query_one(CallLines).cursor == 2
@@ -109,6 +109,41 @@ async def test_from_a_function_to_one_call() -> None:
         await look.until_shown(" f ray.remote_worker   CONSUMER")
         await look.press("escape", "home", "enter")
         await look.until_shown(" f ray.remote   PRODUCER")
+
+
+def odd_documents() -> list[Document]:
+    """Return a call that can't be submitted, a generator's, and a PRODUCER that found an actor."""
+    name, build = "ray.data._internal.x._map_task", Builder()
+    actor = {"ray.actor_id": "a"}
+    return [
+        build.span(f"{name} ray.remote", span=1, kind="PRODUCER", start=0, duration=2),
+        build.span(f"{name} ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=20, duration=2),
+        build.span("A.__init__ ray.remote", trace=2, span=3, kind="PRODUCER", start=30, duration=2, attributes=actor),
+        build.span(
+            "A.__init__ ray.remote_worker", trace=2, span=4, parent=3, kind="CONSUMER", start=40, attributes=actor
+        ),
+        build.span("A.__init__ ray.remote", trace=3, span=5, kind="PRODUCER", start=60, duration=2, attributes=actor),
+    ]
+
+
+async def test_what_is_no_call_and_what_has_no_run() -> None:
+    """What found an actor isn't counted, and says so; a generator's runs aren't known."""
+    async with looking_at(*odd_documents(), size=(100, 30)) as look:
+        await look.press("A")
+        await look.until_shown("2 calls of 2 functions, 1 cold start 18 µs")
+        assert "unknown" in look.lines[3]
+        assert "1 existed already, no calls" in look.text
+        await look.press("enter")
+        await look.until_shown("1 call, 1 existed already, by wait and run")
+        assert "◌ existed already" in look.text
+        await look.press("end")
+        await look.until_shown("existed already: it is no call: get_if_exists found the actor")
+        await look.press("escape", "end")
+        await look.until_shown("a generator: its runs aren't known   1 cold start waited 18 µs")
+        await look.press("enter")
+        await look.until_shown("1 call, a generator")
+        assert "not known" in look.text
+        assert "ended: no error in the span" in look.text
 
 
 async def test_of_one_trace() -> None:

@@ -431,3 +431,13 @@ async def test_hostile_names() -> None:
         assert "\u202e" not in look.text
         assert "[red]x" in look.lines[3]
         assert "[red]x" in look.lines[-2]
+
+
+async def test_blocks_of_generators() -> None:
+    """Their ends aren't known, and a lane that has some isn't known to be idle beside them."""
+    build, data = Builder(), Growing()
+    name = "ray.data._internal.x._map_task ray.remote_worker"
+    data.add(build.span(name, start=0, duration=2, kind="CONSUMER"), build.span("b", start=8), path="spans/1.txt")
+    async with looking_at(data=data, size=(120, 24)) as look:
+        await look.press("L")
+        await look.until_shown("busy", "without its generators", "a generator: end not known")

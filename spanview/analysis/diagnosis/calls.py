@@ -2,6 +2,9 @@
 
 PRODUCER  fails       ERROR, TypeError … _ray_trace_ctx      trace_ctx
 PRODUCER  waits                                              no_attempt
+PRODUCER  A.gen       its actor's other methods have some    untraced
+PRODUCER  gen
+  CONSUMER  gen       ends when the generator is made        generators
 PRODUCER  tried
   CONSUMER  tried     UNSET                                  unset_attempts
   CONSUMER  tried     UNSET
@@ -9,12 +12,16 @@ PRODUCER  tried
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.diagnosis.facts import Name
-from spanview.analysis.diagnosis.finding import Kind, number
+from spanview.analysis.diagnosis.finding import Certainty, Kind, number
+from spanview.analysis.generators import generators_of
+from spanview.analysis.reasons import OPEN_TEXT, Reason
 from spanview.model.codes import ERROR
 
 if TYPE_CHECKING:
@@ -23,17 +30,64 @@ if TYPE_CHECKING:
 
 _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
+_OPEN_TEXTS: Final = OPEN_TEXT, "wait, run, died, were cancelled, or never could start"
+"""What may have become of one call, and of several."""
 
 
 def no_attempt(facts: Facts) -> Finding | None:
-    """Find calls without an error that no worker has written an attempt of."""
-    rows = np.flatnonzero(facts.submitted & ~facts.has_attempt & (facts.statuses != ERROR))
+    """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing."""
+    whys = facts.reasons
+    existing = sum(why.reason is Reason.EXISTING for why in whys.values())
+    rows = _unset(facts)
+    rows = [row for row in rows if row not in whys or not whys[row].is_harmless]
+    if not rows:
+        return None
+    calls = int(facts.submitted.sum()) - existing
+    counts = Counter(whys[row].label for row in rows if row in whys and whys[row].reason is not Reason.UNKNOWN)
+    known = [f"{count:,} {label}" for label, count in counts.most_common()]
+    left = len(rows) - counts.total()
+    if left:
+        one, many = _OPEN_TEXTS
+        known.append(f"the others {many}" if known else one if len(rows) == 1 else f"they {many}")
+    verb = "has" if len(rows) == 1 else "have"
+    detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
+    return facts.of_spans(Kind.NO_ATTEMPT, rows, detail)
+
+
+def untraced(facts: Facts) -> Finding | None:
+    """Find calls that ran or run without an attempt, because tracing leaves out their method."""
+    rows = [row for row in _unset(facts) if row in facts.reasons and facts.reasons[row].reason is Reason.UNTRACED]
+    if not rows:
+        return None
+    texts, names = facts.store.names.texts, facts.store.spans.name
+    functions = Counter(texts[names[row]].removesuffix(SUBMITTED) for row in rows)
+    (first, _), *others = functions.most_common()
+    more = f" and {number(len(others), 'other method', 'other methods')}" if others else ""
+    calls = number(len(rows), "call", "calls")
+    detail = f"{calls} of {first}{more} likely ran, or still run, without an attempt in the files."
+    return facts.of_spans(Kind.UNTRACED, rows, detail)
+
+
+def generators(facts: Facts) -> Finding | None:
+    """Find attempts whose spans end when a generator is made."""
+    known = generators_of(facts.store)
+    texts, names = facts.store.names.texts, facts.column("name")
+    numbers = [number for number, text in enumerate(texts) if text.removesuffix(RAN) in known and text.endswith(RAN)]
+    rows = np.flatnonzero(facts.ran & np.isin(names, numbers))
     if not len(rows):
         return None
-    calls = int(facts.submitted.sum())
-    verb = "has no attempt: it waits, runs," if len(rows) == 1 else "have no attempt: they wait, run,"
-    detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} died, or never could start."
-    return facts.of_spans(Kind.NO_ATTEMPT, rows.tolist(), detail)
+    attempts, functions = number(len(rows), "attempt", "attempts"), number(len(known), "function", "functions")
+    likely = sum(certainty is Certainty.LIKELY for certainty in known.values())
+    doubt = f" ({likely:,} of these likely)" if likely else ""
+    detail = (
+        f"{attempts} of {functions} are those of generators{doubt}: how long they ran, and how they went, isn't known."
+    )
+    return facts.of_spans(Kind.GENERATORS, rows.tolist(), detail)
+
+
+def _unset(facts: Facts) -> list[int]:
+    rows: list[int] = np.flatnonzero(facts.submitted & ~facts.has_attempt & (facts.statuses != ERROR)).tolist()
+    return rows
 
 
 def trace_ctx(facts: Facts) -> Finding | None:

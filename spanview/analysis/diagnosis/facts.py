@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.analysis.bulk_calls import served_of
-from spanview.analysis.calls import RAN, SUBMITTED
+from spanview.analysis.calls import RAN, SUBMITTED, calls_of
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place, found
+from spanview.analysis.reasons import reasons_of
 from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent_rows_by_order
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.diagnosis.finding import Finding, Kind
+    from spanview.analysis.reasons import Why
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
     from spanview.index.tallies import FileTally
@@ -142,6 +144,11 @@ class Facts:
         alone = np.flatnonzero(self.submitted & ~flags)
         flags[[*served_of(self.store, alone, self.parents)]] = True
         return flags
+
+    @cached_property
+    def reasons(self) -> dict[int, Why]:
+        """Why calls have no attempt, by row."""
+        return reasons_of(self.store, calls_of(self.store))
 
     @cached_property
     def _odd(self) -> Flags:

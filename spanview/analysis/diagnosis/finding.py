@@ -36,6 +36,8 @@ class Kind(StrEnum):
 
     TRACE_CTX = "trace_ctx"
     NO_ATTEMPT = "no_attempt"
+    UNTRACED = "untraced"
+    GENERATORS = "generators"
     UNSET_ATTEMPTS = "unset_attempts"
     UNSET_REQUESTS = "unset_requests"
     BROKEN_STREAMS = "broken_streams"
@@ -86,15 +88,32 @@ RULES: Final = {
         _CERTAIN,
         "a call failed only because tracing is on: a `TypeError` about `_ray_trace_ctx`",
         "Ray 2.60 can't trace actor methods that are generators, static or class methods. Make them usual methods of "
-        "the actor, or tasks (a task may be a generator), or start Ray without a tracing hook.",
+        "the actor, or tasks, or start Ray without a tracing hook. A task that is a generator works, but its span ends "
+        "when the generator is made.",
     ),
     Kind.NO_ATTEMPT: Rule(
         _INFO,
         _LIKELY,
-        "a call was submitted, and no worker has written that it ran: it waits, runs, died, or never could start",
+        "a call was submitted, and no worker has written that it ran: its actor's constructor failed, its actor had "
+        "exited, an argument failed (likely), or it waits, runs, died, or never could start",
         "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
         "asks for resources that no node has, never does. Afterwards look for workers that died: "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
+    ),
+    Kind.UNTRACED: Rule(
+        _INFO,
+        _LIKELY,
+        "a call of an actor's method has no attempt, though it likely ran: no call of the method leaves one, and its "
+        "actor's other methods do, or Ray Data is known for it",
+        "Ray's tracing leaves out actor methods that are generators, static or class methods. Those with **kwargs run "
+        "all the same: make them usual methods where their times matter.",
+    ),
+    Kind.GENERATORS: Rule(
+        _INFO,
+        _LIKELY,
+        "an attempt is that of a generator task: its span ends when the generator is made. It is a task of Ray Data, "
+        "or spans without a parent start after it in the same process",
+        "Take no run time from these spans. A span of your own around the body of the generator has it.",
     ),
     Kind.UNSET_ATTEMPTS: Rule(
         _INFO,

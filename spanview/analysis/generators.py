@@ -1,0 +1,126 @@
+"""Functions that are generators: the span of an attempt ends when the generator is made, not when it has run.
+
+f ray.remote_worker   ||                     the generator is made: all that its span holds
+item                     |==|  |==|          a root in the same process, with no attempt around it: its body runs
+g ray.remote_worker                 |===|    the next attempt
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.analysis.calls import RAN
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.index.bulk import copy_of
+from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spanview.index.bulk import Places
+    from spanview.index.store import Store
+
+RUN_NOT_KNOWN: Final = "run time not known: its span ends when the generator is made"
+_OF_RAY_DATA: Final = ("_map_task", "_shuffle_reduce_task", "_disk_shuffle_reduce_task")
+"""Tasks of Ray Data, all in modules below `ray.data`, that its source code has as generators."""
+_LONGEST_NS: Final = 5_000_000
+"""Making a generator takes microseconds; at least half of the attempts take no longer."""
+_SOON_NS: Final = 10_000_000
+"""After the generator is made, its body runs at once."""
+_MOST_READ: Final = 5
+"""So many pairs of an attempt and what ran after it are read for each function."""
+
+
+def generators_of(store: Store) -> dict[str, Certainty]:
+    """Return the functions whose attempts are those of generators, as far as it can be told.
+
+    Certain are tasks of Ray Data that are known to be. Likely is a function after whose attempts spans without a
+    parent start in the same process before the next attempt does: calls that its task submits, or any soon after.
+    Methods of actors aren't among them: Ray traces none that is a generator.
+
+    Args:
+        store: Where the spans are; it may grow.
+
+    Returns:
+        How sure that is, by the name of the attempt's span without its ending.
+    """
+    texts = store.names.texts
+    ran = [number for number, text in enumerate(texts) if text.endswith(RAN)]
+    functions = {number: texts[number].removesuffix(RAN) for number in ran}
+    found = {
+        function: Certainty.CERTAIN
+        for function in functions.values()
+        if function.startswith("ray.data.") and function.rpartition(".")[2] in _OF_RAY_DATA
+    }
+    if len(found) < len(functions):
+        for number, pairs in _followed(store, ran).items():
+            if functions[number] not in found and any(_is_body(store, *pair) for pair in pairs):
+                found[functions[number]] = Certainty.LIKELY
+    return found
+
+
+def generator_text(certainty: Certainty) -> str:
+    """Return what is said in place of the run time of a generator."""
+    return f"{'likely ' if certainty is Certainty.LIKELY else ''}a generator, {RUN_NOT_KNOWN}"
+
+
+def _followed(store: Store, ran: list[int]) -> Mapping[int, list[tuple[int, int]]]:
+    """Return attempts that roots of the same process follow, each with the first of them, by the number of the name.
+
+    Roots that are calls come first, since their records name a task. Others count only where they follow at least half
+    of a function's attempts, soon after, in processes in which no root starts while an attempt runs: threads make such.
+    """
+    spans = store.spans
+    size = len(spans.next_row)
+    columns = (spans.kind, spans.name, spans.source, spans.start_ns, spans.end_ns, spans.parent_id)
+    kinds, names, sources, starts, ends, parents = (copy_of(column)[:size] for column in columns)
+    attempts = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME) & (ends != NO_TIME))
+    roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(sources, np.unique(sources[attempts])))
+    roots = roots[~np.isin(roots, attempts)]
+    if not len(roots):
+        return {}
+    of, root = _pairs(attempts, roots, sources, starts)
+    gaps = starts[root] - ends[of]
+    has_threads = np.isin(sources[root], sources[root[gaps < 0]])
+    is_call = (kinds[root] == PRODUCER) & (gaps >= 0)
+    is_soon = (gaps >= 0) & (gaps <= _SOON_NS) & ~has_threads
+    width = len(store.names.texts)
+    every = np.bincount(names[attempts], minlength=width)
+    short = np.bincount(names[attempts[ends[attempts] - starts[attempts] <= _LONGEST_NS]], minlength=width)
+    soon = np.bincount(names[np.unique(of[is_soon])], minlength=width)
+    is_often = 2 * soon >= every
+    found = defaultdict[int, list[tuple[int, int]]](list)
+    is_short = (2 * short >= every)[names[of]]
+    for chosen in (is_call & is_short, is_soon & ~is_call & is_short & is_often[names[of]]):
+        for attempt, row in zip(of[chosen].tolist(), root[chosen].tolist(), strict=True):
+            if len(found[int(names[attempt])]) < _MOST_READ:
+                found[int(names[attempt])].append((attempt, row))
+    return found
+
+
+def _pairs(attempts: Places, roots: Places, sources: Places, starts: Places) -> tuple[Places, Places]:
+    """Return each root that starts after an attempt of the same process, with the last of these attempts."""
+    rows = np.concatenate((attempts, roots))
+    is_root = np.repeat((False, True), (len(attempts), len(roots)))
+    order = np.lexsort((is_root, starts[rows], sources[rows]))
+    rows, is_root = rows[order], is_root[order]
+    last = np.maximum.accumulate(np.where(is_root, -1, np.arange(len(rows))))
+    chosen = is_root & (last >= 0)
+    of, root = rows[last[chosen]], rows[chosen]
+    same = sources[of] == sources[root]
+    return of[same], root[same]
+
+
+def _is_body(store: Store, attempt: int, root: int) -> bool:
+    """Tell whether a root may be what a task's body did: of its process, and, where it is a call, submitted by it."""
+    ours, other = store.span(attempt), store.span(root)
+    if ours.attributes.get("ray.remote") != "function" or ours.resource.attributes != other.resource.attributes:
+        return False
+    if other.kind_value == PRODUCER:
+        # A thread's calls name another task.
+        return bool(other.attributes.get("ray.task_id", "") == ours.attributes.get("ray.task_id"))
+    return True

@@ -1,0 +1,468 @@
+"""Why a call has no attempt, as far as files tell.
+
+spans                                                        reason
+-----                                                        ------
+A.__init__  A.__init__ again, same actor                     existed already: no call at all
+f           status ERROR                                     not submitted
+A.f         the last attempt of A.__init__ has failed        constructor failed
+A.f         an attempt of A has raised AsyncioActorExit      actor exited
+g, f        g fails after f was submitted, right behind it   argument failed, likely
+A.f, A.g    A.g has attempts, A.f never                      untraced, likely
+f           in a log that Ray took repeated lines from       lost in the log, likely
+f           nothing of these                                 no attempt seen: it waits, runs, died, …
+
+The names of a call's two spans can differ, so what belongs to one actor is told by the actor's id.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from spanview.analysis.calls import RAN, SUBMITTED, calls_of
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.index.bulk import copy_of
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from spanview.analysis.calls import Calls
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.store import Store
+
+_CONSTRUCTOR: Final = "__init__"
+_EXIT: Final = "AsyncioActorExit"
+_NO_CALL: Final = -1
+_MOST_READ: Final = 20_000
+"""Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
+_MOST_FAILED_READ: Final = 20
+"""Failed attempts of one actor that are read to find its exit, the last ones."""
+_AT_ONCE_NS: Final = 5_000_000
+"""A call whose argument is another call's result is usually submitted within this time."""
+_OVERLAP_NS: Final = 2_000
+"""Times are rounded: less than this is no overlap."""
+_NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
+"""How the names of Ray Data's own actors begin whose method `submit` is a generator that tracing leaves out."""
+
+
+class Reason(StrEnum):
+    """Why a call has no attempt."""
+
+    EXISTING = "existed already"
+    """It is no call: `get_if_exists` found the actor."""
+    NOT_SUBMITTED = "not submitted"
+    """Submitting it failed."""
+    CONSTRUCTOR_FAILED = "constructor failed"
+    ACTOR_EXITED = "actor exited"
+    ARGUMENT_FAILED = "argument failed"
+    """A task that it got the result of has failed."""
+    UNTRACED = "untraced"
+    """It ran, or runs, and tracing leaves out its method."""
+    LOST_IN_LOG = "lost in the log"
+    """Ray's log de-duplication left out lines of spans."""
+    UNKNOWN = "no attempt seen"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why one call has no attempt."""
+
+    reason: Reason
+    certainty: Certainty
+    text: str
+    """What that rests on, in a sentence without its full stop; it may hold names from files."""
+    may_run: bool = False
+    """Whether it may still wait or run as far as the files tell, so that its processes can be asked."""
+
+    @property
+    def label(self) -> str:
+        """The reason in a few words, with how sure it is unless that is certain."""
+        is_sure = self.certainty is Certainty.CERTAIN or self.reason is Reason.UNKNOWN
+        return self.reason.value if is_sure else f"{self.reason}, likely"
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing says that something went wrong."""
+        return self.reason in {Reason.EXISTING, Reason.UNTRACED}
+
+
+OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
+"""What may have become of a call for which nothing tells more."""
+_EXISTING: Final = Why(Reason.EXISTING, Certainty.CERTAIN, "it is no call: get_if_exists found the actor")
+_NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, Certainty.CERTAIN, "submitting it failed, so it never ran")
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """A call without an attempt, and what its record tells."""
+
+    row: int
+    function: str
+    actor: str
+    """The id of the actor; empty for a task."""
+
+    @property
+    def is_constructor(self) -> bool:
+        return self.function.rpartition(".")[2] == _CONSTRUCTOR
+
+
+class _Actor:
+    """What the attempts of one actor tell.
+
+    Args:
+        store: Where the spans are.
+        rows: Its attempts, by start.
+    """
+
+    def __init__(self, store: Store, rows: Sequence[int]) -> None:
+        spans, names = store.spans, store.names.texts
+        self._store = store
+        self.constructors = [row for row in rows if names[spans.name[row]].endswith(f".{_CONSTRUCTOR}{RAN}")]
+        made = {*self.constructors}
+        self.methods = [row for row in rows if row not in made]
+        self.first_ns = spans.start_ns[rows[0]]
+        self.last_ns = max(spans.end_ns[row] for row in rows)
+        self.restart_ns = spans.start_ns[self.constructors[-1]] if len(self.constructors) > 1 else NO_TIME
+        """When it was last constructed again; `NO_TIME` where it never was."""
+        self.exit_ns = self._exit(rows)
+        """When `exit_actor` ended it; `NO_TIME` where that isn't seen."""
+        self.has_failed = self._has_failed()
+        """Whether its constructor failed each time, and nothing else ran."""
+        self.overlaps = self._overlaps()
+        """Whether two of its methods were seen to run at once."""
+
+    def _has_failed(self) -> bool:
+        status = self._store.spans.status
+        return bool(self.constructors) and not self.methods and all(status[row] == ERROR for row in self.constructors)
+
+    def _overlaps(self) -> bool:
+        spans, reached = self._store.spans, NO_TIME
+        for row in self.methods:
+            if reached != NO_TIME and spans.start_ns[row] < reached - _OVERLAP_NS:
+                return True
+            reached = max(reached, spans.end_ns[row])
+        return False
+
+    def _exit(self, rows: Sequence[int]) -> int:
+        spans = self._store.spans
+        failed = [row for row in rows if spans.status[row] == ERROR][-_MOST_FAILED_READ:]
+        for row in reversed(failed):
+            span = self._store.span(row)
+            kinds = [str(event.attributes.get("exception.type")) for event in span.events if event.is_exception]
+            if any(kind.rpartition(".")[2] == _EXIT for kind in kinds):
+                return spans.end_ns[row] if spans.start_ns[rows[-1]] <= spans.end_ns[row] else NO_TIME
+        return NO_TIME
+
+
+class _Records:
+    """The actor that each record names, read once: records don't change."""
+
+    def __init__(self) -> None:
+        self._actors: dict[int, str] = {}
+
+    def actor_of(self, store: Store, row: int) -> str:
+        """Return the actor's id; empty where the record names none."""
+        actor = self._actors.get(row)
+        if actor is None:
+            value = store.span(row).attributes.get("ray.actor_id")
+            actor = self._actors[row] = value if isinstance(value, str) else ""
+        return actor
+
+
+_RECORDS: Final[WeakKeyDictionary[Store, _Records]] = WeakKeyDictionary()
+
+
+def reason_of(store: Store, row: int) -> Why | None:
+    """Return why a call has no attempt; None for a span that is no such call.
+
+    Args:
+        store: Where the spans are.
+        row: The PRODUCER's in the span table.
+    """
+    return reasons_of(store, calls_of(store, [store.spans.trace[row]])).get(row)
+
+
+def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
+    """Return why calls have no attempt, by the rows of their PRODUCERs.
+
+    Args:
+        store: Where the spans are; all of them are looked at for evidence.
+        calls: The calls that are asked for.
+    """
+    producers, _, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
+    alone = producers[np.diff(firsts) == 0].tolist()
+    return _Reasons(store, calls, alone).answers if alone else {}
+
+
+class _Reasons:
+    """Finds the reasons of some calls.
+
+    Args:
+        store: Where the spans are.
+        calls: Calls, those that are asked for among them.
+        alone: Those that are asked for.
+    """
+
+    def __init__(self, store: Store, calls: Calls, alone: Sequence[int]) -> None:
+        self._store = store
+        self._records = _RECORDS.setdefault(store, _Records())
+        every = calls if calls.is_everything else calls_of(store)
+        rows, attempts, firsts = every.columns
+        producers, edges = (np.frombuffer(column, np.uint32).astype(np.int64) for column in (rows, firsts))
+        counts: Places = np.diff(edges)
+        self._every = every
+        self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
+        """The call of each attempt, by row; `_NO_CALL` for every other span."""
+        self._producer_of[np.frombuffer(attempts, np.uint32)] = np.repeat(producers, counts)
+        self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
+        self._ran = self._names_that_ran()
+        everyone = self._read(producers[counts == 0])
+        self._alone = [call for call in everyone if call.actor]
+        self._leaving: dict[int, bool] = {}
+        """Whether any call of a function has an attempt, by the number of the name."""
+        self._actors = self._actors_of({call.actor for call in self._alone})
+        self._last_run, self._last_stuck = self._last_submitted()
+        self._existing = self._existing_of(everyone)
+        self._proven = {call.function for call in self._alone if self._was_passed(call)}
+        self._before = self._submitted_before(producers, counts == 0)
+        logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
+        self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
+        wanted = {*alone}
+        self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
+        for row in wanted - self.answers.keys():
+            open_why = Why(Reason.UNKNOWN, Certainty.LIKELY, OPEN_TEXT, may_run=True)
+            self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
+
+    # -- what is known -----------------------------------------------------------------------------------------------
+
+    def _read(self, rows: Places) -> list[_Alone]:
+        """Return the calls with their actors; of a task one record is read, of an actor's method each."""
+        texts, actor_of = self._store.names.texts, self._records.actor_of
+        names = copy_of(self._store.spans.name)[rows]
+        order = np.argsort(names, kind="stable")
+        found, left = list[_Alone](), _MOST_READ
+        for part in np.split(rows[order], np.flatnonzero(np.diff(names[order])) + 1) if len(rows) else []:
+            function = texts[self._store.spans.name[int(part[0])]].removesuffix(SUBMITTED)
+            if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
+                found += [_Alone(row, function, "") for row in part.tolist()]
+                continue
+            found += [_Alone(row, function, actor_of(self._store, row)) for row in part[:left].tolist()]
+            left = max(0, left - len(part))
+        return found
+
+    def _names_that_ran(self) -> set[str]:
+        """Return the names of all attempts, those whose call is in no file included."""
+        spans, texts = self._store.spans, self._store.names.texts
+        names = copy_of(spans.name)[: len(spans.next_row)][copy_of(spans.kind)[: len(spans.next_row)] == CONSUMER]
+        return {texts[name].removesuffix(RAN) for name in np.unique(names).tolist() if texts[name].endswith(RAN)}
+
+    def _leaves_attempts(self, call: _Alone) -> bool:
+        """Tell whether any call of a function has an attempt, in any file."""
+        name = self._store.spans.name[call.row]
+        if name not in self._leaving:
+            # The caller has `main.<locals>.A.f` where the worker has `A.f`.
+            parts = call.function.split(".")
+            ran = (".".join(parts[first:]) in self._ran for first in range(max(1, len(parts) - 1)))
+            self._leaving[name] = name in self._traced_names or any(ran)
+        return self._leaving[name]
+
+    def _last_submitted(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+        """Return when each caller last submitted a call of an actor that ran, and one that should have left an attempt.
+
+        Constructors don't count. The keys are the actor's id and the number of the caller's source.
+        """
+        spans = self._store.spans
+        ran, stuck = dict[tuple[str, int], int](), dict[tuple[str, int], int]()
+        for actor, known in self._actors.items():
+            for row in known.methods:
+                producer = int(self._producer_of[row])
+                if producer != _NO_CALL:
+                    key = actor, spans.source[producer]
+                    ran[key] = max(ran.get(key, NO_TIME), spans.start_ns[producer])
+        for call in self._alone:
+            if not call.is_constructor and spans.status[call.row] != ERROR and self._leaves_attempts(call):
+                key = call.actor, spans.source[call.row]
+                stuck[key] = max(stuck.get(key, NO_TIME), spans.start_ns[call.row])
+        return ran, stuck
+
+    def _actors_of(self, wanted: set[str]) -> dict[str, _Actor]:
+        """Return what the attempts of some actors tell; an actor's process has no other actor's."""
+        if not wanted:
+            return {}
+        spans, texts = self._store.spans, self._store.names.texts
+        size = len(spans.next_row)
+        ran = [number for number, text in enumerate(texts) if text.endswith(RAN)]
+        kinds, names, sources, starts = (
+            copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
+        )
+        rows = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME))
+        rows = rows[np.lexsort((starts[rows], sources[rows]))]
+        parts = np.split(rows, np.flatnonzero(np.diff(sources[rows].astype(np.int64))) + 1) if len(rows) else []
+        found, left = defaultdict[str, list[int]](list), _MOST_READ
+        for part in (part.tolist() for part in parts):
+            ends = {self._records.actor_of(self._store, row) for row in (part[0], part[-1])}
+            if len(ends) == 1:
+                (actor,) = ends
+                if actor in wanted:
+                    found[actor] += part
+                continue
+            # A worker that ran tasks before, or several processes in one file.
+            for row in part[:left]:
+                actor = self._records.actor_of(self._store, row)
+                if actor in wanted:
+                    found[actor].append(row)
+            left = max(0, left - len(part))
+        return {
+            actor: _Actor(self._store, sorted(rows, key=lambda row: (starts[row], row)))
+            for actor, rows in found.items()
+        }
+
+    def _existing_of(self, calls: Iterable[_Alone]) -> set[int]:
+        """Return the PRODUCERs of constructors that constructed nothing, because the actor was there."""
+        spans, existing = self._store.spans, set[int]()
+        constructors = [call for call in calls if call.is_constructor]
+        if not constructors:
+            return existing
+        names = {spans.name[call.row] for call in constructors}
+        size = len(spans.next_row)
+        is_one = (copy_of(spans.kind)[:size] == PRODUCER) & np.isin(copy_of(spans.name)[:size], [*names])
+        by_id = {(spans.trace[row], spans.span_id[row]): row for row in np.flatnonzero(is_one).tolist()}
+        above = {row: by_id.get((spans.trace[row], spans.parent_id[row])) for row in by_id.values()}
+        outer = {
+            parent for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
+        }
+        by_actor = defaultdict[str, list[_Alone]](list)
+        for call in constructors:
+            if spans.status[call.row] != ERROR:
+                by_actor[call.actor].append(call)
+                continue
+            parent = above.get(call.row)
+            if parent in outer and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
+                # Another caller made the actor first, and this one was handed it.
+                existing.add(call.row)
+        for actor, alone in by_actor.items():
+            known = self._actors.get(actor)
+            if not actor:
+                continue
+            made = known is not None and any(self._producer_of[row] != _NO_CALL for row in known.constructors)
+            left = sorted(alone, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
+            existing |= {call.row for call in (left if made else left[1:])}
+            maker = left[0].row
+            if not made and known is not None and known.first_ns < spans.start_ns[maker]:
+                existing.add(maker)
+        return existing
+
+    def _was_passed(self, call: _Alone) -> bool:
+        """Tell whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
+        actor, spans = self._actors.get(call.actor), self._store.spans
+        if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
+            return False
+        is_one_life = not actor.overlaps and actor.restart_ns <= spans.start_ns[call.row]
+        return is_one_life and self._is_before(call, self._last_run)
+
+    def _is_before(self, call: _Alone, last: Mapping[tuple[str, int], int]) -> bool:
+        """Tell whether the caller submitted some call of the actor after this one."""
+        ended = self._store.spans.end_ns[call.row]
+        return ended != NO_TIME and last.get((call.actor, self._store.spans.source[call.row]), NO_TIME) >= ended
+
+    def _submitted_before(self, rows: Places, alone: Flags) -> Mapping[int, int]:
+        """Return the call that the same process submitted right before each call without an attempt."""
+        spans = self._store.spans
+        sources, starts = copy_of(spans.source)[rows], copy_of(spans.start_ns)[rows]
+        order = np.lexsort((starts, sources))
+        rows, sources = rows[order], sources[order]
+        chosen = np.flatnonzero(alone[order][1:] & (sources[1:] == sources[:-1]))
+        return dict(zip(rows[chosen + 1].tolist(), rows[chosen].tolist(), strict=True))
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def _why(self, call: _Alone) -> Why:
+        if call.row in self._existing:
+            return _EXISTING
+        if self._store.spans.status[call.row] == ERROR:
+            return _NOT_SUBMITTED
+        actor = self._actors.get(call.actor) if call.actor else None
+        answer = None
+        if actor is not None:
+            answer = self._of_constructor(actor) if call.is_constructor else self._of_method(call, actor)
+        elif call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
+            answer = self._of_ray_data()
+        return answer or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
+
+    @staticmethod
+    def _of_constructor(actor: _Actor) -> Why | None:
+        if not actor.methods and not actor.constructors:
+            return None
+        text = "its actor has run calls, so it existed already, or its constructor's record isn't here"
+        return Why(Reason.UNTRACED, Certainty.CERTAIN, text)
+
+    def _of_method(self, call: _Alone, actor: _Actor) -> Why | None:
+        spans = self._store.spans
+        if actor.has_failed:
+            return Why(Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, "its actor's constructor failed, so it never ran")
+        if NO_TIME != actor.exit_ns <= spans.start_ns[call.row]:
+            return Why(Reason.ACTOR_EXITED, Certainty.CERTAIN, "it was submitted after exit_actor had ended its actor")
+        if call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
+            return self._of_ray_data()
+        if self._leaves_attempts(call):
+            return None
+        if self._was_passed(call):
+            text = "its method leaves no attempts, and a later call of its actor ran"
+            return Why(Reason.UNTRACED, Certainty.LIKELY, text)
+        if call.function in self._proven:
+            text = "its method leaves no attempts, as another call of it shows"
+            return Why(Reason.UNTRACED, Certainty.LIKELY, text)
+        if (answer := self._of_argument(call)) is not None:
+            return answer
+        is_stuck = actor.restart_ns > spans.start_ns[call.row] or self._is_before(call, self._last_stuck)
+        if not actor.methods or is_stuck:
+            return None
+        text = "it ran, or still runs: its method leaves no attempts, its actor's other methods do"
+        return Why(Reason.UNTRACED, Certainty.LIKELY, text, may_run=True)
+
+    @staticmethod
+    def _of_ray_data() -> Why:
+        text = "a generator method of Ray Data, which tracing leaves out"
+        return Why(Reason.UNTRACED, Certainty.LIKELY, text)
+
+    def _of_argument(self, call: _Alone) -> Why | None:
+        """Find a call submitted right before, which failed afterwards, so that this one could not start."""
+        spans, before = self._store.spans, self._before.get(call.row)
+        if before is None or spans.parent_id[before] != spans.parent_id[call.row] or call.is_constructor:
+            return None
+        start, ended = spans.start_ns[call.row], spans.end_ns[before]
+        attempts = self._every[bisect_left(self._every.rows, before)].attempts
+        if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
+            return None
+        last = attempts[-1]
+        other = self._store.names.texts[spans.name[before]].removesuffix(SUBMITTED)
+        # What a constructor gives is a handle, there at once.
+        is_handle = other.endswith(f".{_CONSTRUCTOR}")
+        if is_handle or spans.status[last] != ERROR or spans.end_ns[last] < start:
+            return None
+        text = f"{other}, submitted right before it, failed; if that was its argument, it could not run"
+        return Why(Reason.ARGUMENT_FAILED, Certainty.LIKELY, text)
+
+    def _of_log(self, call: _Alone) -> Why | None:
+        if self._store.spans.source[call.row] not in self._logs:
+            return None
+        text = "it stands in a log whose repeated lines Ray left out, and its attempt may be among them"
+        return Why(Reason.LOST_IN_LOG, Certainty.LIKELY, text, may_run=True)
+
+    def _unknown(self, call: _Alone, actor: _Actor | None) -> Why:
+        submitted = self._store.spans.start_ns[call.row]
+        text = OPEN_TEXT
+        if call.actor and not call.is_constructor:
+            if actor is None:
+                text += "; nothing that its actor ran is here either"
+            elif NO_TIME != actor.last_ns <= submitted:
+                text += "; its actor has left no attempt since it was submitted"
+        return Why(Reason.UNKNOWN, Certainty.LIKELY, text, may_run=True)

@@ -1,0 +1,107 @@
+"""Which functions are generators, whose spans end when the generator is made.
+
+µs                    0  2    5      10
+f ray.remote_worker   |==|                a generator is made
+item                          |==|        its body runs: a root in the same process
+g ray.remote_worker                  |==| the next attempt
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import Builder, file_of, store_of_files
+from spanview.analysis.calls import calls_of, functions_of, to_json
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.generators import generators_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from builders import Document
+
+TASK: Final = {"ray.remote": "function", "ray.task_id": "t1"}
+LIKELY: Final = {"f": Certainty.LIKELY}
+
+
+def generators(*worker: Document, other: Sequence[Document] = ()) -> dict[str, Certainty]:
+    """Return what is found in a worker's file, with another process's beside it."""
+    return generators_of(store_of_files({"1.txt": file_of(worker), "2.txt": file_of(other)}))
+
+
+def attempt(start: float = 0, name: str = "f", **fields: Any) -> Document:
+    """Return an attempt of 2 µs."""
+    given: dict[str, Any] = {"duration": 2, "attributes": TASK} | fields
+    return Builder().span(
+        f"{name} ray.remote_worker", trace=2, span=round(start) + 50, kind="CONSUMER", start=start, parent=9, **given
+    )
+
+
+def root(start: float = 5, **fields: Any) -> Document:
+    """Return a root of 2 µs."""
+    return Builder().span("item", trace=3, span=round(start) + 500, start=start, duration=2, **fields)
+
+
+def test_what_runs_after_an_attempt() -> None:
+    """Roots that start after an attempt, before the next one of its process, are what a generator's body did."""
+    assert generators(attempt(), root()) == LIKELY
+    assert generators(attempt(), root(), attempt(10, "g")) == LIKELY
+    assert generators(attempt(), root(20_000, kind="PRODUCER", attributes={"ray.task_id": "t1"})) == LIKELY
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        [attempt()],
+        [root(), attempt(10)],
+        [attempt(duration=10), root()],
+        [attempt(), root(), attempt(20, duration=10), root(25)],
+        [attempt(duration=6_000), root(7_000)],
+        [attempt(attributes={"ray.remote": "actor"}), root()],
+        [attempt(), root(kind="PRODUCER", attributes={"ray.task_id": "t2"})],
+        [attempt(), root(20_000)],
+        [attempt(), root(), attempt(10), attempt(20)],
+        [attempt(resource={"service.instance.id": "1"}), root(resource={"service.instance.id": "2"})],
+        [attempt(), root(parent=77)],
+    ],
+    ids=[
+        "nothing follows",
+        "it comes before",
+        "a thread beside an attempt",
+        "a thread beside another attempt",
+        "it takes too long to be the making of a generator",
+        "an actor's background work",
+        "a call of another task",
+        "too long after",
+        "after fewer than half of the attempts",
+        "another process with the same file",
+        "a child of something",
+    ],
+)
+def test_what_is_no_generator(worker: list[Document]) -> None:
+    """Threads, actors and other processes make roots, too."""
+    assert generators(*worker) == {}
+
+
+def test_roots_of_other_processes() -> None:
+    """A driver's roots stand in its own file, and tell nothing of a worker's attempts."""
+    assert generators(attempt(), other=[root()]) == {}
+
+
+def test_tasks_of_ray_data() -> None:
+    """Some are known by their names, and need no other sign."""
+    name = "ray.data._internal.execution.operators.map_operator._map_task"
+    assert generators(attempt(name=name), attempt(10, "mine._map_task")) == {name: Certainty.CERTAIN}
+
+
+def test_what_is_not_known_of_a_generator() -> None:
+    """Its runs and how many ran at once are null."""
+    producer = Builder().span("f ray.remote", trace=2, span=9, kind="PRODUCER", start=0, duration=1)
+    store = store_of_files({"1.txt": file_of([attempt(2), root()]), "2.txt": file_of([producer])})
+    (found,) = to_json(functions_of(store, calls_of(store)))["functions"]
+    nothing = {"p50": None, "p95": None, "max": None}
+    assert (found["generator"], found["run_ns"], found["max_concurrency"]) == ("likely", nothing, None)
+    assert (found["attempts"], found["wait_ns"]["max"]) == (1, 1_000)
+    assert (found["cold_starts"], found["cold_wait_ns"]) == (1, 1_000)

@@ -1,0 +1,400 @@
+"""Why calls have no attempt: by hand, and on recordings against Ray's own word.
+
+µs         0    4    8    12
+A.__init__ |==|                         submitted; ran in the actor's process
+A.f             |==|                    submitted; has no attempt
+A.g                  |==|               submitted; ran, so that A.f's turn had come before
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+import spanview
+from builders import Builder, file_of, store_of_files
+from independent_states import Truth, truths
+from spanview.analysis.calls import calls_of, functions_of
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders import Document
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+HEALTHY: Final = ("ray-data", "ray-existing-actors", "ray-restarted-actor", "console-with-worker-files")
+"""Recordings of Ray programs in which each call ended well."""
+MAY_BE: Final = {
+    Reason.EXISTING: {Truth.NO_CALL},
+    Reason.NOT_SUBMITTED: {Truth.NO_CALL},
+    Reason.UNTRACED: {Truth.FINISHED, Truth.FAILED_RUNNING},
+    # Ray counts the time in which a task gets its arguments as running.
+    Reason.ARGUMENT_FAILED: {Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
+    Reason.UNKNOWN: {Truth.OPEN, Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
+}
+"""What Ray may say of calls for which a reason is given."""
+CANCELLED_AS_IT_BEGAN: Final = ("__main__.sleeper", Truth.FINISHED)
+"""The program cancelled it while it got its arguments, which Ray has as finished."""
+EXIT: Final = [
+    {
+        "name": "exception",
+        "timestamp": "2023-11-14T22:13:20.000000Z",
+        "attributes": {"exception.type": "ray.exceptions.AsyncioActorExit", "exception.message": ""},
+    }
+]
+
+
+class Program:
+    """The spans of a Ray program, each process with a file of its own; calls are told by the numbers of PRODUCERs."""
+
+    def __init__(self) -> None:
+        self._build = Builder()
+        self._ids = count(1)
+        self._files: dict[str, list[Document]] = {"1.txt": []}
+
+    def call(self, name: str, start: int, actor: str = "", *, by: str = "1.txt", **fields: Any) -> int:
+        """Submit a call."""
+        return self._add(by, f"{name} ray.remote", actor, start, fields)
+
+    def ran(self, call: int, name: str, start: int, actor: str = "", *, where: str = "2.txt", **fields: Any) -> None:
+        """Run a call in a process."""
+        self._add(where, f"{name} ray.remote_worker", actor, start, {"parent": call} | fields)
+
+    def made(self, actor: str = "a", start: int = 0, **fields: Any) -> int:
+        """Make an actor of class A."""
+        call = self.call("A.__init__", start, actor)
+        self.ran(call, "A.__init__", start + 2, actor, **fields)
+        return call
+
+    def did(self, name: str, start: int, actor: str = "a", **fields: Any) -> int:
+        """Submit a call, and run it right after."""
+        call = self.call(name, start, actor)
+        self.ran(call, name, start + 2, actor, **fields)
+        return call
+
+    def _add(self, file: str, name: str, actor: str, start: int, fields: dict[str, Any]) -> int:
+        number, attributes = next(self._ids), {"ray.actor_id": actor} if actor else {}
+        kind = "PRODUCER" if name.endswith(" ray.remote") else "CONSUMER"
+        given: dict[str, Any] = {"duration": 2, "attributes": attributes, "kind": kind} | fields
+        document = self._build.span(name, span=number, start=start, **given)
+        self._files.setdefault(file, []).append(document)
+        return number
+
+    def reasons(self) -> dict[int, Why]:
+        """Return why calls have no attempt, by their numbers; each asked for by itself has the same reason."""
+        store = store_of_files({path: file_of(documents) for path, documents in self._files.items()})
+        found = reasons_of(store, calls_of(store))
+        assert {row: reason_of(store, row) for row in found} == found
+        return {store.spans.span_id[row]: why for row, why in found.items()}
+
+
+def only(program: Program) -> tuple[Reason, Certainty, bool]:
+    """Return the reason of the only call without an attempt, how sure it is, and whether the call may still run."""
+    (why,) = program.reasons().values()
+    return why.reason, why.certainty, why.may_run
+
+
+# -- recordings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recording", ["ray-data", "ray-odd-ends"])
+def test_no_sentence_is_wrong(recording: str) -> None:
+    """Each reason is one that Ray's own word of the call allows."""
+    store = spanview.load(FIXTURES / recording / "spans")
+    whys = {f"{store.spans.span_id[row]:016x}": why for row, why in reasons_of(store, calls_of(store)).items()}
+    known = truths(FIXTURES / recording)
+    assert whys.keys() == known.keys()
+    wrong = [(*known[call], why) for call, why in whys.items() if known[call][1] not in MAY_BE[why.reason]]
+    assert [(name, truth) for name, truth, _ in wrong] == (
+        [CANCELLED_AS_IT_BEGAN] if recording == "ray-odd-ends" else []
+    )
+
+
+@pytest.mark.parametrize("recording", HEALTHY)
+def test_healthy_programs_miss_no_attempt(recording: str) -> None:
+    """Where each call ended well, none is left without an attempt that isn't explained."""
+    store = spanview.load(FIXTURES / recording / "spans")
+    assert sum(function.no_attempt for function in functions_of(store, calls_of(store))) == 0
+
+
+def test_the_recorded_existing_actors() -> None:
+    """Of 115 PRODUCERs without an attempt in Ray Data's recording, 65 are no calls, and 50 generator methods."""
+    store = spanview.load(FIXTURES / "ray-data/spans")
+    functions = functions_of(store, calls_of(store))
+    assert sum(function.existing for function in functions) == 65
+    assert sum(function.untraced for function in functions) == 50
+    assert sum(function.calls for function in functions) == 544 - 65
+
+
+def test_the_recorded_odd_actors() -> None:
+    """Each of the program's calls without an attempt has the reason that the program had for it."""
+    store = spanview.load(FIXTURES / "ray-odd-actors/spans")
+    found = Counter(
+        (store.names.texts[store.spans.name[row]].removesuffix(" ray.remote"), why.reason)
+        for row, why in reasons_of(store, calls_of(store)).items()
+    )
+    assert found == {
+        ("Exits.ping", Reason.UNKNOWN): 1,
+        ("AsyncExits.ping", Reason.ACTOR_EXITED): 1,
+        ("BadInit.ping", Reason.CONSTRUCTOR_FAILED): 1,
+        ("Crash.crash", Reason.UNKNOWN): 1,
+        ("Crash.ping", Reason.UNKNOWN): 1,
+        ("Crash.hang", Reason.UNTRACED): 1,
+        ("Async.run", Reason.UNTRACED): 1,
+        ("Groups.cpu", Reason.UNKNOWN): 1,
+        ("Gen.gen", Reason.UNTRACED): 1,
+        ("Gen.plaingen", Reason.NOT_SUBMITTED): 1,
+        ("Gen.st", Reason.UNTRACED): 1,
+        ("Seq.w", Reason.ARGUMENT_FAILED): 1,
+        ("Seq.w", Reason.UNKNOWN): 2,
+        ("Seq.__init__", Reason.EXISTING): 3,
+        ("__main__.dep", Reason.ARGUMENT_FAILED): 1,
+    }
+
+
+def test_a_call_before_a_restart_did_not_just_run() -> None:
+    """A later call of the same actor ran in another process, so it doesn't tell that an earlier one ran."""
+    store = spanview.load(FIXTURES / "killed-workers/spans")
+    whys = reasons_of(store, calls_of(store)).values()
+    assert {why.reason for why in whys} == {Reason.UNKNOWN}
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_get_if_exists() -> None:
+    """The inner PRODUCER made the actor; the outer one, and what comes later, found it."""
+    program = Program()
+    outer = program.call("A.__init__", 0, "a", duration=8)
+    inner = program.call("A.__init__", 1, "a", parent=outer)
+    program.ran(inner, "A.__init__", 10, "a")
+    later = program.call("A.__init__", 20, "a")
+    other = program.call("A.__init__", 30, "b")
+    reasons = {call: why.reason for call, why in program.reasons().items()}
+    assert reasons == {outer: Reason.EXISTING, later: Reason.EXISTING, other: Reason.UNKNOWN}
+
+
+def test_get_if_exists_while_it_is_made() -> None:
+    """Of PRODUCERs of one actor that hasn't run yet, the innermost and first makes it."""
+    program = Program()
+    outer = program.call("A.__init__", 0, "a", duration=8)
+    program.call("A.__init__", 1, "a", parent=outer)
+    later = program.call("A.__init__", 20, "a")
+    assert {call for call, why in program.reasons().items() if why.reason is Reason.EXISTING} == {outer, later}
+
+
+def test_get_if_exists_lost_a_race() -> None:
+    """An inner PRODUCER that failed below one that didn't lost a race: no call, either."""
+    program = Program()
+    program.made()
+    outer = program.call("A.__init__", 20, "a", duration=8)
+    inner = program.call("A.__init__", 21, "b", parent=outer, status="ERROR")
+    assert {call: why.reason for call, why in program.reasons().items()} == dict.fromkeys(
+        (outer, inner), Reason.EXISTING
+    )
+
+
+def test_a_task_is_known_by_its_record() -> None:
+    """Of an actor's class each record is read, though the first one of a constructor names no actor."""
+    program = Program()
+    failed = program.call("A.__init__", 0, status="ERROR", attributes={"ray.remote": "actor"})
+    program.made("a", 10)
+    later = program.call("A.__init__", 20, "a")
+    task = program.call("f", 30, attributes={"ray.remote": "function"})
+    reasons = {call: why.reason for call, why in program.reasons().items()}
+    assert reasons == {failed: Reason.NOT_SUBMITTED, later: Reason.EXISTING, task: Reason.UNKNOWN}
+
+
+def test_an_actor_of_another_run() -> None:
+    """What ran before existed before; a constructor whose actor ran later must have run, too."""
+    program = Program()
+    program.did("A.f", 0)
+    program.call("A.__init__", 20, "a")
+    assert only(program) == (Reason.EXISTING, Certainty.CERTAIN, False)
+    program = Program()
+    program.call("A.__init__", 0, "a")
+    program.did("A.f", 20)
+    assert only(program) == (Reason.UNTRACED, Certainty.CERTAIN, False)
+
+
+def failed_submission(program: Program) -> None:
+    """Submit what can't be."""
+    program.call("f", 0, status="ERROR")
+
+
+def failed_constructor(program: Program) -> None:
+    """Call an actor that couldn't be made."""
+    program.made(status="ERROR")
+    program.call("A.f", 20, "a")
+
+
+def left_actor(program: Program) -> None:
+    """Call an actor that has ended itself."""
+    program.made()
+    program.did("A.leave", 10, status="ERROR", events=EXIT)
+    program.call("A.f", 20, "a")
+
+
+def before_leaving(program: Program) -> None:
+    """Call a method that leaves no attempt, before the actor ends itself."""
+    program.made()
+    program.call("A.gen", 6, "a")
+    program.did("A.leave", 10, status="ERROR", events=EXIT)
+
+
+def failed_restart(program: Program) -> None:
+    """Call an actor that was there, and couldn't be made again."""
+    made = program.made()
+    program.call("A.hang", 10, "a")
+    program.ran(made, "A.__init__", 30, "a", where="3.txt", status="ERROR")
+
+
+def failed_argument(program: Program) -> None:
+    """Submit a call right behind another one that fails later."""
+    task = program.call("bad", 0)
+    program.call("f", 2)
+    program.ran(task, "bad", 10, status="ERROR")
+
+
+def known_failure(program: Program) -> None:
+    """Submit a call when the one before has failed already."""
+    task = program.call("bad", 0)
+    program.ran(task, "bad", 2, status="ERROR")
+    program.call("f", 10)
+
+
+def passed(program: Program) -> None:
+    """Call a method that leaves no attempt, then one that does."""
+    program.made()
+    program.call("A.gen", 10, "a")
+    program.did("A.f", 20)
+
+
+def passed_by_another(program: Program) -> None:
+    """Call a method that leaves no attempt; another process calls one that does."""
+    program.made()
+    program.did("A.f", 6)
+    program.call("A.gen", 20, "a", by="3.txt")
+    program.did("A.f", 30)
+
+
+def passed_at_once(program: Program) -> None:
+    """Call a method that leaves no attempt of an actor that runs several at once."""
+    program.made()
+    program.call("A.run", 10, "a")
+    for start in (20, 24):
+        call = program.call("A.f", start, "a")
+        program.ran(call, "A.f", start + 2, "a", duration=30)
+
+
+def last(program: Program) -> None:
+    """Call a method that leaves no attempt, and nothing after it."""
+    program.made()
+    program.did("A.f", 10)
+    program.call("A.gen", 20, "a")
+
+
+def restarted(program: Program) -> None:
+    """Call a method that leaves no attempt, whose actor is then made again."""
+    made = program.made()
+    program.did("A.f", 10)
+    program.call("A.hang", 20, "a")
+    program.ran(made, "A.__init__", 30, "a", where="3.txt")
+    program.did("A.f", 40, where="3.txt")
+
+
+def stuck(program: Program) -> None:
+    """Call a method that leaves no attempt, then one that would."""
+    program.made()
+    program.did("A.f", 10)
+    program.call("A.crash", 20, "a")
+    program.call("A.f", 30, "a")
+
+
+def first(program: Program) -> None:
+    """Call the only method of an actor."""
+    program.made()
+    program.call("A.f", 20, "a")
+
+
+def traced(program: Program) -> None:
+    """Call a method that leaves attempts elsewhere, then another one."""
+    program.made()
+    program.did("A.f", 10)
+    program.call("A.f", 20, "a")
+    program.did("A.g", 30)
+
+
+def of_ray_data(program: Program) -> None:
+    """Call the generator method of Ray Data's actors."""
+    program.call("MapWorker(MapBatches(x.M)).submit", 0, "a")
+
+
+def alone(program: Program) -> None:
+    """Call a task that nothing tells of."""
+    program.call("f", 0)
+
+
+UNKNOWN: Final = (Reason.UNKNOWN, Certainty.LIKELY, True)
+RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
+RAN_OR_RUNS: Final = (Reason.UNTRACED, Certainty.LIKELY, True)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (failed_submission, (Reason.NOT_SUBMITTED, Certainty.CERTAIN, False)),
+        (failed_constructor, (Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, False)),
+        (left_actor, (Reason.ACTOR_EXITED, Certainty.CERTAIN, False)),
+        (before_leaving, RAN),
+        (failed_restart, UNKNOWN),
+        (failed_argument, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, False)),
+        (known_failure, UNKNOWN),
+        (passed, RAN),
+        (passed_by_another, RAN_OR_RUNS),
+        (passed_at_once, RAN_OR_RUNS),
+        (last, RAN_OR_RUNS),
+        (restarted, UNKNOWN),
+        (first, UNKNOWN),
+        (traced, UNKNOWN),
+        (of_ray_data, RAN),
+        (alone, UNKNOWN),
+    ],
+)
+def test_reasons(make: Callable[[Program], None], expected: tuple[Reason, Certainty, bool]) -> None:
+    """The only call without an attempt has this reason."""
+    program = Program()
+    make(program)
+    assert only(program) == expected
+
+
+def test_an_actor_that_does_nothing_any_more() -> None:
+    """Where a call that should have left an attempt has none either, the one before it isn't taken as untraced."""
+    program = Program()
+    stuck(program)
+    assert {why.reason for why in program.reasons().values()} == {Reason.UNKNOWN}
+
+
+def test_a_log_that_lost_lines() -> None:
+    """A call that stands in a log with repeated lines left out may have lost its attempt there."""
+    store = store_of_files({"driver.log": file_of([Builder().span("f ray.remote", kind="PRODUCER")])})
+    assert [why.reason for why in reasons_of(store, calls_of(store)).values()] == [Reason.UNKNOWN]
+    ((_, tally),) = store.tallies.each_file()
+    tally.repeated = tally.fragments = 1
+    assert [why.reason for why in reasons_of(store, calls_of(store)).values()] == [Reason.LOST_IN_LOG]
+
+
+def test_what_is_proven_of_one_call_holds_for_others() -> None:
+    """A method of which one call was passed by a later one is left out by tracing wherever it is called."""
+    program = Program()
+    passed(program)
+    program.made("b", 40, where="3.txt")
+    other = program.call("A.gen", 50, "b")
+    why = program.reasons()[other]
+    assert (why.reason, why.may_run) == (Reason.UNTRACED, False)

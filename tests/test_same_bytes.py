@@ -208,6 +208,7 @@ def _read_newest_first(folder: Path) -> None:
     session.keep()
 
 
+@pytest.mark.timeout(900)
 def test_same_bytes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -24,13 +24,13 @@ def run(options: Options) -> int:
         SpanviewError: It can't be carried out; the text says what is wrong and how to mend it.
     """
     command = options.command
-    if options.follow:
-        from spanview.sources.held import raise_limit
-
-        # A file that is held open can be read on after it was removed.
-        raise_limit()
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
+    if options.follow or command == "view":
+        from spanview.sources.held import raise_limit
+
+        # A file that is held open can be read on after it was removed; the viewer can begin to follow later.
+        raise_limit()
     if command == "view":
         # Nearly nothing of what is imported and made until something is shown is garbage; looking for it takes a tenth
         # of that time. The viewer begins with it when everything was read.

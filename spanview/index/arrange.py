@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.bulk import are_scanned, copy_of, forget_slots
+from spanview.index.bulk import are_scanned, forget_slots
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def arrange(intake: Intake) -> Sequence[int]:
     files = np.array(sorted(range(len(intake.sources)), key=intake.source_order), np.int64)
     new_files = _inverse(files)
     intake.sources[:] = [intake.sources[number] for number in files.tolist()]
-    _fill(spans, "source", new_files[copy_of(spans.source)])
+    _fill(spans, "source", new_files[np.asarray(spans.source)])
     rows = _rows_in_order(spans)
     new_rows = _inverse(rows)
     is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.scanned[1]]]
-    for name in spans.__slots__:
-        _fill(spans, name, copy_of(getattr(spans, name))[rows])
+    for name in (name for name in spans.__slots__ if name != "next_row"):
+        _fill(spans, name, np.asarray(getattr(spans, name))[rows])
     for name, texts in (("name", intake.names), ("service", intake.services)):
-        _fill(spans, name, _number_texts(texts, copy_of(getattr(spans, name)))[copy_of(getattr(spans, name))])
+        _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
     new_traces = _arrange_traces(intake, new_rows)
     forget_slots(intake)
     intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
@@ -80,7 +80,7 @@ def _fill(table: object, name: str, values: NDArray[Any]) -> None:
 
 
 def _rows_in_order(spans: SpanTable) -> Places:
-    files, offsets = copy_of(spans.source), copy_of(spans.offset)
+    files, offsets = np.asarray(spans.source), np.asarray(spans.offset)
     if not len(files):
         return np.empty(0, np.int64)
     if int(offsets.max()) >> _OFFSET_BITS or int(files.max()) >> (64 - _OFFSET_BITS):
@@ -122,15 +122,15 @@ def _number_texts(texts: Interned, column: NDArray[Any]) -> Places:
 def _arrange_traces(intake: Intake, new_rows: Places) -> Places:
     """Number traces by their first rows, and link their rows; return the new number of each."""
     spans, traces = intake.spans, intake.traces
-    column = copy_of(spans.trace)
+    column = np.asarray(spans.trace)
     order, first = _by_first(column, len(traces))
     new = _inverse(order)
     numbers = new[column]
     _fill(spans, "trace", numbers)
-    roots = copy_of(traces.root_row)[order].astype(np.int64)
+    roots = np.asarray(traces.root_row)[order].astype(np.int64)
     roots[roots != NO_ROW] = new_rows[roots[roots != NO_ROW]]
     for name in traces.__slots__:
-        _fill(traces, name, copy_of(getattr(traces, name))[order])
+        _fill(traces, name, np.asarray(getattr(traces, name))[order])
     last = np.empty(len(order), np.int64)
     last[numbers] = np.arange(len(numbers))
     for name, rows in (("first_row", first), ("last_row", last), ("root_row", roots)):

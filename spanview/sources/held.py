@@ -16,7 +16,7 @@ _FEWEST: Final = 4
 _MOST: Final = 4096
 _SHARE: Final = 4
 """One of so many descriptors that this process may have is for what else is read."""
-_OTHERS: Final = 64
+_OTHERS: Final = 80
 """At least so many are for everything else, if there are."""
 _ENOUGH: Final = 8192
 """More descriptors than that are never needed."""

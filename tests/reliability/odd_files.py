@@ -311,6 +311,7 @@ def _no_rights() -> str:
 # -- many files --------------------------------------------------------------------------------------------------------
 
 _DESCRIPTORS: Final = 256
+_SPARE: Final = 24
 _IN_A_FOLDER: Final = 250
 
 
@@ -344,8 +345,10 @@ def _many(trials: int, folder: Path) -> Figures:
         figures.trials = trials if is_shown else 0
         figures.expect(holds=program.stop() == 0, what="the exit status")
         figures.compare(expected, program.names)
-        figures.expect(holds=program.notices == [], what=program.notices[:3])
-        figures.expect(holds=most < _DESCRIPTORS * 3 / 4, what=f"{most} descriptors")
+        # That not all are held open, which is as many as there can be with some left for everything else.
+        is_told = len(program.notices) == 1 and f"{trials:,} files are followed" in program.notices[0]
+        figures.expect(holds=is_told, what=program.notices[:3])
+        figures.expect(holds=most < _DESCRIPTORS - _SPARE, what=f"{most} descriptors")
     return figures
 
 

@@ -4,7 +4,7 @@ handed up    each child's time goes to its parent, what lies outside of it to th
 moved        so that the times in each span come behind one another, no span's overlapping another's
 their union  what reaches further than all before it, by one running maximum
 
-Of 200,000 spans this takes a tenth of the time of one trace after the other.
+Of 200,000 spans this takes an eighth of the time that one trace after the other takes.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
         spans: The table that the tree was made from.
 
     Returns:
-        Columns with a value for each stretch; None where it takes the other way, of which `own_times` tells.
+        Columns with a value for each stretch; None where sums are too large, or too much would be handed up.
     """
     rows, parents = np.array(tree.rows, np.int64), np.array(tree.parents[: len(tree.rows)], np.int64)
     starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]

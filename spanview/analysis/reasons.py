@@ -4,8 +4,8 @@ spans                                                        reason
 -----                                                        ------
 A.__init__  A.__init__ again, same actor                     existed already: no call at all
 f           status ERROR                                     not submitted
-A.f         the last attempt of A.__init__ has failed        constructor failed
-A.f         an attempt of A has raised AsyncioActorExit      actor exited
+A.f         each attempt of A.__init__ has failed            constructor failed
+A.f         an attempt of A had raised AsyncioActorExit      actor exited
 g, f        g fails after f was submitted, right behind it   argument failed, likely
 A.f, A.g    A.g has attempts, A.f never                      untraced, likely
 f           in a log that Ray took repeated lines from       lost in the log, likely

@@ -53,6 +53,11 @@ def _is(record: Record, kind: str, ending: str) -> bool:
     return bool(record["kind"] == f"SpanKind.{kind}" and record["name"].endswith(ending))
 
 
+def _is_exit(attempt: Record) -> bool:
+    """Tell whether an attempt ended with `exit_actor`, which is no error."""
+    return "AsyncioActorExit" in (attempt["description"] or "")
+
+
 class _Whole:
     """What has to be known of all records."""
 
@@ -217,7 +222,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "function": name,
         "calls": len(pairs),
         "attempts": len(attempts),
-        "errors": sum(attempt["status"] == "ERROR" for attempt in attempts),
+        "errors": sum(attempt["status"] == "ERROR" and not _is_exit(attempt) for attempt in attempts),
         "submit_errors": alone.count("ERROR"),
         "retried": sum(len(each) > 1 for _, each in pairs),
         "no_attempt": len(alone) - alone.count("ERROR") - untraced,

@@ -8,6 +8,7 @@ A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
 g, f        g fails after f was submitted, right behind it   argument failed, likely
 A.f, A.g    A.g has attempts, A.f never                      untraced, likely
+r, r        Serve's routing calls a replica again            untraced, likely: the first one refused it
 f           in a log that Ray took repeated lines from       lost in the log, likely
 f           nothing of these                                 no attempt seen: it waits, runs, died, …
 
@@ -27,6 +28,7 @@ import numpy as np
 
 from spanview.analysis.calls import RAN, SUBMITTED, calls_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.serve_calls import is_serve_call
 from spanview.index.bulk import copy_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
@@ -231,6 +233,7 @@ class _Reasons:
         self._actors = self._actors_of({call.actor for call in self._alone})
         self._last_run, self._last_stuck = self._last_submitted()
         self._existing = self._existing_of(everyone)
+        self._last_routed = self._last_of_routings()
         self._proven = {call.function for call in self._alone if self._was_passed(call)}
         self._before = self._submitted_before(producers, counts == 0)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
@@ -292,6 +295,16 @@ class _Reasons:
                 key = call.actor, spans.source[call.row]
                 stuck[key] = max(stuck.get(key, NO_TIME), spans.start_ns[call.row])
         return ran, stuck
+
+    def _last_of_routings(self) -> dict[tuple[int, int], int]:
+        """Return when each routing of Serve last called a replica, by the routing's trace and span id."""
+        spans = self._store.spans
+        numbers = {number for number, text in enumerate(self._store.names.texts) if is_serve_call(text)}
+        last = dict[tuple[int, int], int]()
+        for row in filter(lambda row: spans.name[row] in numbers, self._every.rows) if numbers else ():
+            key = spans.trace[row], spans.parent_id[row]
+            last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
+        return last
 
     def _actors_of(self, wanted: set[str]) -> dict[str, _Actor]:
         """Return what the attempts of some actors tell; an actor's process has no other actor's."""
@@ -360,6 +373,12 @@ class _Reasons:
                 existing.add(maker)
         return existing
 
+    def _was_refused(self, call: _Alone) -> bool:
+        """Tell whether the routing of a request called a replica again after this call of one."""
+        spans = self._store.spans
+        last = self._last_routed.get((spans.trace[call.row], spans.parent_id[call.row]), NO_TIME)
+        return is_serve_call(call.function + SUBMITTED) and spans.start_ns[call.row] < last
+
     def _was_passed(self, call: _Alone) -> bool:
         """Tell whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
         actor, spans = self._actors.get(call.actor), self._store.spans
@@ -389,6 +408,9 @@ class _Reasons:
             return _EXISTING
         if self._store.spans.status[call.row] == ERROR:
             return _NOT_SUBMITTED
+        if self._was_refused(call):
+            text = "its replica refused it, being full: Ray Serve called a replica again"
+            return Why(Reason.UNTRACED, Certainty.LIKELY, text)
         actor = self._actors.get(call.actor) if call.actor else None
         answer = None
         if actor is not None:

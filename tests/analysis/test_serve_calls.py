@@ -19,6 +19,7 @@ from spanview.analysis import calls as calls_module
 from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.reasons import Reason, reasons_of
 from spanview.analysis.serve_calls import is_serve_call
 from spanview.tui.trace_shape import Shape
 
@@ -73,6 +74,14 @@ def test_which_replica_ran_a_call(
         # The same replica elsewhere is nobody's attempt.
         apart = [*routing(*[span for span in spans if span[0] != REPLICA]), *routing((REPLICA, 6, 20), trace=2)]
         assert attempts_of(store_of(*apart)) == [None] * len(expected)
+
+
+def test_a_refused_call() -> None:
+    """A call that another one of its routing follows was refused; the last one of a routing is not."""
+    store = store_of(*routing((CALL, 2, 1), (CALL, 12, 1), (CALL, 22, 1)))
+    whys = reasons_of(store, calls_of(store))
+    reasons = [whys[row].reason for row in sorted(whys, key=store.spans.start_ns.__getitem__)]
+    assert reasons == [Reason.UNTRACED, Reason.UNTRACED, Reason.UNKNOWN]
 
 
 def test_in_a_trace_whose_calls_are_rows() -> None:

@@ -44,7 +44,7 @@ def no_attempt(facts: Facts) -> Finding | None:
         return None
     calls = int(facts.submitted.sum()) - existing
     counts = Counter(whys[row].label for row in rows if row in whys and whys[row].reason is not Reason.UNKNOWN)
-    known = [f"{count:,} {label}" for label, count in counts.most_common()]
+    known = [f"{label} ({count:,})" for label, count in counts.most_common()]
     left = len(rows) - counts.total()
     if left:
         one, many = _OPEN_TEXTS

@@ -288,6 +288,8 @@ RULES: Final = {
 OF_SPANS: Final = (
     Kind.TRACE_CTX,
     Kind.NO_ATTEMPT,
+    Kind.UNTRACED,
+    Kind.GENERATORS,
     Kind.UNSET_ATTEMPTS,
     Kind.UNSET_REQUESTS,
     Kind.BROKEN_STREAMS,

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.calls import Call, Outcome
+from spanview.analysis.calls import Call, Outcome, calls_of
+from spanview.analysis.telling import part
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
-from spanview.tui.behind import Behind
+from spanview.tui.background import Background
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, fixed, line, right
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.live import AnyLive
 
 MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
@@ -58,6 +60,18 @@ _SORTS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Calls of a function."""
+
+    calls: Calls
+    """Those of all functions."""
+    sort: _Sort
+    count: int
+    first: list[Call]
+    """The first of them, in the order of `sort`."""
+
+
 class CallLines(LineList):
     """A line a call.
 
@@ -74,10 +88,16 @@ class CallLines(LineList):
         self._longest: tuple[dict[int, str], int] | None = None
 
     def show(self, calls: list[Call]) -> None:
-        """Show other calls, from the first on."""
+        """Show calls in another order, from the first on."""
         self.calls, self._longest = calls, None
         self.rows_have_changed(len(calls), 0)
         self.reveal()
+
+    def update(self, calls: list[Call]) -> None:
+        """Show what has become of the calls; the cursor stays on its call."""
+        here = self.calls[self.cursor].row if self.cursor < len(self.calls) else None
+        self.calls, self._longest = calls, None
+        self.take_rows(len(calls), next((row for row, call in enumerate(calls) if call.row == here), None))
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one call's line."""
@@ -117,26 +137,29 @@ class CallLines(LineList):
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
 
 
-class FunctionCallsScreen(WorkingScreen):
+class FunctionCallsScreen(BaseScreen):
     """The calls of one function, slowest first.
 
     Args:
         store: The store.
-        calls: All calls that count.
+        counted: The count of the calls of all functions, which this one's are of.
+        calls: These calls.
         function: The function's name; from a file, and so to be made harmless.
     """
 
     ON: ClassVar[On] = On.CALLS
     BINDINGS = bindings_of(On.CALLS)
 
-    def __init__(self, store: Store, calls: Calls, function: str) -> None:
+    def __init__(self, store: Store, counted: AnyLive, calls: Calls, function: str) -> None:
         super().__init__()
         self._store = store
-        self._calls = calls
+        self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
+        self._known = calls, counted.chosen, counted.version
         self._function = function
-        self._count = 0
+        self._count: int | None = None
         self._sort = 0
-        self._thinking: Behind[dict[int, str]] = Behind(self, self._take_thoughts)
+        self._sorting = Background(self)
+        self._thinking = Background(self)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -156,41 +179,61 @@ class FunctionCallsScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Begin with the slowest."""
         self.set_focus(self.rows)
-        self._list()
+        self._list(self._take_known)
         self.set_interval(_THINK_AGAIN_S, self._think)
 
     def title_text(self) -> str:
         """Return what is listed."""
-        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.as_of}"
-        if self.share is not None:
-            return f"{head}   looking … {self.share_text}"
+        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.live.as_of}"
+        if self._count is None or self._sorting.is_busy:
+            return f"{head}   looking … {self._sorting.share_text}"
         most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
         return f"{head}   {most}{count(self._count, 'call')}, by {_SORTS[self._sort].name}"
 
-    def _list(self) -> None:
-        rank, starts = _SORTS[self._sort].rank, self._store.spans.start_ns
+    def _list(self, take: Callable[[_Listed], None]) -> None:
+        """List the calls that are known, in an order."""
+        calls, sort = self._known[0], _SORTS[self._sort]
+        self._sorting.begin(lambda tell: self._listed(calls, sort, tell), take)
+        self.refresh_frame()
 
-        def ask(tell: Tell) -> tuple[int, list[Call]]:
-            places, found = self._calls.of_function(self._function), list[Call]()
-            for number, at in enumerate(places):
-                if not number % _TOLD_EVERY:
-                    tell(number / len(places))
-                found.append(self._calls[at])
-            return len(found), nlargest(MOST_CALLS, found, key=lambda call: (rank(call, starts), -call.row))
+    def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
+        """Called in a thread: look for the calls that there are now."""
+        calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
+        return self._listed(calls, _SORTS[self._sort], part(tell, 0.5, 1.0))
 
-        self.work(ask, self._take_calls)
+    def _listed(self, all_calls: Calls, sort: _Sort, tell: Tell) -> _Listed:
+        """Called in a thread: list the first calls of the function in an order."""
+        starts, places, calls = self._store.spans.start_ns, all_calls.of_function(self._function), list[Call]()
+        for number, place in enumerate(places):
+            if not number % _TOLD_EVERY:
+                tell(number / len(places))
+            calls.append(all_calls[place])
+        first = nlargest(MOST_CALLS, calls, key=lambda call: (sort.rank(call, starts), -call.row))
+        return _Listed(all_calls, sort, len(calls), first)
 
-    def _take_calls(self, answer: tuple[int, list[Call]]) -> None:
-        self._count, calls = answer
-        self.rows.show(calls)
+    def _take_known(self, listed: _Listed) -> None:
+        self.live.begin_with(listed, *self._known[1:])
+        self.live.look()
+
+    def _take_sorted(self, listed: _Listed) -> None:
+        self.rows.show(listed.first)
         self._think()
+
+    def _take_calls(self, listed: _Listed) -> None:
+        self._known, self._count = (listed.calls, *self._known[1:]), listed.count
+        if listed.sort is _SORTS[self._sort]:
+            self.rows.update(listed.first)
+            self._think()
+        else:
+            # Another order was asked for meanwhile.
+            self._list(self._take_sorted)
 
     def _think(self) -> None:
         """While spans come, ask the system about calls without an attempt: they may be running."""
         alone = [call.row for call in self.rows.calls if call.outcome is Outcome.NO_ATTEMPT][:_MOST_THOUGHTS]
-        if alone and self.viewer.feed_state.following:
+        if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
-            self._thinking.ask(lambda: {row: running.thought_of(row).text for row in alone})
+            self._thinking.queue(lambda _: {row: running.thought_of(row).text for row in alone}, self._take_thoughts)
 
     def _take_thoughts(self, thoughts: dict[int, str]) -> None:
         if thoughts != self.rows.notes:
@@ -203,7 +246,7 @@ class FunctionCallsScreen(WorkingScreen):
         """Sort by the next thing."""
         self._sort = (self._sort + 1) % len(_SORTS)
         self.viewer.say(f"sorted by {_SORTS[self._sort].name}")
-        self._list()
+        self._list(self._take_sorted if self._count is not None else self._take_known)
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""

@@ -36,6 +36,12 @@ class HalvedSpan(LinkedSpan):
         super().take_subject(subject)
         self.look_for_half()
 
+    def renew_subject(self, subject: SpanInTree) -> None:
+        """Be about the same span in a trace that has grown."""
+        super().renew_subject(subject)
+        if self._half is None:
+            self.look_for_half()
+
     def look_for_half(self) -> None:
         """Look for it in a thread, if the span is one that may have one."""
         if may_have_other_half(self._subject.store, self._subject.row):

@@ -66,6 +66,12 @@ class LinkedSpan(Copying):
         self.query_one(Details).show(subject)
         self.show_linking()
 
+    def renew_subject(self, subject: SpanInTree) -> None:
+        """Be about the same span in a trace that has grown."""
+        self._subject = subject
+        self.query_one(Details).show(subject)
+        self.show_linking()
+
     def show_linking(self) -> None:
         """Show what is known of the spans that link to this one."""
         found = map(self._line_of, self._linking[:_MOST])

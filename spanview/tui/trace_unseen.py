@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.sanitise import sanitise
-from spanview.tui.behind import Behind
+from spanview.tui.background import Background
 from spanview.tui.trace_pictures import PicturedTrace
 
 if TYPE_CHECKING:
@@ -35,14 +34,15 @@ class GuessedTrace(PicturedTrace):
         """The stitched trace that was asked about last."""
         self._process: int | None = None
         """A process of the trace that is alive, as far as that was asked."""
-        self._guessing: Behind[tuple[Mapping[int, Guess], int | None]] = Behind(self, self._take_guesses)
+        self._guessing = Background(self)
 
     def guess(self) -> None:
         """Find out in a thread what missing parents probably are, where there are some: other traces tell."""
         tree = self._model.shape.stitched
         if tree is not self._guessed and tree.missing and self.is_stitched and not self.viewer.feed_state.loading:
             self._guessed = tree
-            self._guessing.ask(partial(self._guesses, tree, follows=self.viewer.feed_state.following))
+            follows = self.viewer.feed_state.following
+            self._guessing.queue(lambda _: self._guesses(tree, follows=follows), self._take_guesses)
 
     def _guesses(self, tree: TraceTree, *, follows: bool) -> tuple[Mapping[int, Guess], int | None]:
         """Called in a thread."""

@@ -175,7 +175,8 @@ class TracesScreen(ListedTraces):
         if self.grouped:
             self._stitch()
         if self.viewer.feed_state.following and not self.viewer.feed_state.loading:
-            self._living.ask(self.viewer.running.traces_of_the_living)
+            living = self.viewer.running.traces_of_the_living
+            self._living.queue(lambda _: living(), self._take_living)
         limit = time.monotonic() - _GROWING_S
         calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
         for trace in calm:

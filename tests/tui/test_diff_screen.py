@@ -106,6 +106,7 @@ def test_orders_and_spans(documents: list[Document], most: int, piece: int) -> N
     for path in model.diff.paths:
         listed = model.spans_of(path, 1_000)
         lengths = [spans.end_ns[row] - spans.start_ns[row] for row in listed.rows]
+        assert listed.sides is not None
         assert lengths == sorted(lengths, reverse=True)
         assert model.spans_of(path, most).rows == listed.rows[:most]
         for letter, side, chosen in (("A", path.a, traces[:-1]), ("B", path.b, traces[-2:])):

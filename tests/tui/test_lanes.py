@@ -371,20 +371,6 @@ async def test_sorting_stays_on_the_lane() -> None:
         assert (screen_of(look)._model.order, rows.cursor, rows.block) == ([1, 0], 0, 0)
 
 
-async def test_spans_that_come_later() -> None:
-    """What is shown holds still, and says of when it is."""
-    data, build = of_drawing(), Builder()
-    async with looking_at(data=data, size=(100, 30)) as look:
-        await open_lanes(look)
-        await look.grow(build.span("more", trace=7, span=70), path="spans/33.txt")
-        await look.until(lambda: " as of " in look.header)
-        assert "2 lanes" in look.header
-        await look.press("escape")
-        await open_lanes(look)
-        assert "3 lanes" in look.header
-        assert " as of " not in look.header
-
-
 async def test_what_is_listed_counts() -> None:
     """A filter and a group say which traces count."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:

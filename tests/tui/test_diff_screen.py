@@ -372,7 +372,7 @@ async def test_all_traces_against_a_query() -> None:
         assert [*b.traces()] == [trace for trace, number in enumerate(errors) if not number]
         assert look.lines[3].rstrip().endswith("the rest")
         await look.press("escape", "D")
-        await look.type("duration>=0")
+        await look.type("trace.errors>=0")
         await look.press("enter")
         await look.until_shown("every trace matches: there is no rest to compare with")
 

@@ -216,8 +216,10 @@ class FunctionCallsScreen(BaseScreen):
         self.live.look()
 
     def _take_sorted(self, listed: _Listed) -> None:
-        self.rows.show(listed.first)
-        self._think()
+        # What has come meanwhile is listed in this order already.
+        if listed.calls is self._known[0]:
+            self.rows.show(listed.first)
+            self._think()
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count = (listed.calls, *self._known[1:]), listed.count

@@ -114,8 +114,8 @@ class LanesScreen(ZoomingScreen):
         self.call_after_refresh(self._look_at_records)
 
     def _look_at_records(self) -> None:
-        if not self.is_left:
-            lanes = self._model.unknown()
+        lanes = self._model.unknown()
+        if not self.is_left and (lanes or not self.is_known):
             self._asking.queue(lambda tell: self._find_workers(lanes, tell), self._take_workers)
 
     def _find_workers(self, lanes: Sequence[Lane], tell: Tell) -> dict[Key, tuple[Worker, int]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SpanInTree
+from spanview.display.timing_text import timing_facts
 from spanview.index.tree import ROOT
 from spanview.tui.base_screen import bindings_of
 from spanview.tui.details import Details
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.telling import Tell
+    from spanview.display.timing_text import TimingFacts
     from spanview.index.tree import TraceTree
     from spanview.tui.linelist import LineList
 
@@ -40,23 +42,24 @@ class SpanScreen(HalvedSpan):
         super().__init__(subject)
         self._section = section
         scope = Scope(lambda: Chosen([subject.trace], ""), self._version)
-        self.live: Live[SpanInTree] = Live(self, scope, self._look_up, self._take_subject)
+        self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_subject)
 
     def _version(self) -> tuple[int, int]:
         """Tell one state of the trace, and of all spans that this one is compared with, from another."""
         store = self._subject.store
         return store.trace_table.span_count[self._subject.trace], len(store.spans)
 
-    def _look_up(self, _traces: Sequence[int] | None, _tell: Tell) -> SpanInTree:
+    def _look_up(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts | None]:
         """Called in a thread: return the span in its trace as it is now."""
         before, store, trace = self._subject, self._subject.store, self._subject.trace
         tree = before.tree
         if store.trace_table.span_count[trace] != len(tree.rows):
             tree = store.tree(trace)
-        return SpanInTree(store.span(before.row), store, trace, tree, tree.rows.index(before.row))
+        subject = SpanInTree(store.span(before.row), store, trace, tree, tree.rows.index(before.row))
+        return subject, timing_facts(subject) if self.details.shows_timing else None
 
-    def _take_subject(self, subject: SpanInTree) -> None:
-        self.renew_subject(subject)
+    def _take_subject(self, known: tuple[SpanInTree, TimingFacts | None]) -> None:
+        self.renew_subject(*known)
         self.refresh_frame()
 
     def compose(self) -> ComposeResult:
@@ -90,7 +93,7 @@ class SpanScreen(HalvedSpan):
         self.details.section = self._section
         # At once: the next key may move in it.
         known = len(self._subject.tree.rows), len(self._subject.store.spans)
-        self.live.begin_with(self._subject, Chosen([self._subject.trace], ""), known)
+        self.live.begin_with((self._subject, None), Chosen([self._subject.trace], ""), known)
         self.set_focus(self.rows)
         self.refresh_frame()
 

@@ -15,7 +15,7 @@ from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.legend import Legend
-from spanview.tui.live import Scope
+from spanview.tui.live import Chosen, Scope
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_details import DetailedTrace
@@ -72,6 +72,7 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         if not self.is_stitched:
             self.call_after_refresh(self.stitch)
         self.guess()
+        self.live.begin_with(None, Chosen(None, ""), 0)
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
 

@@ -104,6 +104,7 @@ WAYS: Final = [
     Way(TracesScreen, (), lambda screen: screen.traces.selected),
     Way(TracesScreen, ("r",), lambda screen: screen.groups.selected.name),
     Way(TraceScreen, ("enter",), _node),
+    Way(TraceScreen, ("enter", *["tab"] * 4), _node),
     Way(SpanScreen, ("enter", "enter", *["tab"] * 4), lambda screen: screen.rows.cursor),
     Way(StatsScreen, ("t",), lambda screen: screen.rows.groups[screen.rows.cursor].key),
     Way(StatsScreen, ("enter", "t"), lambda screen: screen.rows.groups[screen.rows.cursor].key),

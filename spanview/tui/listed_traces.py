@@ -71,8 +71,12 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         elif not model.order or self._still_looking:
             self.viewer.say("no trace is listed" if not self._still_looking else "the filter is still looking")
         else:
-            query, is_all = sanitise(self._query.strip(), _LONGEST), len(model.order) == len(self._store.trace_table)
-            side = None if is_all else Side(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+            query = sanitise(self._query.strip(), _LONGEST)
+            side = (
+                None
+                if model.is_whole
+                else Side(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+            )
             await self.app.push_screen(OtherSideScreen(self._store, side))
 
     async def action_statistics(self) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.index.store import Store
 
-_SIDES: Final = 2
 _LONGEST: Final = 60
 """Characters of a query."""
 _OF_SIDE: Final = "Enter compares with the traces that match; with all others, where nothing is typed."
@@ -85,7 +84,7 @@ class OtherSideScreen(BaseScreen):
 
     def title_text(self) -> str:
         """Return what is compared."""
-        return "‹ compare …" if self._side is None else f"‹ compare {self._side.what} with …"
+        return "‹ compare what matches with the rest" if self._side is None else f"‹ compare {self._side.what} with …"
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Look for what is typed; Enter compares, at the latest when all was looked at.
@@ -148,7 +147,7 @@ class OtherSideScreen(BaseScreen):
         if self._matcher is None:
             if (self._sought or "").strip():
                 return None
-            if self._side is None or len(store.trace_table) < _SIDES:
+            if self._side is None or not self._has_others(self._side):
                 prompt.say("there are no other traces: type a query", is_mistake=True)
                 return None
             listed = self._side.traces
@@ -166,6 +165,12 @@ class OtherSideScreen(BaseScreen):
             prompt.say("every trace matches: there is no rest to compare with", is_mistake=True)
             return None
         return side, Side(None, "the rest", matching.rest)
+
+    def _has_others(self, side: Side) -> bool:
+        """Tell whether there are traces that aren't among those of a side."""
+        number = len(self._store.trace_table)
+        # What is marked is one trace, or a group that takes a while to count.
+        return number > 1 if side.key is not None else len(side.traces()) < number
 
 
 class Matching:

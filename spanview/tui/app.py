@@ -152,7 +152,7 @@ class SpanviewApp(OpeningApp):
 
         Textual puts a key into the queue of what has the focus when it comes; by its turn the focus may be elsewhere.
         """
-        if isinstance(event, InputEvent | Paste) and self._is_ending:
+        if isinstance(event, InputEvent | Paste) and (self._is_ending or not self.screen_stack):
             return
         if isinstance(event, Paste):
             self._type(_line_of(event.text))

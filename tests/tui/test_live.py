@@ -13,8 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, cast
+from unittest.mock import patch
 
 import pytest
+from textual import events
 
 from builders import Builder
 from spanview.tui import live, trace_details, traces_screen
@@ -528,3 +530,12 @@ async def test_what_comes_to_a_screen_that_is_going(way: Way) -> None:
         await look.app.on_feed_news(FeedNews(FOLLOWING))
         look.app.say("something")
         screen.refresh_frame()
+
+
+async def test_a_key_that_comes_when_all_screens_are_gone() -> None:
+    """It has nothing to act on any more."""
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        with patch.object(type(look.app), "screen_stack", []):
+            await look.app.on_event(events.Key("q", "q"))
+        assert look.app.is_running
+        assert look.is_on(TracesScreen)

@@ -39,7 +39,7 @@ class Grid:
     end_ns: int
     """Where the last column ends."""
     powers: tuple[int, ...]
-    """The power of ten from which on traces are in each row, from the top; those of the first one may be far slower."""
+    """The power of ten from which on traces are in each row, from the top; some may be left out below the first."""
     least: int
     """The least power of ten of all durations; what is less than that of the lowest row is in it, too."""
     counts: dict[tuple[int, int], int]

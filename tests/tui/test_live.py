@@ -62,6 +62,8 @@ class Way:
     keys: tuple[str, ...]
     item: Callable[[Any], object]
     """Returns what tells the item under the cursor from all others."""
+    again: tuple[str, ...] = ("down",)
+    """The keys that lead to the second item of before when all spans are there."""
 
 
 def _lane_block(screen: LanesScreen) -> object:
@@ -118,7 +120,7 @@ WAYS: Final = [
     Way(SpansScreen, ("d", "down", "d", *"ssss", "down", "enter"), lambda screen: screen.rows.selected),
     Way(CallsScreen, ("A",), lambda screen: screen.rows.functions[screen.rows.cursor].function),
     Way(FunctionCallsScreen, ("A", "enter"), _call),
-    Way(LanesScreen, ("L",), _lane_block),
+    Way(LanesScreen, ("L",), _lane_block, ("down", "down")),
     Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key),
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
@@ -304,7 +306,7 @@ async def test_while_following(way: Way) -> None:
         item, before = way.item(screen), shown(look)
         grow(look.data)
         await look.tell(FeedState(loading=False, following=True))
-        expected = await fresh(way, all_of_it(), "down")
+        expected = await fresh(way, all_of_it(), *way.again)
         assert expected != before
         await look.until(lambda: shown(look) == expected)
         assert way.item(screen) == item

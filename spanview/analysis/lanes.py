@@ -71,6 +71,11 @@ class Blocks:
             return None
         return next((each for each in (place, self.reach[place]) if self.ends[each] >= ns), None)
 
+    def place_of(self, row: int, start_ns: int) -> int | None:
+        """Return the place of a span; None where it is no block of its own."""
+        first, behind = bisect_left(self.starts, start_ns), bisect_right(self.starts, start_ns)
+        return next((place for place in range(first, behind) if self.rows[place] == row), None)
+
     def nearest(self, ns: int) -> int | None:
         """Return the place of the block that runs at a time, else of the nearest one; None where there is none."""
         if (running := self.at(ns)) is not None or not self.rows:

@@ -152,7 +152,7 @@ class SpanviewApp(OpeningApp):
 
         Textual puts a key into the queue of what has the focus when it comes; by its turn the focus may be elsewhere.
         """
-        if isinstance(event, InputEvent | Paste) and self._is_ending:
+        if isinstance(event, InputEvent | Paste) and (self._is_ending or not self.screen_stack):
             return
         if isinstance(event, Paste):
             self._type(_line_of(event.text))
@@ -196,6 +196,8 @@ class SpanviewApp(OpeningApp):
 
     async def on_feed_news(self, message: FeedNews) -> None:
         """Pass on what is new, unless what is shown is to hold still."""
+        if self._is_ending:
+            return
         self.feed_state = message.state
         self._changed |= self._store.take_changed()
         self._take_notice()
@@ -248,7 +250,8 @@ class SpanviewApp(OpeningApp):
 
     def screens(self) -> list[BaseScreen]:
         """Return the screens that are there, the one in sight last."""
-        return [screen for screen in self.screen_stack if isinstance(screen, BaseScreen) and screen.is_mounted]
+        there = (screen for screen in self.screen_stack if isinstance(screen, BaseScreen))
+        return [screen for screen in there if screen.is_mounted and not screen.is_left]
 
     def _refresh_frames(self) -> None:
         for screen in self.screens():

@@ -1,26 +1,25 @@
-"""What takes longer than a key may take: in a thread, with how far it is, until it is done, ended or not wanted."""
+"""Work in a thread behind a screen: one piece at a time, with how far it is, until it is done or nobody wants it."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from textual.worker import get_current_worker
-
-from spanview.display.units import moment
-from spanview.tui.base_screen import BaseScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.timer import Timer
-    from textual.worker import Worker
 
     from spanview.analysis.telling import Tell
+    from spanview.tui.base_screen import BaseScreen
 
 _LOOK_S: Final = 0.2
-_GROUP: Final = "work"
+_REST_S: Final = 0.002
+"""While a key acts, the work rests so long whenever it tells how far it is: one interpreter runs both."""
 Answer = TypeVar("Answer")
 
 
@@ -28,78 +27,106 @@ class _EndedError(Exception):
     """Nobody waits for it any more."""
 
 
-class WorkingScreen(BaseScreen):
-    """A screen with at most one long work at a time."""
+@dataclass(slots=True, eq=False)
+class _Work:
+    """One piece of work."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    ask: Callable[[Tell], Any]
+    take: Callable[[Any], object]
+    is_ended: bool = False
+
+
+class Background:
+    """Does one piece of work at a time for a screen.
+
+    Args:
+        screen: Whose work it is; nothing is handed to it once it was left.
+    """
+
+    def __init__(self, screen: BaseScreen) -> None:
+        self._screen = screen
         self.share: float | None = None
         """What share of the work is done; None while there is none."""
-        self._begun_ns = 0
-        self._has_grown = False
+        self._work: _Work | None = None
+        self._next: _Work | None = None
         self._timer: Timer | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being done."""
+        return self._work is not None
 
     @property
     def share_text(self) -> str:
         """How far the work is, in words."""
         return f"{self.share or 0:.0%}"
 
-    @property
-    def as_of(self) -> str:
-        """When what is shown was looked at, where spans have come since; it holds still."""
-        return f" as of {moment(self._begun_ns, with_date=False, digits=0)}" if self._has_grown else ""
-
-    def feed_has_news(self, changed: set[int]) -> None:
-        """Say so if the store has grown."""
-        self._has_grown = self._has_grown or bool(changed)
-        self.refresh_frame()
-
-    def work(self, ask: Callable[[Tell], Answer], take: Callable[[Answer], object]) -> None:
+    def begin(self, ask: Callable[[Tell], Answer], take: Callable[[Answer], object]) -> None:
         """Find something out; what was being found out before ends.
 
         Args:
             ask: Called in a thread with what it tells how far it is, now and then; that ends it, too.
-            take: Called with the answer, unless the screen has gone or the work was ended.
+            take: Called in the screen's thread with the answer, unless the screen has gone or the work was ended.
         """
-        self.share, self._begun_ns, self._has_grown = 0.0, time.time_ns(), False
-        self.refresh_frame()
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(_LOOK_S, self._look_on)
-        self.run_worker(partial(self._ask, ask, take), thread=True, group=_GROUP, exclusive=True)
+        self.end()
+        self._start(_Work(ask, take))
 
-    def end_work(self) -> bool:
-        """End the work; return False where there is none."""
-        if self.share is None:
+    def queue(self, ask: Callable[[Tell], Answer], take: Callable[[Answer], object]) -> None:
+        """Find something out as soon as what is being found out is known; of several that wait, only the last."""
+        work = _Work(ask, take)
+        if self.is_busy:
+            self._next = work
+        else:
+            self._start(work)
+
+    def end(self) -> bool:
+        """End the work, and what waits for it; return False where there is none."""
+        if self._work is None:
             return False
-        self.workers.cancel_group(self, _GROUP)
-        self.share = None
-        self.refresh_frame()
+        self._work.is_ended = True
+        self._work = self._next = self.share = None
         return True
 
-    def _ask(self, ask: Callable[[Tell], Answer], take: Callable[[Answer], object]) -> None:
+    def _start(self, work: _Work) -> None:
+        self._work, self.share = work, 0.0
+        self._look_later()
+        self._screen.run_worker(partial(self._run, work), thread=True, group=f"background {id(self)}")
+
+    def _run(self, work: _Work) -> None:
         """Called in the thread."""
-        worker: Worker[None] = get_current_worker()
+        worker = get_current_worker()
 
         def tell(share: float) -> None:
-            if worker.is_cancelled:
+            if work.is_ended or worker.is_cancelled:
                 raise _EndedError
             self.share = share
+            if time.monotonic() < self._screen.viewer.tidy.acts_until:
+                time.sleep(_REST_S)
 
         try:
-            answer = ask(tell)
+            answer = work.ask(tell)
         except _EndedError:
             return
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._take, worker, take, answer)
+        if not (work.is_ended or worker.is_cancelled):
+            self._screen.app.call_from_thread(self._done, work, answer)
 
-    def _take(self, worker: Worker[None], take: Callable[[Answer], object], answer: Answer) -> None:
-        if not self.is_left and not worker.is_cancelled:
-            self.share = None
-            take(answer)
-            self.refresh_frame()
+    def _done(self, work: _Work, answer: object) -> None:
+        if work.is_ended or self._screen.is_left:
+            return
+        self._work = self.share = None
+        work.take(answer)
+        if self._work is None and self._next is not None:
+            following, self._next = self._next, None
+            self._start(following)
+        self._screen.refresh_frame()
+
+    def _look_later(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_timer(_LOOK_S, self._look_on)
 
     def _look_on(self) -> None:
-        if self.share is not None and not self.is_left:
-            self.refresh_frame()
-            self._timer = self.set_timer(_LOOK_S, self._look_on)
+        """Let the screen say how far it is."""
+        if self.is_busy and not self._screen.is_left:
+            self._screen.refresh_frame()
+            self._look_later()

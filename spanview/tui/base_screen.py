@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from spanview.tui.app import SpanviewApp
     from spanview.tui.linelist import LineList
+    from spanview.tui.live import AnyLive
     from spanview.tui.prompt import Prompt
 
 
@@ -40,6 +41,8 @@ class BaseScreen(Screen[None]):
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
+    live: AnyLive | None = None
+    """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     _theme = ""
     """The one that it was styled by."""
 
@@ -55,8 +58,8 @@ class BaseScreen(Screen[None]):
 
     @property
     def is_left(self) -> bool:
-        """Whether it was left and its widgets are going; messages that were on their way still come."""
-        return self not in self.app.screen_stack
+        """Whether it was left, or is being closed: its widgets go, and messages that were on their way still come."""
+        return self._pruning or self not in self.app.screen_stack
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
@@ -64,6 +67,8 @@ class BaseScreen(Screen[None]):
         if self._theme and self._theme != self.app.theme:
             self.app.stylesheet.update(self)
         self._theme = self.app.theme
+        if self.live is not None:
+            self.live.look()
 
     def on_screen_suspend(self) -> None:
         """Remember by which theme it is styled."""
@@ -101,7 +106,12 @@ class BaseScreen(Screen[None]):
             await self.run_action(action)
 
     def refresh_frame(self, *_: Any) -> None:
-        """Bring header and footer up to date."""
+        """Bring header and footer up to date, where they are still there."""
+        if not self.is_left:
+            self.show_frame()
+
+    def show_frame(self) -> None:
+        """Say in header and footer what there is to say now."""
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
         hints = self.HINTS or footer_text(self.ON)
@@ -111,12 +121,15 @@ class BaseScreen(Screen[None]):
             spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
         )
 
-    def feed_has_news(self, changed: set[int]) -> None:
+    def feed_has_news(self, changed: set[int]) -> None:  # noqa: ARG002 - for screens that show traces
         """Take in that the store has grown.
 
         Args:
             changed: The traces that have grown.
         """
+        if self.live is not None:
+            self.live.look()
+        self.refresh_frame()
 
     def mark_has_changed(self) -> None:
         """Take in that something else is marked now, or nothing."""

@@ -15,12 +15,12 @@ from spanview.analysis.stats import nearest_rank
 from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, duration
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.function_calls_screen import FunctionCallsScreen
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, line, right
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.live import Scope
 
 _WIDE, _WIDEST = 100, 140
 """Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
@@ -119,10 +120,17 @@ class FunctionLines(LineList):
         self.functions: list[Function] = []
 
     def show(self, functions: list[Function]) -> None:
-        """Show other functions, from the first on."""
+        """Show functions in another order, from the first on."""
         self.functions = functions
         self.rows_have_changed(len(functions), 0)
         self.reveal()
+
+    def update(self, functions: list[Function]) -> None:
+        """Show other figures; the cursor stays on its function."""
+        here = self.functions[self.cursor].function if self.cursor < len(self.functions) else None
+        self.functions = functions
+        row = next((row for row, function in enumerate(functions) if function.function == here), None)
+        self.take_rows(len(functions), row)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one function's line."""
@@ -133,23 +141,21 @@ class FunctionLines(LineList):
         return line([*parts, ("  " + data_text(function.function or "(no name)", max(8, width - used - 2)), None)])
 
 
-class CallsScreen(WorkingScreen):
+class CallsScreen(BaseScreen):
     """Ray's calls by function.
 
     Args:
         store: The store.
-        traces: Those that count; None for all.
-        what: What these are, in words.
+        scope: The traces that count.
     """
 
     ON: ClassVar[On] = On.CALLS
     BINDINGS = bindings_of(On.CALLS)
 
-    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+    def __init__(self, store: Store, scope: Scope) -> None:
         super().__init__()
         self._store = store
-        self._traces = traces
-        self._what = what
+        self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
         self._calls = Calls(store, array("I"), array("I"), array("I", [0]))
         self._functions: list[Function] | None = None
         self._sort = 0
@@ -171,17 +177,18 @@ class CallsScreen(WorkingScreen):
         """Begin to count."""
         self.set_focus(self.rows)
         self.take_settings()
+        self.live.begin()
 
-        def ask(tell: Tell) -> tuple[Calls, list[Function]]:
-            calls = calls_of(self._store, self._traces, part(tell, 0.0, 0.5))
-            return calls, functions_of(self._store, calls, part(tell, 0.5, 1.0))
-
-        self.work(ask, self._take_functions)
+    def _count(self, traces: Sequence[int] | None, tell: Tell) -> tuple[Calls, list[Function]]:
+        """Called in a thread."""
+        calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
+        return calls, functions_of(self._store, calls, part(tell, 0.5, 1.0))
 
     def _take_functions(self, answer: tuple[Calls, list[Function]]) -> None:
+        is_first = self._functions is None
         self._calls, self._functions = answer
-        self._show()
-        if not self._functions:
+        self._show(stay=not is_first)
+        if is_first and not self._functions:
             self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
 
     def refresh_frame(self, *_: Any) -> None:
@@ -198,9 +205,9 @@ class CallsScreen(WorkingScreen):
 
     def title_text(self) -> str:
         """Return what is counted."""
-        head = f"‹ Ray calls of {self._what}{self.as_of}"
-        if self.share is not None:
-            return f"{head}   counting … {self.share_text}; Esc ends it"
+        head = f"‹ Ray calls of {self.live.what}{self.live.as_of}"
+        if self._functions is None:
+            return f"{head}   counting … {self.live.share_text}; Esc ends it"
         if not self._functions:
             return f"{head}   none: no span submits one"
         calls = count(sum(each.calls for each in self._functions), "call")
@@ -211,7 +218,7 @@ class CallsScreen(WorkingScreen):
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
-        self._show()
+        self._show(stay=True)
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
@@ -220,11 +227,15 @@ class CallsScreen(WorkingScreen):
         self._sort = names.index(wanted) if wanted in names else 0
         self._show()
 
-    def _show(self) -> None:
+    def _show(self, *, stay: bool = False) -> None:
         if self._functions is None:
             return
         by = _SORTS[self._sort]
-        self.rows.show(sorted(self._functions, key=by.rank, reverse=True))
+        functions = sorted(self._functions, key=by.rank, reverse=True)
+        if stay:
+            self.rows.update(functions)
+        else:
+            self.rows.show(functions)
         columns = columns_in(self.rows.line_width)
         heads = "".join(right(column.head + (" ▾" if column is by else ""), column.width) for column in columns)
         self.query_one("#heads", Static).update(Content(f"{heads}  FUNCTION"))
@@ -242,7 +253,7 @@ class CallsScreen(WorkingScreen):
 
     def action_back(self) -> None:
         """Go back; where it is being counted, that ends."""
-        self.end_work()
+        self.live.end()
         self.app.pop_screen()
 
     async def action_open(self) -> None:
@@ -250,7 +261,7 @@ class CallsScreen(WorkingScreen):
         rows = self.rows
         if rows.cursor < len(rows.functions):
             function = rows.functions[rows.cursor].function
-            await self.app.push_screen(FunctionCallsScreen(self._store, self._calls, function))
+            await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, function))
 
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""

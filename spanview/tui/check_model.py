@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from spanview.display.finding_text import place_text, wrapped
 from spanview.display.units import count
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Hashable, Iterable, Iterator
 
     from spanview.analysis.diagnosis.finding import Finding, Kind, Place
     from spanview.analysis.diagnosis.report import Report
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 MARKS: Final = {"error": "✖", "warning": "!", "info": "·"}
 _SEVERITY: Final = 11
 """Cells of a severity with its mark."""
+_FOLDS: Final = "▸▾"
+"""What a line begins with that is folded, or unfolded."""
 MOST_PROBLEMS: Final = 500
 """Problems that have lines of their own."""
 
@@ -75,7 +78,7 @@ def _finding(finding: Finding, room: int, *, is_open: bool) -> Iterator[CheckLin
     if finding.evidence:
         some = "the first " if len(finding.evidence) == MOST_PLACES < finding.count else ""
         places = f"{some}{count(len(finding.evidence), 'place')}"
-        yield CheckLine(f"{'▾' if is_open else '▸'} {places}", None, finding)
+        yield CheckLine(f"{_FOLDS[is_open]} {places}", None, finding)
         for place in finding.evidence if is_open else ():
             yield CheckLine(f"  {place_text(place)}", None, finding, place)
 
@@ -86,6 +89,20 @@ def _problem(problem: Problem, room: int) -> Iterator[CheckLine]:
     yield CheckLine(head, problem.severity, problem=problem)
     for text in rest:
         yield CheckLine(text, problem=problem)
+
+
+def identities(lines: Iterable[CheckLine]) -> list[Hashable]:
+    """Return what tells each line from all others, and stays the same while counts and evidence grow."""
+    identities: list[Hashable] = []
+    seen: Counter[Hashable] = Counter()
+    for line in lines:
+        of_finding = None if line.finding is None else line.finding.kind
+        key: Hashable = of_finding, line.place, line.problem, line.text[:1] in _FOLDS
+        if line.finding is None and line.problem is None:
+            key = line.text
+        identities.append((key, seen[key]))
+        seen[key] += 1
+    return identities
 
 
 def severity_text(line: CheckLine) -> str:

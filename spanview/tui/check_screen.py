@@ -10,15 +10,17 @@ from textual.widgets import Static
 from spanview.analysis.diagnosis.finding import SESSION
 from spanview.display.units import count, size
 from spanview.model.ids import format_span_id, format_trace_id
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
-from spanview.tui.check_model import CheckLine, lines_of, severity_text
+from spanview.tui.base_screen import BaseScreen, bindings_of
+from spanview.tui.check_model import CheckLine, identities, lines_of, severity_text
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live, Scope
 from spanview.tui.paint import fixed, line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.segment import Segment
     from textual.app import ComposeResult
 
@@ -42,11 +44,10 @@ class CheckLines(LineList):
 
     def show(self, lines: list[CheckLine]) -> None:
         """Show other lines; the cursor stays with what it is on."""
-        before = self.selected
+        here = identities(self.lines)[self.cursor] if self.lines else None
         self.lines = lines
-        at = next((at for at, each in enumerate(lines) if before is not None and _is_same(each, before)), 0)
-        self.rows_have_changed(len(lines), at)
-        self.reveal()
+        row = next((row for row, identity in enumerate(identities(lines)) if identity == here), None)
+        self.take_rows(len(lines), row)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one line."""
@@ -61,13 +62,7 @@ class CheckLines(LineList):
         )
 
 
-def _is_same(one: CheckLine, other: CheckLine) -> bool:
-    return (one.finding, one.place, one.problem) == (other.finding, other.place, other.problem) and (
-        one.place is not None or one.text[:1] in "▸▾" or one.text == other.text
-    )
-
-
-class CheckScreen(WorkingScreen):
+class CheckScreen(BaseScreen):
     """The check.
 
     Args:
@@ -82,6 +77,7 @@ class CheckScreen(WorkingScreen):
         super().__init__()
         self._store = store
         self._session = session
+        self.live: Live[Report] = Live(self, Scope.everything(store), self._look, self._take_report)
         self._report: Report | None = None
         self._unfolded: set[Kind] = set()
 
@@ -100,9 +96,9 @@ class CheckScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Look at everything, in a thread."""
         self.set_focus(self.rows)
-        self.work(self._look, self._take_report)
+        self.live.begin()
 
-    def _look(self, tell: Tell) -> Report:
+    def _look(self, _traces: Sequence[int] | None, tell: Tell) -> Report:
         """Called in a thread, which numpy comes with."""
         from spanview.analysis.diagnosis.report import diagnose
 
@@ -111,9 +107,9 @@ class CheckScreen(WorkingScreen):
     def title_text(self) -> str:
         """Return what was found."""
         if self._report is None:
-            return f"‹ check   looking … {self.share_text}"
+            return f"‹ check   looking … {self.live.share_text}"
         found = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
-        return f"‹ check{self.as_of}   {found[0]}   {found[1]} of files"
+        return f"‹ check{self.live.as_of}   {found[0]}   {found[1]} of files"
 
     def on_resize(self) -> None:
         """Break lines where they end now."""

@@ -166,8 +166,15 @@ class Details(Vertical):
         """The list of lines."""
         return self.query_one(DetailLines)
 
-    def show(self, subject: SpanInTree) -> None:
-        """Show another span."""
+    @property
+    def shows_timing(self) -> bool:
+        """Whether what is shown has been counted among all spans."""
+        return self.section == _TIMING and self.display
+
+    def show(self, subject: SpanInTree, facts: TimingFacts | None = None) -> None:
+        """Show another span, or the same one again, with what was counted for it, where that is known."""
+        if facts is not None:
+            self._facts = subject, facts
         if self.subject is None or subject.row != self.subject.row:
             self._folds, self._linked = {}, ()
         self.subject = subject

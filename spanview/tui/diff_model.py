@@ -7,7 +7,7 @@ as a tree     each path below the one that it is called by, of siblings the slow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
 from enum import Enum
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
 from spanview.index.tree import ROOT
+from spanview.tui.spans_screen import Spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,16 +42,6 @@ class Order(Enum):
     TREE = "what calls what"
 
 
-@dataclass(frozen=True, slots=True)
-class SpansOfPath:
-    """The spans of a path."""
-
-    rows: Sequence[int]
-    """In the span table, slowest first."""
-    sides: dict[int, str]
-    """`A`, `B`, or `A B`, for each row."""
-
-
 class DiffModel:
     """Two sides, path by path.
 
@@ -66,6 +57,9 @@ class DiffModel:
         a, b = sides
         self.diff: Diff = diff(a.flame, b.flame, part(tell, 0.0, _MATCHED))
         self.labels = Labels(self.diff)
+        self._below: defaultdict[int, list[PathDiff]] = defaultdict(list)
+        for path in self.diff.paths:
+            self._below[path.parent].append(path)
         self.orders: dict[Order, Sequence[PathDiff]] = {}
         """The paths in each order."""
         for order, arrange in _ORDERS.items():
@@ -77,7 +71,23 @@ class DiffModel:
         is_sum = order in {Order.CHANGE, Order.A, Order.B}
         return f"{order.value} {PER_TRACE}" if is_sum and self.diff.is_per_trace else order.value
 
-    def spans_of(self, path: PathDiff, most: int) -> SpansOfPath:
+    def same_path(self, before: DiffModel, path: PathDiff) -> PathDiff | None:
+        """Return the path that is called like one of another comparison; None where there is none."""
+        names = list[tuple[str | None, str]]()
+        at = path.number
+        while at != ROOT:
+            above = before.diff.paths[at]
+            names.append((above.name, above.service))
+            at = above.parent
+        same: PathDiff | None = None
+        for name in reversed(names):
+            parent = ROOT if same is None else same.number
+            same = next((below for below in self._below[parent] if (below.name, below.service) == name), None)
+            if same is None:
+                break
+        return same
+
+    def spans_of(self, path: PathDiff, most: int) -> Spans:
         """Return the spans of a path that have a duration, of both sides.
 
         Args:
@@ -92,7 +102,7 @@ class DiffModel:
                 sides[row] = f"{sides[row]} {letter}" if row in sides else letter
         spans = self._store.spans
         rows = sorted(sides, key=lambda row: (spans.start_ns[row] - spans.end_ns[row], row))
-        return SpansOfPath(rows[:most], sides)
+        return Spans(rows[:most], sides)
 
 
 def _sorted(paths: Sequence[PathDiff], rank: Callable[[PathDiff], Any]) -> list[PathDiff]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widget import Widget
@@ -22,19 +22,20 @@ from spanview.display.diff_text import (
 )
 from spanview.display.units import count
 from spanview.index.table import PAYS_FROM
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.background import Background
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.diff_columns import BETWEEN, FIGURES, TIME, Columns
 from spanview.tui.diff_model import DiffModel, Order
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Chosen, Live, Scope
 from spanview.tui.paint import fixed, line, right
 from spanview.tui.settings import chosen
-from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
+from spanview.tui.spans_screen import MOST_SPANS, Spans, SpansScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from rich.segment import Segment
     from rich.style import Style
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.comparing import Side
     from spanview.tui.diff_columns import Head
-    from spanview.tui.diff_model import SpansOfPath
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
@@ -81,10 +81,15 @@ class PathLines(LineList):
 
     def show(self, model: DiffModel, order: Order) -> None:
         """Show paths in an order; the cursor stays on its path, or begins at the first."""
-        selected = self.selected
+        before, path = self.model, self.selected
         self.model, self.order = model, order
-        self.rows_have_changed(len(self.paths), next((at for at, path in enumerate(self.paths) if path is selected), 0))
-        self.reveal()
+        same = None if before is None or path is None else model.same_path(before, path)
+        row = next((row for row, each in enumerate(self.paths) if each is same), 0)
+        if before is None or before is model:
+            self.rows_have_changed(len(self.paths), row)
+            self.reveal()
+        else:
+            self.take_rows(len(self.paths), row if same is not None else None)
 
     def columns(self, width: int) -> Columns:
         """Return the columns of lines `width` cells wide."""
@@ -145,7 +150,7 @@ class DiffHeads(Widget):
             self.screen.put_in_order(head.order)
 
 
-class DiffScreen(WorkingScreen):
+class DiffScreen(BaseScreen):
     """The comparison.
 
     Args:
@@ -161,6 +166,9 @@ class DiffScreen(WorkingScreen):
         super().__init__()
         self._store = store
         self._given = a, b
+        scope = Scope(lambda: Chosen(None, ""), self._version)
+        self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
+        self._looking = Background(self)
         self._order = Order.CHANGE
 
     def compose(self) -> ComposeResult:
@@ -183,14 +191,26 @@ class DiffScreen(WorkingScreen):
         self.set_focus(self.rows)
         self.take_settings()
         self.viewer.say(f"A is {self._given[0].what}")
-        self.work(self._merge, self._take_model)
+        self.live.begin()
 
-    def _merge(self, tell: Tell) -> DiffModel:
+    def _version(self) -> Hashable:
+        """Tell one state of the sides from another: two traces stay as they are while others grow."""
+        counts = self._store.trace_table.span_count
+        keys = [side.key for side in self._given]
+        return tuple(counts[key] if isinstance(key, int) else len(self._store.spans) for key in keys)
+
+    def _merge(self, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
         """Called in a thread: all spans are stitched."""
         a, b = self._given
         merged_a = located(self._store, a.traces(), part(tell, 0.0, 0.3))
         merged_b = located(self._store, b.traces(), part(tell, 0.3, 0.6))
         return DiffModel(self._store, (merged_a, merged_b), part(tell, 0.6, 1.0))
+
+    def _spans_of(self, path: PathDiff, before: DiffModel, tell: Tell) -> Spans:
+        """Called in a thread: return the spans of a path as it is now."""
+        model = self._merge(None, tell)
+        same = model.same_path(before, path)
+        return Spans(()) if same is None else model.spans_of(same, MOST_SPANS)
 
     def _take_model(self, model: DiffModel) -> None:
         self.rows.show(model, self._order)
@@ -214,14 +234,14 @@ class DiffScreen(WorkingScreen):
         """Return what is compared, and in what order."""
         model = self.rows.model
         if model is None:
-            return f"‹ comparison   merging … {self.share_text}"
+            return f"‹ comparison   merging … {self.live.share_text}"
         paths = count(len(model.diff.paths), "call path")
-        looking = f"   looking … {self.share_text}" if self.share is not None else ""
-        return f"‹ comparison{self.as_of}{looking}   {paths}   by {model.name_of(self._order)}"
+        looking = f"   looking … {self._looking.share_text}" if self._looking.is_busy else ""
+        return f"‹ comparison{self.live.as_of}{looking}   {paths}   by {model.name_of(self._order)}"
 
-    def refresh_frame(self, *_: Any) -> None:
+    def show_frame(self) -> None:
         """Say which path is selected, too: its line may have no room for all of it."""
-        super().refresh_frame()
+        super().show_frame()
         model, path = self.rows.model, self.rows.selected
         room, unit = self.size.width - 2, ""
         if model is not None and model.diff.is_per_trace:
@@ -267,26 +287,31 @@ class DiffScreen(WorkingScreen):
         if path.name is None:
             self.viewer.say("these parents were not seen: there is nothing to open")
             return
-        what = model.labels.path(path, _LONGEST_WHAT)
         if len(self._store.spans) >= PAYS_FROM:
-            self.work(lambda _: model.spans_of(path, MOST_SPANS), lambda found: self._open_spans(what, found))
-        elif (screen := self._spans_screen(what, model.spans_of(path, MOST_SPANS))) is not None:
+            self._looking.begin(
+                lambda _: model.spans_of(path, MOST_SPANS), lambda spans: self._open_spans(model, path, spans)
+            )
+        elif (screen := self._spans_screen(model, path, model.spans_of(path, MOST_SPANS))) is not None:
             # At once: the next key is for the spans.
             await self.app.push_screen(screen)
 
-    def _open_spans(self, what: str, found: SpansOfPath) -> None:
-        if self.is_current and (screen := self._spans_screen(what, found)) is not None:
+    def _open_spans(self, model: DiffModel, path: PathDiff, spans: Spans) -> None:
+        if self.is_current and (screen := self._spans_screen(model, path, spans)) is not None:
             self.app.push_screen(screen)
 
-    def _spans_screen(self, what: str, found: SpansOfPath) -> SpansScreen | None:
-        if found.rows:
-            return SpansScreen(self._store, found.rows, what, found.sides)
+    def _spans_screen(self, model: DiffModel, path: PathDiff, spans: Spans) -> SpansScreen | None:
+        if spans.rows:
+            what = model.labels.path(path, _LONGEST_WHAT)
+            return SpansScreen(self._store, spans, what, self.live, lambda _, tell: self._spans_of(path, model, tell))
         self.viewer.say("no span of this path has an end yet")
         return None
 
     def action_back(self) -> None:
         """End what is being looked for, then go back."""
-        if not self.end_work() or self.rows.model is None:
+        if self.rows.model is None:
+            self.live.end()
+            self.app.pop_screen()
+        elif not self._looking.end():
             self.app.pop_screen()
 
     def action_copy(self) -> None:

@@ -38,6 +38,7 @@ class FeedState:
     following: bool = False
     polling: bool = False
     waiting_for: tuple[str, ...] = ()
+    """The PATHs, as long as none of them is there."""
     spans_per_second: float = 0.0
     to_check: float = 0.0
     """What share of the records was scanned only, and is still to be decoded."""
@@ -170,9 +171,10 @@ class Feed:
                 if now - since >= 1.0:
                     rate, counted, since = counted / (now - since), 0, now
                 if update.changes.directories or update.changes.missing:
-                    missing = tuple(update.changes.missing)
+                    # Where some PATH is there, what is followed isn't what is waited for.
+                    missing = () if update.changes.directories else tuple(update.changes.missing)
                 state = FeedState(False, 0, 0, True, update.is_polling, missing, rate)
-                if update.changes.spans or state != told:
+                if update.changes.spans or update.changes.bytes or state != told:
                     told = state
                     self._tell(state)
         finally:

@@ -78,6 +78,24 @@ class FlameModel:
                 below[path.parent] += values[number]
         return values
 
+    def names(self, path: int) -> list[tuple[str | None, str]]:
+        """Return names and services from the root on, which tell a path from all others, whatever its number is."""
+        names, paths = list[tuple[str | None, str]](), self.flame.paths
+        while path != ROOT:
+            names.append((paths[path].name, paths[path].service))
+            path = paths[path].parent
+        return names[::-1]
+
+    def path_of(self, names: Sequence[tuple[str | None, str]]) -> int:
+        """Return the path with these names and services from the root on; `ROOT` where there is none."""
+        paths, path = self.flame.paths, ROOT
+        for name in names:
+            below = (child for child in self.children[path] if (paths[child].name, paths[child].service) == name)
+            path = next(below, ROOT)
+            if path == ROOT:
+                break
+        return path
+
     def value(self, path: int) -> int:
         """Return the nanoseconds that make a path wide; of `ROOT` those of all roots."""
         values = self._values[self.by]

@@ -13,13 +13,13 @@ from spanview.analysis.flame import flame
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.colorless import CURSOR
 from spanview.tui.flame_model import By, FlameModel
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.legend import color_of
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text
 from spanview.tui.settings import chosen
 
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.flame_model import Block
+    from spanview.tui.live import Scope
 
 _UNSEEN: Final = "? parent not seen"
 _WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
@@ -67,9 +69,15 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
         return True
 
     def show(self, model: FlameModel) -> None:
-        """Show call paths."""
-        self.model = model
-        self.selected = model.widest_below(ROOT)
+        """Show call paths; the one that is selected, and those that take the whole width, stay."""
+        before, self.model = self.model, model
+        if before is None or self.selected == ROOT:
+            self.selected = model.widest_below(ROOT)
+        else:
+            tops = [model.path_of(before.names(top)) for top in self._tops]
+            self._tops = [top for top in tops if top != ROOT]
+            selected = model.path_of(before.names(self.selected))
+            self.selected = selected if selected != ROOT else model.widest_below(self.top)
         self.refresh()
 
     def rows(self) -> list[list[Block]]:
@@ -130,23 +138,21 @@ def _number_of(name: str) -> int:
     return sum(name.encode("utf-8", "replace"))
 
 
-class FlameScreen(WorkingScreen):
+class FlameScreen(BaseScreen):
     """The flame view.
 
     Args:
         store: The store.
-        traces: Those that count; None for all.
-        what: What these are, in words.
+        scope: The traces that count.
     """
 
     ON: ClassVar[On] = On.FLAME
     BINDINGS = bindings_of(On.FLAME)
 
-    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+    def __init__(self, store: Store, scope: Scope) -> None:
         super().__init__()
         self._store = store
-        self._traces = traces
-        self._what = what
+        self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -163,7 +169,11 @@ class FlameScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Merge the traces, in a thread."""
         self.set_focus(self.blocks)
-        self.work(lambda tell: FlameModel(flame(self._store, self._traces, tell)), self._take_model)
+        self.live.begin()
+
+    def _merge(self, traces: Sequence[int] | None, tell: Tell) -> FlameModel:
+        """Called in a thread."""
+        return FlameModel(flame(self._store, traces, tell))
 
     def _take_model(self, model: FlameModel) -> None:
         self.blocks.show(model)
@@ -180,13 +190,13 @@ class FlameScreen(WorkingScreen):
         """Return what is merged."""
         model = self.blocks.model
         if model is None:
-            return f"‹ where the time goes in {self._what}   merging … {self.share_text}"
+            return f"‹ where the time goes in {self.live.what}   merging … {self.live.share_text}"
         paths = count(len(model.flame.paths), "call path")
-        return f"‹ where the time goes in {self._what}{self.as_of}   {paths}   by {model.by.value}"
+        return f"‹ where the time goes in {self.live.what}{self.live.as_of}   {paths}   by {model.by.value}"
 
-    def refresh_frame(self, *_: Any) -> None:
+    def show_frame(self) -> None:
         """Say what is selected, too."""
-        super().refresh_frame()
+        super().show_frame()
         model, selected = self.blocks.model, self.blocks.selected
         if model is None or selected == ROOT:
             self.query_one(".chosen", TwoSided).say("", "")

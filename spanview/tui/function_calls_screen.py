@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.calls import Call, Outcome
+from spanview.analysis.calls import Call, Outcome, calls_of
 from spanview.analysis.generators import generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
+from spanview.analysis.telling import part
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import ASK_AGAIN_S, bindings_of
-from spanview.tui.behind import Behind
+from spanview.tui.background import Background
+from spanview.tui.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, fixed, line, right
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.live import AnyLive
 
 MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
@@ -59,6 +61,23 @@ _SORTS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Calls of a function."""
+
+    calls: Calls
+    """Those of all functions."""
+    sort: _Sort
+    count: int
+    """Of all of the function."""
+    existing: int
+    """Those that are none, since the actor existed already."""
+    first: list[Call]
+    """The first of them, in the order of `sort`."""
+    reasons: Mapping[int, Why]
+    is_generator: bool
+
+
 class CallLines(LineList):
     """A line a call.
 
@@ -79,10 +98,16 @@ class CallLines(LineList):
         self._longest: tuple[dict[int, str], int] | None = None
 
     def show(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
-        """Show other calls, from the first on."""
+        """Show calls in another order, from the first on."""
         self.calls, self.reasons, self._longest = calls, reasons, None
         self.rows_have_changed(len(calls), 0)
         self.reveal()
+
+    def update(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
+        """Show what has become of the calls; the cursor stays on its call."""
+        here = self.calls[self.cursor].row if self.cursor < len(self.calls) else None
+        self.calls, self.reasons, self._longest = calls, reasons, None
+        self.take_rows(len(calls), next((row for row, call in enumerate(calls) if call.row == here), None))
 
     def is_worth_a_look(self, call: Call) -> bool:
         """Tell whether a call failed, or has no attempt for a reason that isn't harmless."""
@@ -137,42 +162,31 @@ class CallLines(LineList):
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """The calls of a function."""
-
-    calls: list[Call]
-    """Those that are listed."""
-    count: int
-    """Of all."""
-    existing: int
-    """Those that are none, since the actor existed already."""
-    reasons: Mapping[int, Why]
-    is_generator: bool
-
-
-class FunctionCallsScreen(WorkingScreen):
+class FunctionCallsScreen(BaseScreen):
     """The calls of one function, slowest first.
 
     Args:
         store: The store.
-        calls: All calls that count.
+        counted: The count of the calls of all functions, which this one's are of.
+        calls: These calls.
         function: The function's name; from a file, and so to be made harmless.
     """
 
     ON: ClassVar[On] = On.CALLS
     BINDINGS = bindings_of(On.CALLS)
 
-    def __init__(self, store: Store, calls: Calls, function: str) -> None:
+    def __init__(self, store: Store, counted: AnyLive, calls: Calls, function: str) -> None:
         super().__init__()
         self._store = store
-        self._calls = calls
+        self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
+        self._known = calls, counted.chosen, counted.version
         self._function = function
-        self._count = 0
+        self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
         self._sort = 0
-        self._thinking: Behind[dict[int, str]] = Behind(self, self._take_thoughts)
+        self._sorting = Background(self)
+        self._thinking = Background(self)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -193,12 +207,12 @@ class FunctionCallsScreen(WorkingScreen):
     def on_mount(self) -> None:
         """Begin with the slowest."""
         self.set_focus(self.rows)
-        self._list()
+        self._list(self._take_known)
         self.set_interval(ASK_AGAIN_S, self._think)
 
-    def refresh_frame(self, *_: Any) -> None:
+    def show_frame(self) -> None:
         """Say why the selected call has no attempt, or what it means that calls have ended."""
-        super().refresh_frame()
+        super().show_frame()
         rows = self.rows
         why = rows.reasons.get(rows.calls[rows.cursor].row) if rows.cursor < len(rows.calls) else None
         text = _ENDED if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
@@ -211,38 +225,58 @@ class FunctionCallsScreen(WorkingScreen):
 
     def title_text(self) -> str:
         """Return what is listed."""
-        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.as_of}"
-        if self.share is not None:
-            return f"{head}   looking … {self.share_text}"
+        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.live.as_of}"
+        if self._count is None or self._sorting.is_busy:
+            return f"{head}   looking … {self._sorting.share_text}"
         most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
         existing = f", {self._existing:,} existed already" if self._existing else ""
         generator = ", a generator" if self.rows.is_generator else ""
         calls = count(self._count - self._existing, "call")
         return f"{head}   {most}{calls}{existing}{generator}, by {_SORTS[self._sort].name}"
 
-    def _list(self) -> None:
-        rank, starts = _SORTS[self._sort].rank, self._store.spans.start_ns
-
-        def ask(tell: Tell) -> _Answer:
-            places, found = self._calls.of_function(self._function), list[Call]()
-            for number, at in enumerate(places):
-                if not number % _TOLD_EVERY:
-                    tell(number / len(places))
-                found.append(self._calls[at])
-            reasons = reasons_of(self._store, self._calls) if any(not call.attempts for call in found) else {}
-            shown = nlargest(MOST_CALLS, found, key=lambda call: (rank(call, starts), -call.row))
-            existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in found)
-            is_generator = self._function in generators_of(self._store)
-            return _Answer(shown, len(found), existing, reasons, is_generator=is_generator)
-
-        self.work(ask, self._take_calls)
-
-    def _take_calls(self, answer: _Answer) -> None:
-        self._count, self._existing = answer.count, answer.existing
-        self.rows.is_generator = answer.is_generator
-        self.rows.show(answer.calls, answer.reasons)
+    def _list(self, take: Callable[[_Listed], None]) -> None:
+        """List the calls that are known, in an order."""
+        calls, sort = self._known[0], _SORTS[self._sort]
+        self._sorting.begin(lambda tell: self._listed(calls, sort, tell), take)
         self.refresh_frame()
-        self._think()
+
+    def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
+        """Called in a thread: look for the calls that there are now."""
+        calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
+        return self._listed(calls, _SORTS[self._sort], part(tell, 0.5, 1.0))
+
+    def _listed(self, all_calls: Calls, sort: _Sort, tell: Tell) -> _Listed:
+        """Called in a thread: list the first calls of the function in an order."""
+        starts, places, calls = self._store.spans.start_ns, all_calls.of_function(self._function), list[Call]()
+        for number, place in enumerate(places):
+            if not number % _TOLD_EVERY:
+                tell(number / len(places))
+            calls.append(all_calls[place])
+        first = nlargest(MOST_CALLS, calls, key=lambda call: (sort.rank(call, starts), -call.row))
+        reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
+        existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
+        is_generator = self._function in generators_of(self._store)
+        return _Listed(all_calls, sort, len(calls), existing, first, reasons, is_generator=is_generator)
+
+    def _take_known(self, listed: _Listed) -> None:
+        self.live.begin_with(listed, *self._known[1:])
+        self.live.look()
+
+    def _take_sorted(self, listed: _Listed) -> None:
+        # What has come meanwhile is listed in this order already.
+        if listed.calls is self._known[0]:
+            self.rows.show(listed.first, listed.reasons)
+            self._think()
+
+    def _take_calls(self, listed: _Listed) -> None:
+        self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
+        self.rows.is_generator = listed.is_generator
+        if listed.sort is _SORTS[self._sort]:
+            self.rows.update(listed.first, listed.reasons)
+            self._think()
+        else:
+            # Another order was asked for meanwhile.
+            self._list(self._take_sorted)
 
     def _think(self) -> None:
         """While spans come, ask the system about calls without an attempt: they may be running."""
@@ -251,7 +285,7 @@ class FunctionCallsScreen(WorkingScreen):
         alone = alone[:_MOST_THOUGHTS]
         if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
-            self._thinking.ask(lambda: {row: running.thought_of(row).text for row in alone})
+            self._thinking.queue(lambda _: {row: running.thought_of(row).text for row in alone}, self._take_thoughts)
 
     def _take_thoughts(self, thoughts: dict[int, str]) -> None:
         if thoughts != self.rows.notes:
@@ -264,7 +298,7 @@ class FunctionCallsScreen(WorkingScreen):
         """Sort by the next thing."""
         self._sort = (self._sort + 1) % len(_SORTS)
         self.viewer.say(f"sorted by {_SORTS[self._sort].name}")
-        self._list()
+        self._list(self._take_sorted if self._count is not None else self._take_known)
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""

@@ -168,7 +168,7 @@ KEYS: Final = (
         "pause",
         "␣",
         "pause following, and go on; where nothing is followed, follow from now on",
-        On.TRACES | On.TRACE,
+        On.EVERYWHERE ^ On.HELP,
         "pause",
     ),
     Key("T", "theme", "T", "next theme: dark, light, high contrast, the terminal's own colours", On.EVERYWHERE),

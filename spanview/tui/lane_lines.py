@@ -108,12 +108,29 @@ class LaneLines(LineList):
         return self.lane.blocks.starts[self.block], self.lane.blocks.ends[self.block]
 
     def show_all(self) -> None:
-        """Show other lanes, from the first on, and its first block."""
+        """Show lanes from the first on, and its first block."""
         self._painted.clear()
         self._anchor = self.model.whole.start_ns
         self.rows_have_changed(len(self.model.order), 0)
         self.reveal()
         self._choose()
+
+    def update(self, lane: int | None, row: int | None) -> None:
+        """Show what has become of the lanes; the cursor stays on its lane and its block.
+
+        Args:
+            lane: Where that lane is now, by its place among all.
+            row: The span of the block.
+        """
+        self._painted.clear()
+        self.take_rows(len(self.model.order), None if lane is None else self.model.order.index(lane))
+        if row is not None:
+            self._anchor = self.model.start_of(row)
+        self._choose()
+        if self.lane is not None and row is not None:
+            # Where it has become a part of another block, that is the nearest one.
+            place = self.lane.blocks.place_of(row, self._anchor)
+            self.block = self.block if place is None else place
 
     def keep_on(self, at: int | None) -> None:
         """Take in that the lanes are in another order; the cursor stays on one, by its place among all."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Certainty
-    from spanview.analysis.lanes import Lane
+    from spanview.analysis.lanes import Key, Lane
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -32,6 +32,8 @@ _SHORTEST_ID, _LONGEST_ID = 4, 12
 _LONGEST_NODE: Final = 15
 _UNKNOWN_SERVICE: Final = "unknown_service"
 _NOTHING: Final = Window(0, 1)
+_GROWN: Final = 2
+"""A lane with so many times as many spans as it had is asked again who it is."""
 
 
 class Sort(Enum):
@@ -103,6 +105,11 @@ def _generators(store: Store) -> Mapping[str, Certainty]:
     return generators_of(store)
 
 
+def key_of(lane: Lane) -> Key:
+    """Return what tells a lane from all others, however much it grows."""
+    return lane.source, lane.service
+
+
 class LanesModel:
     """Lanes that are looked at.
 
@@ -119,6 +126,10 @@ class LanesModel:
         self.by = Sort.START
         self.order: list[int] = []
         """Places of lanes, from the top."""
+        self._known: dict[Key, Worker] = {}
+        """Who lanes are, as far as their records were asked."""
+        self._asked: dict[Key, int] = {}
+        """How many spans they had by then."""
         self._workers: list[Worker] = []
         """Who each lane is, as far as that is known."""
         self._node_cells = _SHORTEST_ID
@@ -134,13 +145,29 @@ class LanesModel:
         return self.window or self.shape.whole
 
     def take(self, shape: LanesShape) -> None:
-        """Show other lanes."""
-        self.shape, self.window = shape, None
-        sources = self._store.sources
-        self.know([named(sources[lane.source].path) for lane in shape.lanes])
+        """Show what has become of the lanes; what is zoomed to stays."""
+        self.shape = shape
+        self.know({})
 
-    def know(self, workers: list[Worker]) -> None:
-        """Take in who the lanes are; they are put in order anew."""
+    def place_of(self, key: Key) -> int | None:
+        """Return the place of a lane among all."""
+        return next((place for place, lane in enumerate(self.shape.lanes) if key_of(lane) == key), None)
+
+    def unknown(self) -> list[Lane]:
+        """Return the lanes whose records can tell who they are: new ones, and those that have grown a lot since."""
+        asked = self._asked
+        return [lane for lane in self.shape.lanes if lane.spans >= _GROWN * asked.get(key_of(lane), 0)]
+
+    def know(self, known: Mapping[Key, tuple[Worker, int]]) -> None:
+        """Take in who lanes are; all are put in order anew.
+
+        Args:
+            known: Who they are, and how many spans they had when that was found out.
+        """
+        self._known |= {key: worker for key, (worker, _) in known.items()}
+        self._asked |= {key: spans for key, (_, spans) in known.items()}
+        sources = self._store.sources
+        workers = [self._known.get(key_of(lane)) or named(sources[lane.source].path) for lane in self.shape.lanes]
         self._workers = workers
         nodes = {worker.node for worker in workers if _ID.fullmatch(worker.node)}
         self._node_cells = next(
@@ -177,6 +204,10 @@ class LanesModel:
         """Return what share of the time that is shown a lane was busy."""
         shown = self.shown
         return lane.busy.between(shown.start_ns, shown.end_ns) / shown.length_ns
+
+    def start_of(self, row: int) -> int:
+        """Return when a span starts."""
+        return self._store.spans.start_ns[row]
 
     # -- texts -------------------------------------------------------------------------------------------------------
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-
-from textual.worker import get_current_worker
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanview.analysis.calls import RAN
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.waits import wait_between, wait_word
-from spanview.analysis.workers import Worker, worker_of
+from spanview.analysis.workers import worker_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
-from spanview.tui.background import WorkingScreen
+from spanview.tui.background import Background
 from spanview.tui.base_screen import bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.lane_lines import LaneHeads, LaneLines
-from spanview.tui.lanes_model import LanesModel, LanesShape, Sort
+from spanview.tui.lanes_model import LanesModel, LanesShape, Sort, key_of
 from spanview.tui.legend import Legend
+from spanview.tui.live import Live
 from spanview.tui.minimap import Minimap
 from spanview.tui.paint import data_text
 from spanview.tui.settings import chosen
@@ -35,32 +33,32 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from spanview.analysis.lanes import Lane
+    from spanview.analysis.lanes import Key, Lane
+    from spanview.analysis.telling import Tell
+    from spanview.analysis.workers import Worker
     from spanview.index.store import Store
+    from spanview.tui.live import Scope
 
 _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
-_BEFORE_REST, _REST_S = 8, 0.002
-"""After the records of so many lanes the thread that reads them lets others run for so long."""
 
 
-class LanesScreen(WorkingScreen, ZoomingScreen):
+class LanesScreen(ZoomingScreen):
     """The lanes.
 
     Args:
         store: The store.
-        traces: Those that count; None for all.
-        what: What these are, in words.
+        scope: The traces that count.
     """
 
     ON: ClassVar[On] = On.LANES
     BINDINGS = bindings_of(On.LANES)
 
-    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+    def __init__(self, store: Store, scope: Scope) -> None:
         super().__init__()
         self._store = store
-        self._traces = traces
-        self._what = what
+        self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
+        self._asking = Background(self)
         self._model = LanesModel(store)
         self.is_known = False
         """Whether it has been found out who the lanes are."""
@@ -100,37 +98,42 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         """Find the lanes out, in a thread."""
         self.set_focus(self.rows)
         self.take_settings()
-        self.work(lambda tell: LanesShape.of(self._store, self._traces, tell), self._take_lanes)
+        self.live.begin()
+
+    def _find_lanes(self, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
+        """Called in a thread."""
+        return LanesShape.of(self._store, traces, tell)
 
     def _take_lanes(self, shape: LanesShape) -> None:
+        lane, row = self.rows.lane, self.rows.row
         self._model.take(shape)
-        self.rows.show_all()
+        if lane is None:
+            self.rows.show_all()
+        else:
+            self.rows.update(self._model.place_of(key_of(lane)), row)
         self.refresh_time()
         self.query_one(Legend).refresh()
         self.call_after_refresh(self._look_at_records)
 
     def _look_at_records(self) -> None:
-        if not self.is_left:
-            self.run_worker(self._find_workers, thread=True, group="workers", exclusive=True)
+        lanes = self._model.unknown()
+        if not self.is_left and (lanes or not self.is_known):
+            self._asking.queue(lambda tell: self._find_workers(lanes, tell), self._take_workers)
 
-    def _find_workers(self) -> None:
+    def _find_workers(self, lanes: Sequence[Lane], tell: Tell) -> dict[Key, tuple[Worker, int]]:
         """Called in a thread: some records of each process are read again."""
-        worker, workers = get_current_worker(), list[Worker]()
-        for number, lane in enumerate(self._model.shape.lanes):
-            if worker.is_cancelled:
-                return
-            if number % _BEFORE_REST == _BEFORE_REST - 1:
-                time.sleep(_REST_S)
-            workers.append(worker_of(self._store, lane))
-        self.app.call_from_thread(self._take_workers, workers)
+        workers: dict[Key, tuple[Worker, int]] = {}
+        for number, lane in enumerate(lanes):
+            tell(number / len(lanes))
+            workers[key_of(lane)] = worker_of(self._store, lane), lane.spans
+        return workers
 
-    def _take_workers(self, workers: list[Worker]) -> None:
-        if not self.is_left:
-            at = self._selected
-            self._model.know(workers)
-            self.is_known = True
-            self.rows.keep_on(at)
-            self.rows.refresh()
+    def _take_workers(self, workers: dict[Key, tuple[Worker, int]]) -> None:
+        place = self._selected
+        self._model.know(workers)
+        self.is_known = True
+        self.rows.keep_on(place)
+        self.rows.refresh()
 
     @property
     def _selected(self) -> int | None:
@@ -142,10 +145,10 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
 
     def title_text(self) -> str:
         """Return what is shown."""
-        if self.share is not None:
-            return f"‹ lanes of {self._what}   looking at spans … {self.share_text}"
+        if not self.live.has_answer:
+            return f"‹ lanes of {self.live.what}   looking at spans … {self.live.share_text}"
         number = count(len(self._model.shape.lanes), "lane")
-        return f"‹ lanes of {self._what}{self.as_of}   {number}   by {self._model.by.value}"
+        return f"‹ lanes of {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""
@@ -158,9 +161,9 @@ class LanesScreen(WorkingScreen, ZoomingScreen):
         if not self.is_left and event.sender is self.rows:
             self.refresh_frame()
 
-    def refresh_frame(self, *_: Any) -> None:
+    def show_frame(self) -> None:
         """Say what is selected, too."""
-        super().refresh_frame()
+        super().show_frame()
         lane, at = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]
         if lane is not None and at is not None:

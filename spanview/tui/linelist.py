@@ -177,6 +177,22 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     def _scroll_to_row(self, row: int) -> None:
         self.scroll_to(y=row, animate=False, immediate=True)
 
+    def take_rows(self, count: int, cursor: int | None) -> None:
+        """Take note of other rows without moving what is looked at.
+
+        Args:
+            count: How many.
+            cursor: Where the row under the cursor is now; None where it is gone.
+        """
+        top, before = self.scroll_offset.y, self.cursor
+        is_in_sight = top <= before < top + self.scrollable_content_region.height
+        self.rows_have_changed(count, before if cursor is None else cursor)
+        if not is_in_sight:
+            return
+        if top:
+            self.keep_in_place(self.cursor - before)
+        self.reveal()
+
     def keep_in_place(self, rows_before: int) -> None:
         """Scroll so that what is looked at stays where it is on the screen, though rows were put above it."""
         if rows_before:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.tui.comparing import ComparingScreen, Side
+from spanview.tui.live import Chosen, Scope
 from spanview.tui.traces_groups import GroupedTraces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.index.store import Store
+    from spanview.tui.group_list import GroupRow
 
 _LONGEST: Final = 60
 """Characters of a name, or of a filter."""
@@ -50,60 +52,67 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         group = self.groups.selected
         if group is None:
             return None
-        name, listed, group_name = group.name, self._model.order[:], self._model.group_name
+        name, group_name, table = group.name, self._model.group_name, self._store.trace_table
+        # The list may be narrowed to something else by the time they are compared.
+        listed = None if self._model.is_whole else self._model.order[:]
 
         def traces() -> Sequence[int]:
-            return [trace for trace in listed if group_name(trace) == name]
+            return [trace for trace in (range(len(table)) if listed is None else listed) if group_name(trace) == name]
 
         return Side((name,), f"traces of {_shown(name)}", traces)
 
     async def action_compare_rest(self) -> None:
-        """Compare what is marked, or else the listed traces, with what a query finds, or with all others."""
+        """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
         from spanview.tui.other_side_screen import OtherSideScreen
 
-        listed, number, marked = self._model.order[:], len(self._store.trace_table), self.viewer.marked
+        model, marked = self._model, self.viewer.marked
         if marked is not None:
-            await self.app.push_screen(OtherSideScreen(self._store, marked, has_others=number > 1))
-        elif not listed or self._still_looking:
+            await self.app.push_screen(OtherSideScreen(self._store, marked))
+        elif not model.order or self._still_looking:
             self.viewer.say("no trace is listed" if not self._still_looking else "the filter is still looking")
         else:
-            query, has_others = sanitise(self._query.strip(), _LONGEST), len(listed) < number
-            what = f"listed: {query}" if query else "listed" if has_others else "all traces"
-            side = Side(None, what, lambda: listed)
-            await self.app.push_screen(OtherSideScreen(self._store, side, has_others=has_others))
+            query = sanitise(self._query.strip(), _LONGEST)
+            side = (
+                None
+                if model.is_whole
+                else Side(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+            )
+            await self.app.push_screen(OtherSideScreen(self._store, side))
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""
-        await self.viewer.open_statistics(*self._listed())
+        await self.viewer.open_statistics(self._scope(None))
 
     async def action_calls(self) -> None:
         """Show Ray's calls in the listed traces."""
-        await self.viewer.open_calls(*self._listed())
+        await self.viewer.open_calls(self._scope(None))
 
     async def action_serve(self) -> None:
         """Show Serve's requests in the listed traces."""
-        await self.viewer.open_serve(*self._listed())
+        await self.viewer.open_serve(self._scope(None))
 
     async def action_flame(self) -> None:
         """Show where the time goes in the listed traces, or in those of the selected group."""
-        await self.viewer.open_flame(*self._chosen())
+        await self.viewer.open_flame(self._scope(self.chosen_group))
 
     async def action_lanes(self) -> None:
         """Show what each worker did in the listed traces, or in those of the selected group."""
-        await self.viewer.open_lanes(*self._chosen())
+        await self.viewer.open_lanes(self._scope(self.chosen_group))
 
-    def _chosen(self) -> tuple[Sequence[int] | None, str]:
-        """Return the traces of the selected group, or else what is listed."""
-        group = self.chosen_group
-        if group is None:
-            return self._listed()
-        named = self._model.named(group.name)
-        return named, f"{count(len(named), 'trace')} of {_shown(group.name)}"
+    def _scope(self, group: GroupRow | None) -> Scope:
+        """Return the listed traces, or those of a group, and what they are in words."""
+        model, table = self._model, self._store.trace_table
 
-    def _listed(self) -> tuple[list[int] | None, str]:
-        """Return the listed traces, None where that is all, and what they are in words."""
-        listed = self._model.order
-        return None if len(listed) == len(self._store.trace_table) else [*listed], count(len(listed), "trace")
+        def choose() -> Chosen:
+            if group is not None:
+                traces = model.named(group.name)
+                return Chosen(traces, f"{count(len(traces), 'trace')} of {_shown(group.name)}")
+            if model.is_whole:
+                return Chosen(None, count(len(table), "trace"))
+            listed = model.order[:]
+            return Chosen(listed, count(len(listed), "trace"))
+
+        return Scope.chosen(self._store, choose)
 
 
 def _shown(name: str | None) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.comparing import Side
     from spanview.tui.known import Known
+    from spanview.tui.live import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,35 +137,35 @@ class OpeningApp(ThemedApp):
 
         return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
 
-    def open_flame(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
+    def open_flame(self, scope: Scope) -> AwaitMount:
         """Show where the time of some traces goes, None for all."""
         from spanview.tui.flame_screen import FlameScreen
 
-        return self.push_screen(FlameScreen(self._store, traces, what))
+        return self.push_screen(FlameScreen(self._store, scope))
 
-    def open_lanes(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
-        """Show what each worker did in some traces, None for all."""
+    def open_lanes(self, scope: Scope) -> AwaitMount:
+        """Show what each worker did in some traces."""
         from spanview.tui.lanes_screen import LanesScreen
 
-        return self.push_screen(LanesScreen(self._store, traces, what))
+        return self.push_screen(LanesScreen(self._store, scope))
 
-    def open_statistics(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
-        """Show statistics of some traces, None for all."""
+    def open_statistics(self, scope: Scope) -> AwaitMount:
+        """Show statistics of some traces."""
         from spanview.tui.stats_screen import StatsScreen
 
-        return self.push_screen(StatsScreen(self._store, traces, what))
+        return self.push_screen(StatsScreen(self._store, scope))
 
-    def open_calls(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
-        """Show Ray's calls of some traces, None for all."""
+    def open_calls(self, scope: Scope) -> AwaitMount:
+        """Show Ray's calls of some traces."""
         from spanview.tui.calls_screen import CallsScreen
 
-        return self.push_screen(CallsScreen(self._store, traces, what))
+        return self.push_screen(CallsScreen(self._store, scope))
 
-    def open_serve(self, traces: Sequence[int] | None, what: str) -> AwaitMount:
-        """Show Serve's requests in some traces, None for all."""
+    def open_serve(self, scope: Scope) -> AwaitMount:
+        """Show Serve's requests in some traces."""
         from spanview.tui.serve_screen import ServeScreen
 
-        return self.push_screen(ServeScreen(self._store, traces, what))
+        return self.push_screen(ServeScreen(self._store, scope))
 
     def open_check(self) -> AwaitMount:
         """Show what is odd about everything that was read."""

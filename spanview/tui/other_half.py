@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.serve_pairs import OtherHalf
     from spanview.display.span_text import SpanInTree
+    from spanview.display.timing_text import TimingFacts
 
 _GROUP: Final = "half"
 _DIGITS: Final = 8
@@ -35,6 +36,12 @@ class HalvedSpan(LinkedSpan):
         self._half = None
         super().take_subject(subject)
         self.look_for_half()
+
+    def renew_subject(self, subject: SpanInTree, facts: TimingFacts | None) -> None:
+        """Be about the same span in a trace that has grown."""
+        super().renew_subject(subject, facts)
+        if self._half is None:
+            self.look_for_half()
 
     def look_for_half(self) -> None:
         """Look for it in a thread, if the span is one that may have one."""

@@ -38,12 +38,10 @@ class Grid:
     """Where the first column begins."""
     end_ns: int
     """Where the last column ends."""
-    top: int
-    """The power of ten of the top row."""
+    powers: tuple[int, ...]
+    """The power of ten from which on traces are in each row, from the top; some may be left out below the first."""
     least: int
     """The least power of ten of all durations; what is less than that of the lowest row is in it, too."""
-    greatest: int
-    """The greatest one, likewise."""
     counts: dict[tuple[int, int], int]
     """How many traces are in a cell, by column and row from the top; none where it is empty."""
     failed: frozenset[tuple[int, int]]
@@ -71,12 +69,13 @@ class Grid:
 
     def label(self, row: int, rows: int) -> str:
         """Return from which duration on traces are in a row, or below which one they are, at the lower edge."""
-        power = self.top - row
-        if power < 0:
+        if row >= len(self.powers):
             return ""
-        if row == 0 and self.greatest > power:
-            return f"≥{label_of(power)}"
-        return f"<{label_of(power + 1)}" if row == rows - 1 and self.least < power else label_of(power)
+        power = self.powers[row]
+        above = self.powers[row - 1] if row else power + 1
+        if row == rows - 1 and self.least < power:
+            return f"<{label_of(above)}"
+        return f"≥{label_of(power)}" if above > power + 1 else label_of(power)
 
     def time_of(self, column: float) -> int:
         """Return the time at which a column begins, in nanoseconds since 1970."""
@@ -97,16 +96,28 @@ def column_of(since_ns: int, length_ns: int, columns: int) -> int:
     return max(0, min(columns - 1, int(since_ns / max(1, length_ns) * columns)))
 
 
-def top_of(numbers: Sequence[int], rows: int) -> int:
-    """Return the power of ten of the top row, so that most traces are in the row of their own power.
+def powers_of(numbers: Sequence[int], rows: int) -> tuple[int, ...]:
+    """Return the power of ten from which on traces are in each row, from the top.
+
+    The top row is the slowest trace's. The others are next to one another, where most traces are in the row of their
+    own power.
 
     Args:
         numbers: How many traces have each power.
         rows: How many there are.
     """
     slowest = max(power for power, number in enumerate(numbers) if number)
-    tops = range(min(rows - 1, slowest), slowest + 1)
-    return max(tops, key=lambda top: (sum(numbers[max(0, top - rows + 1) : top + 1]), top))
+    if slowest < rows or rows == 1:
+        return tuple(range(slowest, max(-1, slowest - rows), -1))
+    seconds = range(rows - 2, slowest)
+    second = max(seconds, key=lambda power: (sum(numbers[power - rows + 2 : power + 1]), power))
+    return (slowest, *range(second, second - rows + 1, -1))
+
+
+def rows_of(powers: Sequence[int]) -> list[int]:
+    """Return the row of each power of ten: the first that begins no later, the lowest for what is less than all."""
+    below = len(powers) - 1
+    return [next((row for row, least in enumerate(powers) if power >= least), below) for power in range(len(POWERS))]
 
 
 def label_of(power: int) -> str:
@@ -124,7 +135,7 @@ def grid_of(
     Args:
         points: Start and duration in nanoseconds, and whether it failed, of each; those without a start are left out.
         columns: How many there are.
-        rows: How many there are; those at the edges have all that is slower, or quicker, too.
+        rows: How many there are; the lowest has all that is quicker, too.
         lit: Whether each is set off from all others; None where none is.
 
     Returns:
@@ -137,14 +148,15 @@ def grid_of(
     first, last = min(start for start, _, _ in points), max(start for start, _, _ in points)
     powers = [max(0, bisect_right(POWERS, duration) - 1) for _, duration, _ in points]
     numbers = Counter(powers)
-    top = top_of([numbers[power] for power in range(len(POWERS))], rows)
+    of_rows = powers_of([numbers[power] for power in range(len(POWERS))], rows)
+    row_of = rows_of(of_rows)
     cells = [
-        (column_of(start - first, last - first + 1, columns), max(0, min(rows - 1, top - power)))
+        (column_of(start - first, last - first + 1, columns), row_of[power])
         for (start, _, _), power in zip(points, powers, strict=True)
     ]
     are_failed = [failed for _, _, failed in points]
-    edges = min(powers), max(powers)
-    grid = Grid(columns, first, last + 1, top, *edges, dict(Counter(cells)), frozenset(compress(cells, are_failed)))
+    counts = dict(Counter(cells))
+    grid = Grid(columns, first, last + 1, of_rows, min(powers), counts, frozenset(compress(cells, are_failed)))
     if are_lit is None:
         return grid
     lit_failed = frozenset(compress(cells, map(and_, are_failed, are_lit)))

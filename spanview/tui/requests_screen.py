@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.analysis.serve_groups import serve_groups
 from spanview.display.serve_text import failure_text, request_text, seen_text, status_text
 from spanview.display.units import count, duration, moment
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
+from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, fixed, line, right
-from spanview.tui.spans_screen import SpansScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 
     from spanview.analysis.serve import Request
     from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.live import AnyLive
 
 _TIME, _FAILED, _START, _ID = 10, 12, 14, 38
 _WIDE: Final = 110
@@ -33,17 +38,24 @@ class RequestLines(LineList):
 
     Args:
         store: The store.
-        requests: The requests.
     """
 
-    def __init__(self, store: Store, requests: Sequence[Request]) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
         self._store = store
-        self.requests = requests
+        self.requests: Sequence[Request] = ()
 
-    def on_mount(self) -> None:
-        """Show the first ones."""
-        self.rows_have_changed(len(self.requests), 0)
+    @property
+    def selected(self) -> Request | None:
+        """The request under the cursor."""
+        return self.requests[self.cursor] if self.cursor < len(self.requests) else None
+
+    def show(self, requests: Sequence[Request]) -> None:
+        """Show other requests; the cursor stays on its request, of which more spans may be known by now."""
+        before = self.selected
+        self.requests = requests
+        here = set() if before is None else {*before.rows}
+        self.take_rows(len(requests), next((row for row, each in enumerate(requests) if here & {*each.rows}), None))
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one request's line."""
@@ -63,39 +75,68 @@ class RequestLines(LineList):
         )
 
 
-class RequestsScreen(SpansScreen):
+class RequestsScreen(BaseScreen):
     """The requests of one group.
 
     Args:
         store: The store.
+        counted: The count of all groups.
         group: The group.
     """
 
-    def __init__(self, store: Store, group: RequestGroup) -> None:
-        self._requests = group.requests
-        what = f"{request_text(group.key)}  {status_text(group.key)}"
-        super().__init__(store, [request.rows[0] for request in self._requests], what)
+    ON: ClassVar[On] = On.SPANS
+    BINDINGS = bindings_of(On.SPANS)
+
+    def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
+        super().__init__()
+        self._store = store
+        self._key = group.key
+        self._known = group.requests, counted.chosen, counted.version
+        self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         heads = "".join(right(head, _TIME) for head in ("TOTAL", "QUEUE", "HANDLING"))
         yield TwoSided(classes="header")
         yield Static(Content(f"{heads}{' ' * _FAILED}{'START':{_START}}{'REQUEST ID':{_ID}} SEEN"), classes="heads")
-        yield RequestLines(self._store, self._requests)
+        yield RequestLines(self._store)
         yield self.footer()
 
     @property
-    def rows(self) -> LineList:
+    def rows(self) -> RequestLines:
         """The requests."""
         return self.query_one(RequestLines)
 
+    def on_mount(self) -> None:
+        """Take the keys, and show what is known."""
+        self.set_focus(self.rows)
+        self.live.begin_with(*self._known)
+        self.live.look()
+
+    def _find(self, traces: Sequence[int] | None, tell: Tell) -> Sequence[Request]:
+        """Called in a thread: the group as it is now."""
+        groups = serve_groups(self._store, traces, tell)
+        return next((group.requests for group in groups if group.key == self._key), ())
+
+    def _take_requests(self, requests: Sequence[Request]) -> None:
+        self.rows.show(requests)
+        self.refresh_frame()
+
     def title_text(self) -> str:
         """Return what is listed."""
-        return f"‹ {self._what}   {count(len(self._requests), 'request')}, slowest first"
+        what = f"{request_text(self._key)}  {status_text(self._key)}{self.live.as_of}"
+        return f"‹ {what}   {count(self.rows.row_count, 'request')}, slowest first"
+
+    async def action_open(self) -> None:
+        """Show the request in its trace."""
+        request = self.rows.selected
+        if request is not None:
+            await self.viewer.open_trace(self._store.spans.trace[request.rows[0]], at_row=request.rows[0])
 
     def action_copy(self) -> None:
         """Copy the id of the request, by which its other spans and its log lines are found."""
-        if self._requests[self.rows.cursor].request_id:
-            self.viewer.copy(self._requests[self.rows.cursor].request_id, "request id")
+        request = self.rows.selected
+        if request is not None and request.request_id:
+            self.viewer.copy(request.request_id, "request id")
         else:
             self.viewer.say("this request has no id")

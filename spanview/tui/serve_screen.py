@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from textual.content import Content
@@ -12,11 +11,11 @@ from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import failures_text, request_text, status_text
 from spanview.display.units import count, duration
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, line, right
 
 if TYPE_CHECKING:
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.live import Scope
 
 _COUNT, _ERRORS, _STATUS = 7, 11, 10
 
@@ -83,10 +84,17 @@ class RequestGroupLines(LineList):
         return self.groups[self.cursor] if self.cursor < len(self.groups) else None
 
     def show(self, groups: list[RequestGroup]) -> None:
-        """Show other groups, from the first on."""
+        """Show groups in another order, from the first on."""
         self.groups = groups
         self.rows_have_changed(len(groups), 0)
         self.reveal()
+
+    def update(self, groups: list[RequestGroup]) -> None:
+        """Show other figures; the cursor stays on its group."""
+        before = self.selected
+        self.groups = groups
+        here = (row for row, group in enumerate(groups) if before is not None and group.key == before.key)
+        self.take_rows(len(groups), next(here, None))
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one group's line."""
@@ -112,23 +120,21 @@ def times_in(width: int) -> list[_Time]:
     return [each for each in _TIMES if width >= each.shown_from]
 
 
-class ServeScreen(WorkingScreen):
+class ServeScreen(BaseScreen):
     """Serve's requests.
 
     Args:
         store: The store.
-        traces: Those that count; None for all.
-        what: What these are, in words.
+        scope: The traces that count.
     """
 
     ON: ClassVar[On] = On.SERVE
     BINDINGS = bindings_of(On.SERVE)
 
-    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+    def __init__(self, store: Store, scope: Scope) -> None:
         super().__init__()
         self._store = store
-        self._traces = traces
-        self._what = what
+        self.live: Live[list[RequestGroup]] = Live(self, scope, self._read, self._take_groups)
         self._groups: list[RequestGroup] | None = None
         self._sort = 0
 
@@ -148,31 +154,39 @@ class ServeScreen(WorkingScreen):
         """Begin to count."""
         self.set_focus(self.rows)
         self.take_settings()
-        self.work(partial(serve_groups, self._store, self._traces), self._take_groups)
+        self.live.begin()
+
+    def _read(self, traces: Sequence[int] | None, tell: Tell) -> list[RequestGroup]:
+        """Called in a thread."""
+        return serve_groups(self._store, traces, tell)
 
     def _take_groups(self, groups: list[RequestGroup]) -> None:
         self._groups = groups
-        self._show()
+        self._show(stay=True)
 
     def title_text(self) -> str:
         """Return what is counted."""
         if self._groups is None:
-            found = f"reading them … {self.share_text}"
+            found = f"reading them … {self.live.share_text}"
         elif not self._groups:
             found = "no span of Serve's is here"
         else:
             errors = sum(group.errors for group in self._groups)
             found = count(sum(group.count for group in self._groups), "request")
             found += f", {errors:,} failed" if errors else ""
-        return f"‹ Serve requests of {self._what}{self.as_of}   {found}"
+        return f"‹ Serve requests of {self.live.what}{self.live.as_of}   {found}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
         self._show_heads()
 
-    def _show(self) -> None:
+    def _show(self, *, stay: bool = False) -> None:
         if self._groups is not None:
-            self.rows.show(sorted(self._groups, key=_SORTS[self._sort][2]))
+            groups = sorted(self._groups, key=_SORTS[self._sort][2])
+            if stay:
+                self.rows.update(groups)
+            else:
+                self.rows.show(groups)
         self._show_heads()
 
     def _show_heads(self) -> None:
@@ -210,7 +224,7 @@ class ServeScreen(WorkingScreen):
 
         group = self.rows.selected
         if group is not None:
-            await self.app.push_screen(RequestsScreen(self._store, group))
+            await self.app.push_screen(RequestsScreen(self._store, self.live, group))
 
     def action_copy(self) -> None:
         """Copy what was asked for."""

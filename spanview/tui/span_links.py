@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from spanview.display.span_text import SpanInTree
+    from spanview.display.timing_text import TimingFacts
 
 _LINKS: Final = "Links"
 _LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
@@ -64,6 +65,12 @@ class LinkedSpan(Copying):
         self._subject = subject
         self._state, self._linking, self._left = _State.NOT_ASKED, [], 1.0
         self.query_one(Details).show(subject)
+        self.show_linking()
+
+    def renew_subject(self, subject: SpanInTree, facts: TimingFacts | None) -> None:
+        """Be about the same span in a trace that has grown."""
+        self._subject = subject
+        self.query_one(Details).show(subject, facts)
         self.show_linking()
 
     def show_linking(self) -> None:

@@ -6,17 +6,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SpanInTree
+from spanview.display.timing_text import timing_facts
 from spanview.index.tree import ROOT
 from spanview.tui.base_screen import bindings_of
 from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
+from spanview.tui.live import Chosen, Live, Scope
 from spanview.tui.other_half import HalvedSpan
 from spanview.tui.trace_search import SearchedTrace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import ComposeResult
 
+    from spanview.analysis.telling import Tell
+    from spanview.display.timing_text import TimingFacts
     from spanview.index.tree import TraceTree
     from spanview.tui.linelist import LineList
 
@@ -35,6 +41,26 @@ class SpanScreen(HalvedSpan):
     def __init__(self, subject: SpanInTree, section: str) -> None:
         super().__init__(subject)
         self._section = section
+        scope = Scope(lambda: Chosen([subject.trace], ""), self._version)
+        self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_subject)
+
+    def _version(self) -> tuple[int, int]:
+        """Tell one state of the trace, and of all spans that this one is compared with, from another."""
+        store = self._subject.store
+        return store.trace_table.span_count[self._subject.trace], len(store.spans)
+
+    def _look_up(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts | None]:
+        """Called in a thread: return the span in its trace as it is now."""
+        before, store, trace = self._subject, self._subject.store, self._subject.trace
+        tree = before.tree
+        if store.trace_table.span_count[trace] != len(tree.rows):
+            tree = store.tree(trace)
+        subject = SpanInTree(store.span(before.row), store, trace, tree, tree.rows.index(before.row))
+        return subject, timing_facts(subject) if self.details.shows_timing else None
+
+    def _take_subject(self, known: tuple[SpanInTree, TimingFacts | None]) -> None:
+        self.renew_subject(*known)
+        self.refresh_frame()
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -66,9 +92,8 @@ class SpanScreen(HalvedSpan):
         """Show the span."""
         self.details.section = self._section
         # At once: the next key may move in it.
-        self.details.show(self._subject)
-        self.show_linking()
-        self.look_for_half()
+        known = len(self._subject.tree.rows), len(self._subject.store.spans)
+        self.live.begin_with((self._subject, None), Chosen([self._subject.trace], ""), known)
         self.set_focus(self.rows)
         self.refresh_frame()
 
@@ -76,7 +101,7 @@ class SpanScreen(HalvedSpan):
         """Return the way to the span."""
         span = self._subject.span
         root = self.viewer.root_name(self._subject.trace)
-        return f"‹ {root} › {sanitise(span.name, 80)}   {span.span_id}"
+        return f"‹ {root} › {sanitise(span.name, 80)}   {span.span_id}{self.live.as_of}"
 
     # -- other spans -------------------------------------------------------------------------------------------------
 
@@ -94,7 +119,10 @@ class SpanScreen(HalvedSpan):
 
     def _go_to(self, tree: TraceTree, node: int) -> None:
         subject = self._subject
+        # What is being found out is of the span before.
+        self.live.end()
         self.take_subject(SpanInTree(subject.store.span(tree.rows[node]), subject.store, subject.trace, tree, node))
+        self.live.look()
         self.refresh_frame()
 
     def action_parent(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanview.display.units import count, duration, moment
@@ -11,6 +12,7 @@ from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.traces_model import has_services
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
+    from spanview.tui.live import AnyLive, Ask
 
 MOST_SPANS: Final = 10_000
 """So many are listed, the slowest."""
@@ -30,24 +33,39 @@ _LEAST_NAME: Final = 16
 """Cells of a name with which the rest of the line is there too: without, the root goes first, then the start."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Spans that are listed."""
+
+    rows: Sequence[int]
+    """In the span table, slowest first."""
+    sides: Mapping[int, str] | None = None
+    """Which of two sides each is of; None where there is one only."""
+
+
 class SpanLines(LineList):
     """A line a span.
 
     Args:
         store: The store.
-        spans: Their rows in the span table.
-        sides: Which of two sides each is of; None where there is one only.
     """
 
-    def __init__(self, store: Store, spans: Sequence[int], sides: Mapping[int, str] | None) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
         self._store = store
-        self._sides = sides
-        self.spans = spans
+        self._sides: Mapping[int, str] | None = None
+        self.spans: Sequence[int] = ()
 
-    def on_mount(self) -> None:
-        """Show the first ones."""
-        self.rows_have_changed(len(self.spans), 0)
+    @property
+    def selected(self) -> int | None:
+        """The span under the cursor, by its row in the span table."""
+        return self.spans[self.cursor] if self.cursor < len(self.spans) else None
+
+    def show(self, spans: Spans) -> None:
+        """Show other spans; the cursor stays on its span."""
+        here = self.selected
+        self.spans, self._sides = spans.rows, spans.sides
+        self.take_rows(len(self.spans), self.spans.index(here) if here in self.spans else None)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one span's line."""
@@ -79,49 +97,57 @@ class SpansScreen(BaseScreen):
 
     Args:
         store: The store.
-        spans: Their rows in the span table.
+        spans: Those that are known by now.
         what: What they have in common, in words.
-        sides: Which of two sides each is of; None where there is one only.
+        counted: What they were counted among.
+        ask: Finds them among the same anew.
     """
 
     ON: ClassVar[On] = On.SPANS
     BINDINGS = bindings_of(On.SPANS)
 
-    def __init__(self, store: Store, spans: Sequence[int], what: str, sides: Mapping[int, str] | None = None) -> None:
+    def __init__(self, store: Store, spans: Spans, what: str, counted: AnyLive, ask: Ask[Spans]) -> None:
         super().__init__()
         self._store = store
-        self._spans = spans
         self._what = what
-        self._sides = sides
+        self._known = spans, counted.chosen, counted.version
+        self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield SpanLines(self._store, self._spans, self._sides)
+        yield SpanLines(self._store)
         yield self.footer()
 
     @property
-    def rows(self) -> LineList:
+    def rows(self) -> SpanLines:
         """The spans."""
         return self.query_one(SpanLines)
 
     def on_mount(self) -> None:
-        """Take the keys."""
+        """Take the keys, and show what is known."""
         self.set_focus(self.rows)
+        self.live.begin_with(*self._known)
+        self.live.look()
+
+    def _take_spans(self, spans: Spans) -> None:
+        self.rows.show(spans)
         self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is listed."""
-        most = "the slowest " if len(self._spans) == MOST_SPANS else ""
-        return f"‹ {self._what}   {most}{count(len(self._spans), 'span')}, slowest first"
+        number = self.rows.row_count
+        most = "the slowest " if number == MOST_SPANS else ""
+        return f"‹ {self._what}{self.live.as_of}   {most}{count(number, 'span')}, slowest first"
 
     async def action_open(self) -> None:
         """Show the span in its trace."""
-        if self.rows.cursor < len(self._spans):
-            row = self._spans[self.rows.cursor]
+        row = self.rows.selected
+        if row is not None:
             await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
 
     def action_copy(self) -> None:
         """Copy the span id."""
-        if self.rows.cursor < len(self._spans):
-            self.viewer.copy(f"{self._store.spans.span_id[self._spans[self.rows.cursor]]:016x}", "span id")
+        row = self.rows.selected
+        if row is not None:
+            self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
@@ -16,14 +17,14 @@ from spanview.display.histogram import SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.model.problems import QueryError
-from spanview.tui.background import WorkingScreen
-from spanview.tui.base_screen import bindings_of
+from spanview.tui.base_screen import BaseScreen, bindings_of
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.linelist import LineList
+from spanview.tui.live import Live
 from spanview.tui.paint import data_text, fixed, line, right
 from spanview.tui.prompt import Prompt
-from spanview.tui.spans_screen import MOST_SPANS, SpansScreen
+from spanview.tui.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.stats_columns import BETWEEN, ON_PATH, TIME, Shown
 from spanview.tui.traces_model import has_services
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.live import Ask, Scope
 
 _SORTS: Final[dict[str, Callable[[Group], int]]] = {
     "total": lambda group: group.total_ns,
@@ -64,17 +66,22 @@ class GroupLines(LineList):
         """The columns that there are."""
         return Shown.of(self.line_width, self._by, self._sort)
 
-    def show(self, groups: list[Group], by: str, sort: str) -> None:
-        """Show other groups, from the first on.
+    def show(self, groups: list[Group], by: str, sort: str, *, stay: bool = False) -> None:
+        """Show other groups, from the first on, or with the cursor where it is.
 
         Args:
             groups: In their order.
             by: What they are grouped by.
             sort: The head of the column that they are sorted by.
+            stay: Whether the cursor stays on its group.
         """
+        here = self.groups[self.cursor].key if self.cursor < len(self.groups) else ""
         self.groups, self._by, self._sort = groups, by, sort
-        self.rows_have_changed(len(groups), 0)
-        self.reveal()
+        if stay:
+            self.take_rows(len(groups), next((row for row, group in enumerate(groups) if group.key == here), None))
+        else:
+            self.rows_have_changed(len(groups), 0)
+            self.reveal()
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one group's line."""
@@ -122,26 +129,43 @@ def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> l
     ]
 
 
-class StatsScreen(WorkingScreen):
+def _counted(store: Store, by: str, traces: Sequence[int] | None, tell: Tell) -> Counted | str:
+    """Return the groups, or why there are none; for a thread."""
+    if by == ON_PATH:
+        return Counted(by, column_of(store, "name"), _groups_on_path(store, traces, tell))
+    try:
+        column = column_of(store, by, traces, part(tell, 0.0, 0.5))
+    except QueryError:
+        return f"no span here has {sanitise(by, 40)}"
+    return Counted(by, column, groups_of(store, column, traces, part(tell, 0.5, 1.0)))
+
+
+def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int] | None, tell: Tell) -> Spans:
+    """Return the slowest spans of a group as it is now; for a thread."""
+    try:
+        return Spans(spans_of(store, column_of(store, by, traces, tell), key, traces, MOST_SPANS))
+    except QueryError:
+        return Spans(())
+
+
+class StatsScreen(BaseScreen):
     """Statistics.
 
     Args:
         store: The store.
-        traces: Those that count; None for all.
-        what: What these are, in words.
+        scope: The traces that count.
     """
 
     ON: ClassVar[On] = On.STATS
     BINDINGS = bindings_of(On.STATS)
 
-    def __init__(self, store: Store, traces: Sequence[int] | None, what: str) -> None:
+    def __init__(self, store: Store, scope: Scope) -> None:
         super().__init__()
         self._store = store
-        self._traces = traces
-        self._what = what
         self._counted: Counted | None = None
         self._by = GROUPINGS[0]
         """What is counted by, or was asked for."""
+        self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
         self._sort = next(iter(_SORTS))
@@ -168,36 +192,38 @@ class StatsScreen(WorkingScreen):
     def title_text(self) -> str:
         """Return what is counted."""
         number = count(len(self._counted.groups), "row") if self._counted is not None else ""
-        if self.share is not None:
-            number = f"counting … {self.share_text}; Esc ends it"
-        return f"‹ statistics of {self._what}{self.as_of}   by {data_text(self._by, 40).rstrip()}   {number}"
+        if self.live.is_asked:
+            number = f"counting … {self.live.share_text}; Esc ends it"
+        return f"‹ statistics of {self.live.what}{self.live.as_of}   by {data_text(self._by, 40).rstrip()}   {number}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
-        self._show()
+        self._show(stay=True)
 
     def _count(self, by: str) -> None:
         self._by = by
+        self.live.begin(self._count_by(by))
 
-        def ask(tell: Tell) -> Counted | str:
-            if by == ON_PATH:
-                return Counted(by, column_of(self._store, "name"), _groups_on_path(self._store, self._traces, tell))
-            try:
-                column = column_of(self._store, by, self._traces, part(tell, 0.0, 0.5))
-            except QueryError:
-                return f"no span here has {sanitise(by, 40)}"
-            return Counted(by, column, groups_of(self._store, column, self._traces, part(tell, 0.5, 1.0)))
+    def _count_by(self, by: str) -> Ask[Counted | str]:
+        return partial(_counted, self._store, by)
 
-        self.work(ask, self._take_groups)
+    def _go_on_as_before(self) -> bool:
+        """Count by what is shown, from now on; return whether something else was being counted."""
+        self._by = self._counted.by if self._counted is not None else self._by
+        return self.live.end(self._count_by(self._by))
 
     def _take_groups(self, answer: Counted | str) -> None:
         prompt = self.query_one(Prompt)
         if isinstance(answer, str):
-            self._by = self._counted.by if self._counted is not None else self._by
+            self._go_on_as_before()
             prompt.say(answer, is_mistake=True)
             self.app.call_later(prompt.open)
             return
+        is_same = self._counted is not None and self._counted.by == answer.by
         self._counted = answer
+        if is_same:
+            self._show(stay=True)
+            return
         if answer.by not in _OF_SERVICES:
             self._own = (answer.by,)
         # Who types another key by now goes on.
@@ -206,12 +232,13 @@ class StatsScreen(WorkingScreen):
             self.set_focus(self.rows)
         self._show()
 
-    def _show(self) -> None:
+    def _show(self, *, stay: bool = False) -> None:
         if self._counted is None:
             return
         by = self._counted.by
         name = self._sort if self._sort in self._sorts else self._sorts[0]
-        self.rows.show(sorted(self._counted.groups, key=_SORTS[name], reverse=True), by, name.upper())
+        groups = sorted(self._counted.groups, key=_SORTS[name], reverse=True)
+        self.rows.show(groups, by, name.upper(), stay=stay)
         shown = self.rows.columns
         columns = [("count", shown.count), ("errors", shown.errors), *((head.lower(), TIME) for head, _ in shown.times)]
         texts = {"count": "TRACES"} if by == ON_PATH else {}
@@ -271,14 +298,14 @@ class StatsScreen(WorkingScreen):
     def action_back(self) -> None:
         """End the counting, or the typing, then go back."""
         prompt = self.query_one(Prompt)
-        has_ended = self._counted is not None and self.end_work()
+        has_ended = self._counted is not None and self._go_on_as_before()
+        self.live.look()
         if prompt.display:
             prompt.clear()
             self.set_focus(self.rows)
         elif not has_ended:
             self.app.pop_screen()
-        if has_ended and self._counted is not None:
-            self._by = self._counted.by
+        if has_ended:
             self.viewer.say("the counting was ended")
 
     async def action_open(self) -> None:
@@ -286,9 +313,11 @@ class StatsScreen(WorkingScreen):
         rows, counted = self.rows, self._counted
         if counted is not None and rows.cursor < len(rows.groups):
             key = rows.groups[rows.cursor].key
-            found = spans_of(self._store, counted.column, key, self._traces, MOST_SPANS)
+            store, by = self._store, "name" if counted.by == ON_PATH else counted.by
+            spans = Spans(spans_of(store, counted.column, key, self.live.chosen.traces, MOST_SPANS))
             what = f"{sanitise(counted.by, 40)} {group_text(key, counted.by, 60)}"
-            await self.app.push_screen(SpansScreen(self._store, found, what))
+            screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, key))
+            await self.app.push_screen(screen)
 
     def action_copy(self) -> None:
         """Copy the name of the group."""

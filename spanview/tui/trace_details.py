@@ -9,14 +9,19 @@ from spanview.display.span_text import RAW, SpanInTree
 from spanview.display.units import count
 from spanview.model.ids import format_span_id
 from spanview.tui.details import Details
+from spanview.tui.live import Chosen, Live, Scope
 from spanview.tui.trace_look import ROOM_FOR_DETAILS
 from spanview.tui.trace_marks import lines_of_run
 from spanview.tui.trace_unseen import GuessedTrace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.timer import Timer
 
+    from spanview.analysis.telling import Tell
+    from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
     from spanview.tui.linelist import LineList
     from spanview.tui.runs import Run
@@ -40,6 +45,8 @@ class DetailedTrace(GuessedTrace):
         self._are_asked_for = False
         """Whether details are to be shown where the screen alone has no room to spare for them."""
         self._look_timer: Timer | None = None
+        scope = Scope(lambda: Chosen(None, ""), self._timing_version)
+        self.live: Live[tuple[SpanInTree, TimingFacts] | None] = Live(self, scope, self._count, self._take_counted)
 
     @property
     def details(self) -> Details:
@@ -67,6 +74,32 @@ class DetailedTrace(GuessedTrace):
 
     def _take_room(self, height: int) -> None:
         self.details.display = height >= (_LEAST_ROOM if self._are_asked_for else ROOM_FOR_DETAILS)
+
+    # -- what is counted among all spans -----------------------------------------------------------------------------
+
+    def _timing_version(self) -> int:
+        """Tell one state of what the span is compared with from another; 0 where it isn't compared."""
+        return len(self._store.spans) if self.is_mounted and self.details.shows_timing else 0
+
+    def _count(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts] | None:
+        """Called in a thread: compare the span with those that there are now."""
+        from spanview.display.timing_text import timing_facts
+
+        shown = self.details.subject
+        if shown is None:
+            return None
+        subject = SpanInTree(shown.span, shown.store, shown.trace, shown.tree, shown.node)
+        return subject, timing_facts(subject)
+
+    def _take_counted(self, counted: tuple[SpanInTree, TimingFacts] | None) -> None:
+        shown = self.details.subject
+        if counted is not None and shown is not None and shown.row == counted[0].row:
+            self.details.show(*counted)
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Compare the span anew, too."""
+        super().feed_has_news(changed)
+        self.live.look()
 
     # -- following the cursor ----------------------------------------------------------------------------------------
 

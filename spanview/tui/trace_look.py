@@ -75,9 +75,8 @@ class FacetedTrace(SearchedTrace):
     def _show(self, shape: Shape, lit: LitPath | None) -> None:
         super()._show(shape, lit)
         self._find_own_times()
-        if not self.is_stitched:
-            # Of the root alone there was nothing to tell apart.
-            self.explain_colors(self.size.height)
+        # What has come may be the first that is told apart.
+        self.explain_colors(self.size.height)
 
     def _find_own_times(self) -> None:
         """Find out the self times of a long trace in a thread, where they are to be shown."""

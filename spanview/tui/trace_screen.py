@@ -15,6 +15,7 @@ from spanview.tui.details import Details
 from spanview.tui.header import TwoSided
 from spanview.tui.keys import On
 from spanview.tui.legend import Legend
+from spanview.tui.live import Chosen, Scope
 from spanview.tui.minimap import Minimap
 from spanview.tui.prompt import Prompt
 from spanview.tui.trace_details import DetailedTrace
@@ -74,6 +75,7 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         self.guess()
         self.ask_what_lives()
         self.set_interval(ASK_AGAIN_S, self.ask_what_lives)
+        self.live.begin_with(None, Chosen(None, ""), 0)
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
 
@@ -146,23 +148,27 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
 
     async def action_flame(self) -> None:
         """Show where this trace's time goes."""
-        await self.viewer.open_flame([self.trace], self.viewer.root_name(self.trace))
+        await self.viewer.open_flame(self._scope())
 
     async def action_lanes(self) -> None:
         """Show what each worker did in this trace."""
-        await self.viewer.open_lanes([self.trace], self.viewer.root_name(self.trace))
+        await self.viewer.open_lanes(self._scope())
 
     async def action_statistics(self) -> None:
         """Show statistics of this trace's spans."""
-        await self.viewer.open_statistics([self.trace], self.viewer.root_name(self.trace))
+        await self.viewer.open_statistics(self._scope())
 
     async def action_calls(self) -> None:
         """Show Ray's calls in this trace."""
-        await self.viewer.open_calls([self.trace], self.viewer.root_name(self.trace))
+        await self.viewer.open_calls(self._scope())
 
     async def action_serve(self) -> None:
         """Show Serve's requests in this trace."""
-        await self.viewer.open_serve([self.trace], self.viewer.root_name(self.trace))
+        await self.viewer.open_serve(self._scope())
+
+    def _scope(self) -> Scope:
+        """Return this trace."""
+        return Scope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
 
     def action_copy(self) -> None:
         """Copy the span id."""

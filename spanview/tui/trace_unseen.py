@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.display.sanitise import sanitise
-from spanview.tui.behind import Behind
+from spanview.tui.background import Background
 from spanview.tui.trace_pictures import PicturedTrace
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ class GuessedTrace(PicturedTrace):
         """The stitched trace that was asked about last, and whether its calls were rows."""
         self._growth: Growth | None = None
         """What of the trace probably runs, as far as that was asked."""
-        self._guessing: Behind[_Answer] = Behind(self, self._take_guesses)
-        self._asking: Behind[Growth] = Behind(self, self._take_growth)
+        self._guessing = Background(self)
+        self._asking = Background(self)
         self.grows = False
         """Whether the list of traces says that it grows."""
 
@@ -57,7 +56,8 @@ class GuessedTrace(PicturedTrace):
         # Calls are rows only where they are joined: then each says why it has no attempt.
         if (tree, shape.joins) != self._guessed and asks and self.is_stitched and not self.viewer.feed_state.loading:
             self._guessed = tree, shape.joins
-            self._guessing.ask(partial(self._guesses, tree, joins=shape.joins))
+            joins = shape.joins
+            self._guessing.queue(lambda _: self._guesses(tree, joins=joins), self._take_guesses)
 
     def _guesses(self, tree: TraceTree, *, joins: bool) -> _Answer:
         """Called in a thread."""
@@ -76,7 +76,8 @@ class GuessedTrace(PicturedTrace):
         """While spans come, ask in a thread which missing parents may still be running: processes come and go."""
         state = self.viewer.feed_state
         if state.following and not state.loading and not self.viewer.paused and self._model.shape.stitched.missing:
-            self._asking.ask(partial(self.viewer.running.growth, self.trace))
+            running = self.viewer.running
+            self._asking.queue(lambda _: running.growth(self.trace), self._take_growth)
 
     def _take_growth(self, growth: Growth) -> None:
         if growth != self._growth:

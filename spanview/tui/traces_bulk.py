@@ -10,7 +10,7 @@ import numpy as np
 from spanview.index.bulk import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.plot_model import POWERS, Grid, top_of
+from spanview.tui.plot_model import POWERS, Grid, powers_of, rows_of
 from spanview.tui.traces_model import Column
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def grid_of_many(
     starts = columns.starts[traces]
     first, last = int(starts.min()), int(starts.max())
     powers = np.maximum(np.searchsorted(np.array(POWERS), columns.durations[traces], "right") - 1, 0)
-    top = top_of(np.bincount(powers, minlength=len(POWERS)).tolist(), rows)
+    of_rows = powers_of(np.bincount(powers, minlength=len(POWERS)).tolist(), rows)
     across = np.clip(((starts - first) / (last - first + 1) * width).astype(np.int64), 0, width - 1)
-    cells = across * rows + np.clip(top - powers, 0, rows - 1)
+    cells = across * rows + np.array(rows_of(of_rows))[powers]
     are_failed = columns.errors[traces] > 0
 
     def cells_of(chosen: Flags | slice) -> tuple[dict[tuple[int, int], int], frozenset[tuple[int, int]]]:
@@ -146,5 +146,4 @@ def grid_of_many(
         return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
 
     lit_cells = cells_of(columns.group_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
-    edges = int(powers.min()), int(powers.max())
-    return Grid(width, first, last + 1, top, *edges, *cells_of(slice(None)), *lit_cells)
+    return Grid(width, first, last + 1, of_rows, int(powers.min()), *cells_of(slice(None)), *lit_cells)

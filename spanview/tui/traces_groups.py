@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.tui.behind import Behind
+from spanview.tui.background import Background
 from spanview.tui.copying import Copying
 from spanview.tui.group_list import GroupColumn, GroupList
 from spanview.tui.plot import Plot
@@ -42,11 +42,11 @@ class GroupedTraces(Copying):
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
-        self._counting: Behind[list[GroupRow]] = Behind(self, self._take_groups)
-        self._stitching: Behind[bytes] = Behind(self, self._take_incomplete)
+        self._counting = Background(self)
+        self._stitching = Background(self)
         self._alive: set[int] = set()
         """Traces that may still grow, as far as processes tell."""
-        self._living: Behind[set[int]] = Behind(self, self._take_living)
+        self._living = Background(self)
 
     @property
     def traces(self) -> TraceList:
@@ -120,7 +120,7 @@ class GroupedTraces(Copying):
 
             return groups_of_many(store, groups_by, listed, incomplete)
 
-        self._counting.ask(groups)
+        self._counting.queue(lambda _: groups(), self._take_groups)
 
     def _take_groups(self, groups: list[GroupRow]) -> None:
         self.groups.show(groups)
@@ -148,10 +148,11 @@ class GroupedTraces(Copying):
             self._has_grown = False
             if self._completeness is None:
                 self._completeness = Completeness(self._store)
+            look = self._completeness.look
             if len(self._store.spans) < _AT_ONCE:
-                self._incomplete = self._completeness.look()
+                self._incomplete = look()
             else:
-                self._stitching.ask(self._completeness.look)
+                self._stitching.queue(lambda _: look(), self._take_incomplete)
 
     def _take_incomplete(self, incomplete: bytes) -> None:
         self._incomplete = incomplete

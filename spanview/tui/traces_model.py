@@ -112,6 +112,11 @@ class TracesModel:
                 parts.append(f"{word} {moment(ns, with_date=self.spans_days, digits=3)}")
         return " ".join(parts)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing narrows the list."""
+        return self.matching is None and self.limit is None and not self.is_drilled and self.picked == (None, None)
+
     # -- the list ----------------------------------------------------------------------------------------------------
 
     def refresh(self, *, anew: bool = False) -> None:

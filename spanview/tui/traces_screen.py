@@ -188,7 +188,8 @@ class TracesScreen(ListedTraces):
         state = self.viewer.feed_state
         is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.tidy.acts_until)
         if state.following and not state.loading and not is_busy:
-            self._living.ask(self.viewer.running.growing)
+            growing = self.viewer.running.growing
+            self._living.queue(lambda _: growing(), self._take_living)
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 

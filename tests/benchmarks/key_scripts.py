@@ -59,7 +59,7 @@ _QUITS: Final = (On.TRACES, "q")
 """Ends the program: there is nothing to be painted."""
 
 Script = tuple[tuple[str, str], ...]
-_COMMON: Final[Script] = (("", f"{_MOVE} y {_THEMES} {_SIZES} colon"), ("palette", "down t h escape"))
+_COMMON: Final[Script] = (("", f"{_MOVE} y space space {_THEMES} {_SIZES} colon"), ("palette", "down t h escape"))
 _HELP: Final[Script] = (
     ("", "question_mark"),
     ("help", "question_mark"),
@@ -150,7 +150,7 @@ LISTED: Final[Script] = (
     ("trace", "escape"),
     ("traces", "enter"),
     ("trace", "escape"),
-    ("traces", "X space space t"),
+    ("traces", "X t"),
     *_STATS,
     ("traces", "F"),
     *_FLAME,
@@ -170,7 +170,7 @@ LISTED: Final[Script] = (
     ("diff", "~ escape"),
     ("groups", "slash"),
     ("traces, typed", "1 2 enter"),
-    ("groups", "escape space space X q"),
+    ("groups", "escape X q"),
     ("traces", "escape"),
 )
 """From the list of many traces, and back there."""
@@ -196,7 +196,7 @@ OPENED: Final[Script] = (
     ("trace", "right_parenthesis left_parenthesis"),
     ("trace", "left_square_bracket right right_square_bracket R G g R G g c ~ G g c C ~ C ~ C ~ C ~"),
     *_SEARCHED,
-    ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ space space d d g ~ enter"),
+    ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ d d g ~ enter"),
     *_SPAN,
     ("trace", "e enter"),
     ("span", "w w q"),

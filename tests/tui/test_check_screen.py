@@ -122,16 +122,6 @@ async def test_nothing_odd() -> None:
         assert look.is_on(CheckScreen)
 
 
-async def test_what_comes_later() -> None:
-    """What is shown holds still; that spans have come since is said."""
-    async with looking_at(*_documents(), size=(100, 30)) as look:
-        await _open(look)
-        before = look.lines[1:]
-        await look.grow(Builder().span("g ray.remote", trace=9, span=9, kind="PRODUCER"))
-        assert "‹ check as of " in look.header
-        assert look.lines[1:] == before
-
-
 async def test_it_is_found_in_a_thread() -> None:
     """While it looks the header says how far it is; who has gone isn't called back."""
     begun = []

@@ -106,6 +106,7 @@ def test_orders_and_spans(documents: list[Document], most: int, piece: int) -> N
     for path in model.diff.paths:
         listed = model.spans_of(path, 1_000)
         lengths = [spans.end_ns[row] - spans.start_ns[row] for row in listed.rows]
+        assert listed.sides is not None
         assert lengths == sorted(lengths, reverse=True)
         assert model.spans_of(path, most).rows == listed.rows[:most]
         for letter, side, chosen in (("A", path.a, traces[:-1]), ("B", path.b, traces[-2:])):
@@ -356,20 +357,47 @@ async def test_what_is_marked_against_a_query() -> None:
         assert look.lines[3].split()[:2] == ["B", "2"]
 
 
-async def test_what_holds_still_while_spans_come() -> None:
-    """The comparison stays as it was, and says of when it is."""
+async def test_all_traces_against_a_query() -> None:
+    """Where all are listed and a query is typed, A is what matches and B is the rest: no trace is in both."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
-        await look.press("d", "j", "d")
-        await _is_compared(look)
-        before = look.lines[1:-1]
-        await look.grow(Builder().span("new", trace=2, span=90, parent=4, start=220, duration=100))
-        await look.until_shown("as of ")
-        assert look.lines[1:-1] == before
-        # The spans of a path are those that were compared, too.
-        while _screen(look).rows.selected != _screen(look).rows.paths[-1]:
-            await look.press("j")
+        await look.press("D")
+        await look.until_shown("Enter compares the traces that match with the rest.")
+        await look.type("trace.errors>0")
         await look.press("enter")
-        assert look.is_on(SpansScreen)
+        await _is_compared(look)
+        a, b = _screen(look)._given
+        assert (a.what, b.what) == ("trace.errors>0", "the rest")
+        errors = look.data.store.trace_table.error_count
+        assert [*a.traces()] == [trace for trace, number in enumerate(errors) if number]
+        assert [*b.traces()] == [trace for trace, number in enumerate(errors) if not number]
+        assert look.lines[3].rstrip().endswith("the rest")
+        await look.press("escape", "D")
+        await look.type("trace.errors>=0")
+        await look.press("enter")
+        await look.until_shown("every trace matches: there is no rest to compare with")
+
+
+async def test_the_traces_that_match_while_spans_come() -> None:
+    """Both sides take in what has come, each trace on one of them."""
+    async with looking_at(*_documents(), size=(120, 40)) as look:
+        await look.press("D")
+        await look.type("trace.errors>0")
+        await look.press("enter")
+        await _is_compared(look)
+        a, b = _screen(look)._given
+        number = len(look.data.store.trace_table)
+        await look.grow(
+            Builder().span("new", trace=80, span=90, status="ERROR"), Builder().span("new", trace=81, span=91)
+        )
+        assert {number, number + 1} & {*a.traces()} == {number}
+        assert {number, number + 1} & {*b.traces()} == {number + 1}
+        await look.until(lambda: sum(side.traces for side in _sides(look)) == number + 2)
+
+
+def _sides(look: Look) -> tuple[Any, Any]:
+    model = _screen(look).rows.model
+    assert model is not None
+    return model.diff.a, model.diff.b
 
 
 async def test_what_has_nothing_to_open() -> None:

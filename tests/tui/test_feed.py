@@ -44,11 +44,11 @@ def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def _fed(folder: Path, *, follow: bool = False) -> Iterator[tuple[Store, list[FeedState], Feed]]:
+def _fed(*paths: Path, follow: bool = False) -> Iterator[tuple[Store, list[FeedState], Feed]]:
     details = Details()
     store = Store(details, notes_changes=True)
     states: list[FeedState] = []
-    options = ReadOptions((os.fspath(folder),), quick_from=1, use_cache=True, newest_first=True, follow=follow)
+    options = ReadOptions(tuple(map(os.fspath, paths)), quick_from=1, use_cache=True, newest_first=True, follow=follow)
     fed = Feed(store, lambda: Session(options, store, details), follow=follow)
     fed.go_on()
     fed.listen(states.append)
@@ -160,3 +160,20 @@ def test_what_is_followed_is_decoded_too(folder: Path) -> None:
     assert len(_lost(store)) == 1
     assert len(store.spans) == 101
     assert all(state.following for state in states)
+
+
+def test_what_is_waited_for(folder: Path, tmp_path: Path) -> None:
+    """A PATH that isn't there is waited for only while none of them is; what is followed is no waiting."""
+    (tmp_path / "empty").mkdir()
+    for paths, expected in (
+        ((tmp_path / "no", tmp_path / "none"), (f"{tmp_path}/no", f"{tmp_path}/none")),
+        ((folder, tmp_path / "no"), ()),
+        ((tmp_path / "no", tmp_path / "empty"), ()),
+    ):
+        with _fed(*paths, follow=True) as (_, states, _):
+            deadline = time.monotonic() + 10
+            # The first of them is told before it is looked for what has come.
+            while sum(state.following and not state.loading for state in states) <= 1:
+                assert time.monotonic() < deadline
+                threading.Event().wait(0.005)
+            assert states[-1].waiting_for == expected

@@ -24,7 +24,7 @@ from spanview.analysis.workers import Worker
 from spanview.tui import lanes_bars, lanes_bulk
 from spanview.tui.lane_lines import LaneLines
 from spanview.tui.lanes_bars import NOBODY, cells_of
-from spanview.tui.lanes_model import LanesModel, LanesShape, Sort
+from spanview.tui.lanes_model import LanesModel, LanesShape, Sort, key_of
 from spanview.tui.lanes_screen import LanesScreen
 from spanview.tui.trace_screen import TraceScreen
 from spanview.tui.window import Window
@@ -184,6 +184,12 @@ def model_of(store: Store) -> LanesModel:
     return model
 
 
+def know(model: LanesModel, workers: list[Worker]) -> None:
+    """Tell who the lanes are."""
+    lanes = model.shape.lanes
+    model.know({key_of(lane): (worker, lane.spans) for lane, worker in zip(lanes, workers, strict=True)})
+
+
 def test_orders() -> None:
     """By first start, busy time, longest gap, spans and node, what is most first."""
     build = Builder()
@@ -205,7 +211,7 @@ def test_orders() -> None:
         Sort.SPANS: [2, 1, 0, 3],
         Sort.NODE: [0, 1, 2, 3],
     }
-    model.know([Worker(node="b"), Worker(node="a"), Worker(), Worker(node="a")])
+    know(model, [Worker(node="b"), Worker(node="a"), Worker(), Worker(node="a")])
     assert model.order == [1, 3, 0, 2]
 
 
@@ -230,7 +236,7 @@ def test_labels() -> None:
         "cart spans",
     ]
     ids = ["abcdef" + "0" * 20, "abcdee" + "0" * 20]
-    model.know([Worker(pid="11", node=ids[0], actor="A"), Worker(pid="22", node=ids[1]), *[Worker()] * 3])
+    know(model, [Worker(pid="11", node=ids[0], actor="A"), Worker(pid="22", node=ids[1]), *[Worker()] * 3])
     assert model.labels(0) == ["abcdef 11 A", "11 A"]
 
 
@@ -363,20 +369,6 @@ async def test_sorting_stays_on_the_lane() -> None:
         await look.press("s")
         # The node of one of them is known, and stands first.
         assert (screen_of(look)._model.order, rows.cursor, rows.block) == ([1, 0], 0, 0)
-
-
-async def test_spans_that_come_later() -> None:
-    """What is shown holds still, and says of when it is."""
-    data, build = of_drawing(), Builder()
-    async with looking_at(data=data, size=(100, 30)) as look:
-        await open_lanes(look)
-        await look.grow(build.span("more", trace=7, span=70), path="spans/33.txt")
-        await look.until(lambda: " as of " in look.header)
-        assert "2 lanes" in look.header
-        await look.press("escape")
-        await open_lanes(look)
-        assert "3 lanes" in look.header
-        assert " as of " not in look.header
 
 
 async def test_what_is_listed_counts() -> None:

@@ -35,8 +35,9 @@ DRAWINGS = [
     # Many are drawn higher, by logarithm; an error is a mark of its own, however many are there.
     ([(0, 5, False)] * 100 + [(50, 5, False)] * 10 + [(99, 5, False)], ["█ ▅ ▁"], 0),
     ([(0, 5, False)] * 100 + [(0, 5, True), (99, 5, False)], ["✖   ▁"], 0),
-    # Where there are too few rows, most traces have the row of their own power.
-    ([(0, 5, False)] * 3 + [(40, 50, False)] * 3 + [(99, 10**15, False)], ["  █ ▁", "█    "], 1),
+    # Where there are too few rows, the slowest trace has one, and of the others most have that of their own power.
+    ([(0, 5, False)] * 3 + [(40, 50, False)] * 3 + [(99, 10**15, False)], ["    ▁", "  █  ", "█    "], 15),
+    ([(0, 5, False)] * 9 + [(40, 500, False)] * 4 + [(99, 10**15, False)], ["    ▁", "█ ▅  "], 15),
     # Without an end, without a length, without a start.
     ([(0, -1, False), (50, 0, False), (NO_TIME, 10**9, True), (99, 1, False)], ["▁ ▁ ▁"], 0),
 ]
@@ -47,7 +48,7 @@ def test_drawings(points: list[tuple[int, int, bool]], expected: list[str], top:
     """What is drawn of some traces."""
     grid = grid_of(points, 5, len(expected))
     assert grid is not None
-    assert (grid.top, drawing(grid, len(expected))) == (top, expected)
+    assert (grid.powers[0], drawing(grid, len(expected))) == (top, expected)
 
 
 def test_nothing_to_draw() -> None:
@@ -73,17 +74,18 @@ def test_labels(power: int, expected: str) -> None:
 
 
 def test_the_edges_say_what_they_have_besides() -> None:
-    """Slower ones than the top row's are in it, quicker ones in the lowest, and both say so."""
+    """The top row is the slowest trace's. A row that has slower ones than its power, or quicker ones, says so."""
     usual = [(0, 5_000, False)] * 3 + [(0, 50_000, False)] * 3
     for more, expected in (
         ([], ["10 µs", "1 µs"]),
-        ([(9, 10**15, False)], ["≥10 µs", "1 µs"]),
+        ([(9, 10**15, False)], ["1e6 s", "<1e6 s"]),
+        ([(9, 10**15, False)], ["1e6 s", "≥10 µs", "1 µs"]),
         ([(9, 1, False)], ["10 µs", "<10 µs"]),
     ):
         points = usual + more
-        grid = grid_of(points, 5, 2)
+        grid = grid_of(points, 5, len(expected))
         assert grid is not None
-        assert [grid.label(row, 2) for row in range(2)] == expected
+        assert [grid.label(row, len(expected)) for row in range(len(expected))] == expected
 
 
 def test_the_nearest_column() -> None:

@@ -141,17 +141,6 @@ async def test_of_one_trace() -> None:
         await look.until_shown("Serve requests of proxy_http_request Cart   1 request, 1 failed")
 
 
-async def test_what_is_shown_holds_still() -> None:
-    """Spans that come while one looks change no line; the header says of when these are."""
-    async with looking_at(*_documents(), size=(100, 24)) as look:
-        await look.press("H")
-        await look.until_shown("2 requests, 1 failed")
-        before = look.lines[2:]
-        await look.grow(*_request(7, 200, (40, 6, 22), 200))
-        await look.until_shown("Serve requests of 3 traces as of ")
-        assert look.lines[2:-1] == before[:-1]
-
-
 async def test_reading_takes_a_while() -> None:
     """The header says how far it is; going back ends it."""
     ended = threading.Event()

@@ -1,0 +1,543 @@
+"""Every screen stays true while spans come: when loading ends, while following, and paused; and when it is computed.
+
+trace 1                                         trace 2
+run                0 - 900 µs   driver          run                -500 - -100 µs   driver
+  f ray.remote     1 -   2                        proxy … Cart     -490 - -450   GET /a 200
+    f …_worker    10 -  30      worker              replica        -480 - -455
+  g ray.remote    40 -  41                        f ray.remote     -400 - -399   ERROR
+    g …_worker    45 -  50 ✖    worker
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast
+from unittest.mock import patch
+
+import pytest
+from textual import events
+
+from builders import Builder
+from spanview.tui import live, trace_details, traces_screen
+from spanview.tui.app import FeedNews
+from spanview.tui.base_screen import BaseScreen
+from spanview.tui.calls_screen import CallsScreen
+from spanview.tui.check_screen import CheckScreen
+from spanview.tui.diff_screen import DiffScreen
+from spanview.tui.feed import FeedState
+from spanview.tui.flame_screen import FlameScreen
+from spanview.tui.function_calls_screen import FunctionCallsScreen
+from spanview.tui.help_screen import HelpScreen
+from spanview.tui.lanes_screen import LanesScreen
+from spanview.tui.live import Chosen, Live, Scope
+from spanview.tui.other_side_screen import OtherSideScreen
+from spanview.tui.palette import PaletteScreen
+from spanview.tui.requests_screen import RequestsScreen
+from spanview.tui.serve_screen import ServeScreen
+from spanview.tui.span_screen import SpanScreen
+from spanview.tui.spans_screen import SpansScreen
+from spanview.tui.stats_screen import StatsScreen
+from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.warm import import_screens
+from viewers import Growing, Look, looking_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders import Document
+    from spanview.analysis.telling import Tell
+
+FOLLOWING: Final = FeedState(loading=False, following=True)
+LOADING: Final = FeedState(bytes_read=10, bytes_total=100)
+WORKER: Final = "spans/worker.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to come to a screen, and what its cursor is on."""
+
+    screen: type[BaseScreen]
+    keys: tuple[str, ...]
+    item: Callable[[Any], object]
+    """Returns what tells the item under the cursor from all others."""
+    again: tuple[str, ...] = ("down",)
+    """The keys that lead to the second item of before when all spans are there."""
+
+
+def _lane_block(screen: LanesScreen) -> object:
+    assert screen.rows.lane is not None
+    return screen.rows.lane.source, screen.rows.row
+
+
+def _path(screen: DiffScreen) -> object:
+    model, path = screen.rows.model, screen.rows.selected
+    assert model is not None
+    assert path is not None
+    return model.labels.path(path, 1000)
+
+
+def _block(screen: FlameScreen) -> object:
+    model = screen.blocks.model
+    assert model is not None
+    return model.names(screen.blocks.selected)
+
+
+def _call(screen: FunctionCallsScreen) -> object:
+    return screen.rows.calls[screen.rows.cursor].row
+
+
+def _request(screen: RequestsScreen) -> object:
+    assert screen.rows.selected is not None
+    return screen.rows.selected.request_id
+
+
+def _node(screen: TraceScreen) -> object:
+    assert screen.rows.node is not None
+    return screen._model.key(screen.rows.node)
+
+
+def _finding(screen: CheckScreen) -> object:
+    chosen = screen.rows.selected
+    assert chosen is not None
+    return chosen.finding.kind if chosen.finding is not None else chosen.text
+
+
+WAYS: Final = [
+    Way(TracesScreen, (), lambda screen: screen.traces.selected),
+    Way(TracesScreen, ("r",), lambda screen: screen.groups.selected.name),
+    Way(TraceScreen, ("enter",), _node),
+    Way(TraceScreen, ("enter", *["tab"] * 4), _node),
+    Way(SpanScreen, ("enter", "enter", *["tab"] * 4), lambda screen: screen.rows.cursor),
+    Way(StatsScreen, ("t",), lambda screen: screen.rows.groups[screen.rows.cursor].key),
+    Way(StatsScreen, ("enter", "t"), lambda screen: screen.rows.groups[screen.rows.cursor].key),
+    Way(StatsScreen, ("r", "t", "r"), lambda screen: screen.rows.groups[screen.rows.cursor].key),
+    Way(SpansScreen, ("t", "enter"), lambda screen: screen.rows.selected),
+    Way(FlameScreen, ("F",), _block),
+    Way(DiffScreen, ("d", "down", "d"), _path),
+    Way(DiffScreen, ("D", *"step", "enter"), _path),
+    Way(SpansScreen, ("d", "down", "d", *"ssss", "down", "enter"), lambda screen: screen.rows.selected),
+    Way(CallsScreen, ("A",), lambda screen: screen.rows.functions[screen.rows.cursor].function),
+    Way(FunctionCallsScreen, ("A", "enter"), _call),
+    Way(LanesScreen, ("L",), _lane_block, ("down", "down")),
+    Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key),
+    Way(RequestsScreen, ("H", "enter"), _request),
+    Way(CheckScreen, ("exclamation_mark",), _finding),
+]
+WITHOUT_FIGURES: Final = {HelpScreen, PaletteScreen, OtherSideScreen}
+"""Screens that show nothing of the store, and the one in which a query is typed."""
+
+
+def _request_of(trace: int, parent: int, start: int, status: int = 200) -> list[Document]:
+    build, common = Builder(), {"trace": trace, "kind": "SERVER"}
+    own = {"app": "shop", "deployment": "Cart", "request_id": f"id-{start}"}
+    proxy = own | {"request_method": "GET", "http.status_code": status}
+    replica = own | {"http.method": "GET", "http.status_code": str(status), "route": "/a"}
+    first = 5000 + start
+    return [
+        build.span(
+            "proxy_http_request Cart",
+            span=first,
+            parent=parent,
+            start=start,
+            duration=40,
+            attributes=proxy,
+            **cast("Any", common),
+        ),
+        build.span(
+            "replica_handle_request Cart",
+            span=first + 1,
+            parent=first,
+            start=start + 10,
+            duration=25,
+            attributes=replica,
+            **cast("Any", common),
+        ),
+    ]
+
+
+def _call_of(function: str, trace: int, parent: int, start: int, status: str = "UNSET") -> tuple[Document, Document]:
+    build, number = Builder(), 7000 + 4 * start
+    submitted = build.span(
+        f"{function} ray.remote", trace=trace, span=number, parent=parent, start=start, duration=1, kind="PRODUCER"
+    )
+    ran = build.span(
+        f"{function} ray.remote_worker",
+        trace=trace,
+        span=number + 1,
+        parent=number,
+        start=start + 5,
+        duration=20,
+        kind="CONSUMER",
+        status=status,
+    )
+    return submitted, ran
+
+
+def begun() -> Growing:
+    """Return the two traces."""
+    build = Builder()
+    f, g = _call_of("f", 1, 1, 1), _call_of("g", 1, 1, 40, "ERROR")
+    data = Growing(
+        build.span("run", trace=1, span=1, start=0, duration=900),
+        build.span("run", trace=2, span=2, start=600_000, duration=400),
+        f[0],
+        g[0],
+        *_request_of(1, 1, 200),
+        *_request_of(2, 2, 600_010),
+        build.span("step", trace=2, span=3, parent=2, start=600_100, duration=200),
+        build.span("lost", trace=2, span=34, parent=998, start=600_350),
+    )
+    data.add(f[1], g[1], path=WORKER)
+    return data
+
+
+def grow(data: Growing) -> None:
+    """Let spans come that change all figures and no order: further calls and requests, a trace, errors."""
+    build = Builder()
+    calls = [_call_of("f", 1, 1, 60 + 30 * number) for number in range(3)]
+    other = _call_of("g", 2, 2, 600_200, "ERROR")
+    data.add(
+        *(submitted for submitted, _ in [*calls, other]),
+        *_request_of(1, 1, 300),
+        *_request_of(2, 2, 600_300, 500),
+        build.span("step", trace=2, span=30, parent=2, start=600_160, duration=10),
+        build.span("lost", trace=1, span=33, parent=999, start=500),
+    )
+    data.add(*(ran for _, ran in [*calls, other]), path=WORKER)
+    data.add(
+        build.span("run", trace=3, span=31, start=0, duration=800, status="ERROR"),
+        build.span("step", trace=3, span=32, parent=31, start=100, duration=10),
+        path="spans/others.json",
+    )
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing wait for its time."""
+    monkeypatch.setattr(live, "EVERY_S", 0.0)
+    monkeypatch.setattr(live, "_REST", 0.0)
+    monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr(trace_details, "_LOOK_S", 0.001)
+    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
+
+
+async def go(look: Look, way: Way) -> BaseScreen:
+    """Go to a screen, and let it find out what it shows."""
+    for key in way.keys:
+        await look.press(key)
+        await _settled(look)
+    await look.until(lambda: look.is_on(way.screen))
+    await _settled(look)
+    screen = look.screen
+    assert isinstance(screen, BaseScreen)
+    return screen
+
+
+async def _settled(look: Look) -> None:
+    await look.until(lambda: not [worker for worker in look.app.workers if not worker.is_finished])
+    await look.pilot.pause()
+
+
+def shown(look: Look) -> list[str]:
+    """Return what a screen shows: its title, and all lines but the footer."""
+    screen = look.screen
+    assert isinstance(screen, BaseScreen)
+    return [screen.title_text(), *(text.rstrip() for text in look.lines[1:-1])]
+
+
+async def fresh(way: Way, data: Growing, *moves: str) -> list[str]:
+    """Return what a screen shows that is opened when all spans are there, the cursor moved by some keys."""
+    async with looking_at(data=data, size=(110, 40)) as look:
+        await look.tell(FOLLOWING)
+        await go(look, way)
+        await look.press(*moves)
+        await _settled(look)
+        return shown(look)
+
+
+def all_of_it() -> Growing:
+    """Return the two traces and what comes later."""
+    data = begun()
+    grow(data)
+    return data
+
+
+def test_every_screen_is_here() -> None:
+    """A new screen is tried here, too."""
+    import_screens(has_many=False)
+    known, kinds = list[type[BaseScreen]](), [BaseScreen]
+    while kinds:
+        kinds += (kind := kinds.pop()).__subclasses__()
+        if "compose" in vars(kind) and kind.__module__.startswith("spanview."):
+            known.append(kind)
+    assert {*known} == {way.screen for way in WAYS} | WITHOUT_FIGURES
+
+
+def _named(way: Way) -> str:
+    return f"{way.screen.__name__}-{''.join(way.keys)[:20]}"
+
+
+@pytest.mark.parametrize("way", WAYS, ids=_named)
+async def test_when_loading_ends(way: Way) -> None:
+    """What was opened while files were read is what a screen shows that is opened when all was read."""
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        await look.tell(LOADING)
+        await go(look, way)
+        before = shown(look)
+        grow(look.data)
+        await look.tell(LOADING)
+        await look.tell(FeedState(loading=False))
+        expected = await fresh(way, all_of_it())
+        assert expected != before
+        await look.until(lambda: shown(look) == expected)
+        assert "as of" not in look.header
+
+
+@pytest.mark.parametrize("way", WAYS, ids=_named)
+async def test_while_following(way: Way) -> None:
+    """Figures come to be those of a screen that is opened now, and the cursor stays on its item."""
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        await look.tell(FOLLOWING)
+        screen = await go(look, way)
+        await look.press("down")
+        await _settled(look)
+        item, before = way.item(screen), shown(look)
+        grow(look.data)
+        await look.tell(FeedState(loading=False, following=True))
+        expected = await fresh(way, all_of_it(), *way.again)
+        assert expected != before
+        await look.until(lambda: shown(look) == expected)
+        assert way.item(screen) == item
+        assert "as of" not in look.header
+
+
+@pytest.mark.parametrize("way", WAYS, ids=_named)
+async def test_paused(way: Way) -> None:
+    """Paused, nothing moves whatever comes, and the header says so; then all of it is shown."""
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        await look.tell(FOLLOWING)
+        await go(look, way)
+        await look.press("space")
+        before = shown(look)
+        grow(look.data)
+        await look.tell(FeedState(loading=False, following=True))
+        await _settled(look)
+        assert shown(look)[1:] == before[1:]
+        assert look.header.rstrip().endswith("‖ paused")
+        await look.press("space")
+        expected = await fresh(way, all_of_it())
+        await look.until(lambda: shown(look) == expected)
+
+
+# -- when it is computed ----------------------------------------------------------------------------------------------
+
+
+class Stage:
+    """A screen without a terminal, at a counted time: what is asked for is computed when a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(live, "EVERY_S", 1.0)
+        monkeypatch.setattr(live, "_REST", 1.0)
+        monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.5)
+        monkeypatch.setattr(live, "Background", lambda _: self)
+        self.now = 100.0
+        self.viewer = SimpleNamespace(
+            paused=False, feed_state=FOLLOWING, tidy=SimpleNamespace(acts_until=float("-inf"))
+        )
+        self.is_current, self.is_left = True, False
+        self.timers: list[tuple[float, Callable[[], object]]] = []
+        self.work: tuple[Callable[[Tell], Any], Callable[[Any], object]] | None = None
+        self.share_text = "0%"
+        self.version = 1
+        self.shown: list[int] = []
+        scope = Scope(lambda: Chosen(None, "all"), lambda: self.version)
+        self.live: Live[int] = Live(cast("Any", self), scope, self._ask, self.shown.append, clock=lambda: self.now)
+
+    def _ask(self, _traces: object, _tell: object) -> int:
+        return self.version
+
+    # What it has of a screen.
+
+    def set_timer(self, seconds: float, do: Callable[[], object]) -> None:
+        """Take note of what is to be done later."""
+        self.timers.append((self.now + seconds, do))
+
+    def refresh_frame(self) -> None:
+        """Nothing is painted."""
+
+    # What it has of the work behind a screen.
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being computed."""
+        return self.work is not None
+
+    def begin(self, ask: Callable[[Tell], Any], take: Callable[[Any], object]) -> None:
+        """Take note of what is to be computed."""
+        self.work = ask, take
+
+    def end(self) -> bool:
+        """Forget it."""
+        self.work = None
+        return True
+
+    # What a test does.
+
+    def computes(self) -> bool:
+        """Tell whether something is being computed."""
+        return self.is_busy
+
+    def compute(self, seconds: float = 0.0) -> None:
+        """Let what was begun be done so many seconds later."""
+        assert self.work is not None
+        ask, take = self.work
+        answer = ask(lambda _: None)
+        self.now += seconds
+        self.work = None
+        take(answer)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+        due = [do for at, do in self.timers if at <= self.now]
+        self.timers = [(at, do) for at, do in self.timers if at > self.now]
+        for do in due:
+            do()
+
+    def grow(self) -> None:
+        """Let spans come."""
+        self.version += 1
+        self.live.look()
+
+
+@pytest.fixture(name="stage")
+def make_stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Return a screen that has computed what it shows just now."""
+    stage = Stage(monkeypatch)
+    stage.live.begin()
+    stage.compute()
+    return stage
+
+
+def test_nothing_is_computed_for_nothing(stage: Stage) -> None:
+    """Where nothing has come, nothing is computed, however often it looks and however late."""
+    for _ in range(10):
+        stage.wait(5.0)
+        stage.live.look()
+    assert (stage.shown, stage.computes(), stage.timers) == ([1], False, [])
+
+
+def test_two_seconds_at_the_most(stage: Stage) -> None:
+    """What comes is shown a second after the last time, if it takes no time; what comes meanwhile isn't forgotten."""
+    stage.grow()
+    assert not stage.computes()
+    stage.wait(1.0)
+    stage.version += 1
+    stage.compute()
+    assert stage.shown == [1, 3]
+    # The version that it began with was the one before.
+    stage.wait(1.0)
+    stage.compute()
+    assert (stage.shown, stage.live.is_behind) == ([1, 3, 3], False)
+
+
+def test_half_a_core(stage: Stage) -> None:
+    """What takes long is left alone for as long, and says of when it is meanwhile."""
+    stage.wait(1.0)
+    stage.grow()
+    stage.compute(seconds=6.0)
+    assert stage.live.as_of == ""
+    stage.grow()
+    assert stage.live.as_of.startswith(" as of ")
+    stage.wait(5.9)
+    assert not stage.computes()
+    stage.wait(0.1)
+    assert stage.computes()
+    stage.compute(seconds=0.1)
+    assert (stage.shown, stage.live.as_of) == ([1, 2, 3], "")
+
+
+def test_a_key_goes_first(stage: Stage) -> None:
+    """While a key acts nothing is begun, but no longer than half a second."""
+    stage.wait(1.0)
+    stage.viewer.tidy.acts_until = stage.now + 0.2
+    stage.grow()
+    assert not stage.computes()
+    stage.wait(0.2)
+    assert stage.computes()
+    stage.compute()
+    stage.viewer.tidy.acts_until = stage.now + 60.0
+    stage.grow()
+    stage.wait(1.4)
+    assert not stage.computes()
+    stage.wait(0.1)
+    assert stage.computes()
+
+
+@pytest.mark.parametrize("held", ["paused", "loading", "elsewhere"])
+def test_what_holds_it(stage: Stage, held: str) -> None:
+    """Paused, while files are loaded, and behind another screen nothing is computed; then at once."""
+    stage.wait(5.0)
+    stage.viewer.paused = held == "paused"
+    stage.viewer.feed_state = LOADING if held == "loading" else FOLLOWING
+    stage.is_current = held != "elsewhere"
+    stage.grow()
+    stage.wait(5.0)
+    assert (stage.computes(), stage.timers) == (False, [])
+    assert stage.live.as_of.startswith(" as of ")
+    stage.viewer.paused, stage.viewer.feed_state, stage.is_current = False, FOLLOWING, True
+    stage.live.look()
+    stage.compute()
+    assert (stage.shown, stage.live.as_of) == ([1, 2], "")
+
+
+def test_an_answer_that_comes_when_it_is_paused(stage: Stage) -> None:
+    """What was begun before is not shown; what somebody asks for is."""
+    stage.wait(1.0)
+    stage.grow()
+    stage.viewer.paused = True
+    stage.compute()
+    assert (stage.shown, stage.live.is_behind) == ([1], True)
+    stage.live.begin()
+    stage.compute()
+    assert stage.shown == [1, 2]
+
+
+def test_who_waits_is_not_kept_waiting(stage: Stage) -> None:
+    """What somebody asked for isn't begun again because spans come."""
+    stage.live.begin(lambda _traces, _tell: 70)
+    work = stage.work
+    stage.wait(10.0)
+    stage.grow()
+    assert (stage.work, stage.live.is_asked) == (work, True)
+    stage.compute()
+    assert (stage.shown, stage.live.is_asked) == ([1, 70], False)
+
+
+# -- a screen that is going -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS, ids=_named)
+async def test_what_comes_to_a_screen_that_is_going(way: Way) -> None:
+    """Its widgets have gone, and it still stands where screens stand: news, answers and sayings find nothing."""
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        await look.tell(FOLLOWING)
+        screen = await go(look, way)
+        await look.app._prune(screen)
+        assert screen in look.app.screen_stack
+        assert not screen.query(".header")
+        grow(look.data)
+        await look.app.on_feed_news(FeedNews(FOLLOWING))
+        look.app.say("something")
+        screen.refresh_frame()
+
+
+async def test_a_key_that_comes_when_all_screens_are_gone() -> None:
+    """It has nothing to act on any more."""
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        with patch.object(type(look.app), "screen_stack", []):
+            await look.app.on_event(events.Key("q", "q"))
+        assert look.app.is_running
+        assert look.is_on(TracesScreen)

@@ -11,20 +11,20 @@ one to the end of the last, others included; `unmixed` leaves these out again.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.doclines import STANDS_FOR_OTHERS, DocumentLines, Line, whole_of
+from spanview.formats.doclines import DocumentLines, Line, standing_for, whole_of
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.marks import FRAGMENT, REPEATED
 from spanview.formats.prefix import match_prefix
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from spanview.formats.framing import Framer
 
@@ -139,7 +139,7 @@ class PrefixedLines:
                 frames.has_text = True
                 frames.repeated += text.count(REPEATED)
                 # One line stands for all that were left out: so many spans began there.
-                others = STANDS_FOR_OTHERS.search(text)
+                others = standing_for(text)
                 frames.fragments += text.count(FRAGMENT) * (int(others[1]) if others else 1)
             position = line_end + 1
         self._fed = min(base + position, base + len(self._data))
@@ -278,6 +278,43 @@ def _take_fragments(lines: deque[_Line] | list[_Line], gap: Gap) -> int:
     return fragments
 
 
+class MixedLines:
+    """A stretch of a log, to take many documents out of it that stand in one another: each line is looked at once.
+
+    Args:
+        data: The lines, from the beginning of the first one to the end of the last.
+        offset: Where in the file they begin.
+    """
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        self._begin, self._end = offset, offset + len(data)
+        self._names: dict[int, bytes] = {}
+        """Of each line, by its offset, who printed it."""
+        self._lines: dict[bytes, tuple[list[int], list[bytes]]] = {}
+        """The offsets of each writer's lines, and what was printed there."""
+        for line in data.split(b"\n"):
+            name, start = match_prefix(line)
+            self._names[offset] = name
+            offsets, texts = self._lines.setdefault(name, ([], []))
+            offsets.append(offset)
+            texts.append(line[start:])
+            offset += len(line) + 1
+
+    def document(self, begin: int, size: int) -> bytes | None:
+        """Return what `unmixed` gives for the document between these places of the file; None where it isn't here."""
+        name = self._names.get(begin)
+        if name is None or begin + size > self._end:
+            return None
+        offsets, texts = self._lines[name]
+        return _of_document(texts[bisect_left(offsets, begin) : bisect_left(offsets, begin + size)])
+
+
+def _of_document(texts: Iterable[bytes]) -> bytes:
+    """Return those of a writer's lines that are of the document which begins with the first one."""
+    lines = DocumentLines()
+    return b"\n".join(text for text in (whole_of(text)[0] for text in texts) if lines.sort(text) is Line.OF_DOCUMENT)
+
+
 def unmixed(record: bytes) -> bytes:
     """Return a document without the lines of others, and without names.
 
@@ -285,9 +322,7 @@ def unmixed(record: bytes) -> bytes:
         record: All lines from the beginning of the first one to the end of the last.
     """
     name, start = match_prefix(record[: record.find(b"\n") + 1] or record)
-    lines = DocumentLines()
-    texts = [whole_of(text)[0] for text in _texts_of(record, name, record[:start])]
-    return b"\n".join(text for text in texts if lines.sort(text) is Line.OF_DOCUMENT)
+    return _of_document(_texts_of(record, name, record[:start]))
 
 
 def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:

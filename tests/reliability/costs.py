@@ -2,7 +2,7 @@
 
 steps      load, each record read again, each tree with its critical path, statistics, calls, workers, call paths,
            findings, each export, a search
-cost       processor time, so that a busy machine makes no difference; the least of some trials
+cost       processor time, so that a busy machine makes little difference; the least of some trials where it is too much
 ceiling    four times the spans may cost six times as much
 """
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _TIMES: Final = 4
 _MOST: Final = 6
 """What so many times the spans may cost."""
-_TRIALS: Final = 2
+_MORE_TRIALS: Final = 2
 _FEWEST_S: Final = 0.05
 """Less than this says nothing."""
 
@@ -221,29 +221,38 @@ _STEPS: Final[dict[str, Callable[[Store], object]]] = {
 
 
 def _cost(path: Path, data: bytes) -> dict[str, float]:
-    """Return how many seconds of the processor each step takes, the least of some trials."""
+    """Return how many seconds of the processor each step takes."""
     path.write_bytes(data)
-    least: dict[str, float] = {}
-    for _ in range(_TRIALS):
-        gc.collect()
+    gc.collect()
+    begun = time.process_time()
+    store = spanview.load(path)
+    taken = {"load": time.process_time() - begun}
+    for name, step in _STEPS.items():
         begun = time.process_time()
-        store = spanview.load(path)
-        taken = {"load": time.process_time() - begun}
-        for name, step in _STEPS.items():
-            begun = time.process_time()
-            step(store)
-            taken[name] = time.process_time() - begun
-        least = {name: min(seconds, least.get(name, seconds)) for name, seconds in taken.items()}
-    return least
+        step(store)
+        taken[name] = time.process_time() - begun
+    return taken
+
+
+def _too_dear(few: dict[str, float], many: dict[str, float]) -> list[str]:
+    """Return the steps that cost more than they may."""
+    return [step for step, seconds in many.items() if seconds > _MOST * max(few[step], _FEWEST_S / _TIMES)]
 
 
 def _clashes(trials: int, folder: Path) -> Figures:
     figures = Figures()
     for kind, make in _KINDS.items():
-        few, many = (_cost(folder / "1.json", make(count)) for count in (trials // _TIMES, trials))
-        for step, seconds in many.items():
-            ratio = seconds / max(few[step], _FEWEST_S / _TIMES)
-            figures.expect(holds=ratio <= _MOST, what=f"{kind}, {step}: {few[step]:.2f} s, then {seconds:.2f} s")
+        sizes = make(trials // _TIMES), make(trials)
+        few, many = (_cost(folder / "1.json", data) for data in sizes)
+        for _ in range(_MORE_TRIALS):
+            if not _too_dear(few, many):
+                break
+            # Other programs empty the processor's memories: what is too dear each time counts.
+            again, many_again = (_cost(folder / "1.json", data) for data in sizes)
+            few = {step: min(seconds, again[step]) for step, seconds in few.items()}
+            many = {step: min(seconds, many_again[step]) for step, seconds in many.items()}
+        for step in _too_dear(few, many):
+            figures.expect(holds=False, what=f"{kind}, {step}: {few[step]:.2f} s, then {many[step]:.2f} s")
     figures.trials = trials
     return figures
 

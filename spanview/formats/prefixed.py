@@ -279,7 +279,7 @@ def _take_fragments(lines: deque[_Line] | list[_Line], gap: Gap) -> int:
 
 
 class MixedLines:
-    """A stretch of a log, to take many documents out of it that stand in one another: each line is looked at once.
+    """A part of a log with mixed documents, to take many of them out: each line is looked at once.
 
     Args:
         data: The lines, from the beginning of the first one to the end of the last.

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 32 * 1024 * 1024
 """Of the documents whose spans are kept at hand, but for the last one."""
 _TIMES_ROUND: Final = 3
-"""Where documents stand in one another, so many times the length of one is read before and behind it,"""
+"""Where documents are mixed, so many times the length of one is read before and after it,"""
 _MOST_ROUND: Final = 8 * 1024 * 1024
-"""but no more bytes than this."""
+"""but no more than this many bytes."""
 
 
 class DetailReader(Protocol):
@@ -70,7 +70,7 @@ class Documents:
         self._last = (-1, 0, 0)
         """Source, offset and end of the document that was read last."""
         self._mixed: tuple[int, MixedLines] | None = None
-        """What stands around it in a log where documents stand in one another, and its source."""
+        """The part of a log around it where documents are mixed, and its source."""
         self._lock = Lock()
 
     @property
@@ -147,13 +147,14 @@ class Documents:
                 return document
         (before, first, end), self._last = self._last, (source, offset, offset + length)
         if before == source and first != offset and first < offset + length and offset < end:
-            # Each of them read by itself would cost the square of how many there are.
+            # They are mixed: reading each with all that is between its lines would cost the square of their number.
             document = self._document_among_others(source, offset, length)
             if document is not None:
                 return document
         return self.reader.read(source, offset, length)
 
     def _document_among_others(self, source: int, offset: int, length: int) -> bytes | None:
+        """Read the part of a log around a document, keep it at hand, and return the document's own lines."""
         places, reach = self._places[source], min(_TIMES_ROUND * length, _MOST_ROUND)
         first, last = bisect_left(places.offsets, offset - reach), bisect_right(places.offsets, offset + reach)
         ends = map(add, places.offsets[first:last], places.lengths[first:last])

@@ -89,7 +89,9 @@ class PrefixedLines:
         self._data += data
         frames = self._take_lines(self._data.rfind(b"\n") + 1)
         for writer in self._waiting():
-            frames.add(writer.feed())
+            # Of thousands of writers, few have lines in each piece.
+            if writer.has_new_lines:
+                frames.add(writer.feed())
             if writer.end < self._fed - _PATIENCE:
                 frames.add(writer.close())
         return self._take(frames)
@@ -188,6 +190,11 @@ class _Writer:
     def waits(self) -> bool:
         """Whether there are lines that wait for more."""
         return bool(self._lines)
+
+    @property
+    def has_new_lines(self) -> bool:
+        """Whether it has lines that weren't framed yet."""
+        return bool(self._new)
 
     @property
     def begin(self) -> int:

@@ -34,8 +34,7 @@ _JSON: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """How a line of a JSON document begins, indented or not; what else is printed meanwhile mustn't be taken for one."""
-STANDS_FOR_OTHERS: Final = re.compile(rb'\[repeated ([0-9]{1,9})x across cluster\][^"]*\Z')
-"""What Ray puts behind the line that it printed for several."""
+_REPEATED: Final = re.compile(rb"\[repeated ([0-9]{1,9})x across cluster\]")
 _OPENING: Final = re.compile(rb"\{[ \t\r]*\Z")
 _CLOSING: Final = re.compile(rb"\}(.*\{)?[ \t\r]*\Z", re.DOTALL)
 _MEMBER: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t]*+:', re.DOTALL)
@@ -56,12 +55,17 @@ _FARTHEST: Final = 1024 * 1024
 """Bytes in which the end of a document is looked for."""
 
 
+def standing_for(text: bytes) -> re.Match[bytes] | None:
+    """Return the mark that Ray puts behind a line which it printed for several; its group 1 says for how many."""
+    return _REPEATED.search(text, text.rfind(b'"') + 1)
+
+
 def whole_of(text: bytes) -> tuple[bytes, int]:
     """Return a line without what Ray puts behind one that stands for others, and for how many; else as it is, and 0.
 
     That is, where a whole document stands before it. Lines of a document on several are of none any more.
     """
-    others = STANDS_FOR_OTHERS.search(text) if text[:1] == b"{" else None
+    others = standing_for(text) if text[:1] == b"{" else None
     if others:
         document = text[: text.rfind(b"}") + 1]
         with suppress(BadJsonError):
@@ -96,7 +100,7 @@ class DocumentLines:
 
     def sort(self, text: bytes) -> Line:
         """Return what the next line is, which comes without its end."""
-        if _JSON.match(text) is None or STANDS_FOR_OTHERS.search(text):
+        if _JSON.match(text) is None or standing_for(text):
             return Line.OTHER
         if text[0] in b" \t":
             self._in = _In.INDENTED if self._in is _In.FIRST_LINE else self._in

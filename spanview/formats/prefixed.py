@@ -12,20 +12,20 @@ one to the end of the last, others included; `unmixed` leaves these out again.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from functools import lru_cache, partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.doclines import STANDS_FOR_OTHERS, DocumentLines, Line, whole_of
+from spanview.formats.doclines import DocumentLines, Line, standing_for, whole_of
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.marks import FRAGMENT, REPEATED
 from spanview.formats.prefix import match_prefix
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from spanview.formats.framing import Framer
 
@@ -91,7 +91,9 @@ class PrefixedLines:
         self._data += data
         frames = self._take_lines(self._data.rfind(b"\n") + 1)
         for writer in self._waiting():
-            frames.add(writer.feed())
+            # Of thousands of writers, few have lines in each piece.
+            if writer.has_new_lines:
+                frames.add(writer.feed())
             if writer.end < self._fed - _PATIENCE:
                 frames.add(writer.close())
         return self._take(frames)
@@ -142,7 +144,7 @@ class PrefixedLines:
                 frames.has_text = True
                 frames.repeated += text.count(REPEATED)
                 # One line stands for all that were left out: so many spans began there.
-                others = STANDS_FOR_OTHERS.search(text)
+                others = standing_for(text)
                 fragments = text.count(FRAGMENT)
                 frames.fragments += fragments * (int(others[1]) if others else 1)
                 frames.pids |= _pid_in(name) if fragments else frozenset()
@@ -200,6 +202,11 @@ class _Writer:
     def waits(self) -> bool:
         """Whether there are lines that wait for more."""
         return bool(self._lines)
+
+    @property
+    def has_new_lines(self) -> bool:
+        """Whether it has lines that weren't framed yet."""
+        return bool(self._new)
 
     @property
     def begin(self) -> int:
@@ -290,6 +297,43 @@ def _take_fragments(lines: deque[_Line] | list[_Line], gap: Gap) -> int:
     return fragments
 
 
+class MixedLines:
+    """A part of a log with mixed documents, to take many of them out: each line is looked at once.
+
+    Args:
+        data: The lines, from the beginning of the first one to the end of the last.
+        offset: Where in the file they begin.
+    """
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        self._begin, self._end = offset, offset + len(data)
+        self._names: dict[int, bytes] = {}
+        """Of each line, by its offset, who printed it."""
+        self._lines: dict[bytes, tuple[list[int], list[bytes]]] = {}
+        """The offsets of each writer's lines, and what was printed there."""
+        for line in data.split(b"\n"):
+            name, start = match_prefix(line)
+            self._names[offset] = name
+            offsets, texts = self._lines.setdefault(name, ([], []))
+            offsets.append(offset)
+            texts.append(line[start:])
+            offset += len(line) + 1
+
+    def document(self, begin: int, size: int) -> bytes | None:
+        """Return what `unmixed` gives for the document between these places of the file; None where it isn't here."""
+        name = self._names.get(begin)
+        if name is None or begin + size > self._end:
+            return None
+        offsets, texts = self._lines[name]
+        return _of_document(texts[bisect_left(offsets, begin) : bisect_left(offsets, begin + size)])
+
+
+def _of_document(texts: Iterable[bytes]) -> bytes:
+    """Return those of a writer's lines that are of the document which begins with the first one."""
+    lines = DocumentLines()
+    return b"\n".join(text for text in (whole_of(text)[0] for text in texts) if lines.sort(text) is Line.OF_DOCUMENT)
+
+
 def unmixed(record: bytes) -> bytes:
     """Return a document without the lines of others, and without names.
 
@@ -297,9 +341,7 @@ def unmixed(record: bytes) -> bytes:
         record: All lines from the beginning of the first one to the end of the last.
     """
     name, start = match_prefix(record[: record.find(b"\n") + 1] or record)
-    lines = DocumentLines()
-    texts = [whole_of(text)[0] for text in _texts_of(record, name, record[:start])]
-    return b"\n".join(text for text in texts if lines.sort(text) is Line.OF_DOCUMENT)
+    return _of_document(_texts_of(record, name, record[:start]))
 
 
 def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:

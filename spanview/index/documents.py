@@ -7,13 +7,15 @@ rows        offset 0, 1 and 2, each of length 0: the first, second and third spa
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from operator import add
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.formats.decoder import spans_in_document
+from spanview.formats.prefixed import MixedLines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 32 * 1024 * 1024
 """Of the documents whose spans are kept at hand, but for the last one."""
+_TIMES_ROUND: Final = 3
+"""Where documents are mixed, so many times the length of one is read before and after it,"""
+_MOST_ROUND: Final = 8 * 1024 * 1024
+"""but no more than this many bytes."""
 
 
 class DetailReader(Protocol):
@@ -58,9 +64,13 @@ class Documents:
         self.reader = reader
         self._places: dict[int, _Places] = {}
         self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
-        """Of the documents that were looked at last their lengths and spans, by source and offset."""
+        """Of the documents that were looked at last their own lengths and spans, by source and offset."""
         self._kept = 0
         """Bytes of these documents."""
+        self._last = (-1, 0, 0)
+        """Source, offset and end of the document that was read last."""
+        self._mixed: tuple[int, MixedLines] | None = None
+        """The part of a log around it where documents are mixed, and its source."""
         self._lock = Lock()
 
     @property
@@ -126,10 +136,38 @@ class Documents:
         if known is not None:
             self._spans.move_to_end((source, offset))
             return known[1]
-        document = self.reader.read(source, offset, length)
+        document = self._document(source, offset, length)
         spans = [] if document is None else spans_in_document(document)
-        self._spans[source, offset] = length, spans
-        self._kept += length
+        # Without the lines of others that stand in it.
+        size = 0 if document is None else len(document)
+        self._spans[source, offset] = size, spans
+        self._kept += size
         while self._kept > _MOST_BYTES and len(self._spans) > 1:
             self._kept -= self._spans.popitem(last=False)[1][0]
         return spans
+
+    def _document(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return the bytes of a document; without the lines of others where several such documents were asked for."""
+        if self._mixed is not None and self._mixed[0] == source:
+            document = self._mixed[1].document(offset, length)
+            if document is not None:
+                return document
+        (before, first, end), self._last = self._last, (source, offset, offset + length)
+        if before == source and first != offset and first < offset + length and offset < end:
+            # They are mixed: reading each with all that is between its lines would cost the square of their number.
+            document = self._document_among_others(source, offset, length)
+            if document is not None:
+                return document
+        return self.reader.read(source, offset, length)
+
+    def _document_among_others(self, source: int, offset: int, length: int) -> bytes | None:
+        """Read the part of a log around a document, keep it at hand, and return the document's own lines."""
+        places, reach = self._places[source], min(_TIMES_ROUND * length, _MOST_ROUND)
+        first, last = bisect_left(places.offsets, offset - reach), bisect_right(places.offsets, offset + reach)
+        ends = map(add, places.offsets[first:last], places.lengths[first:last])
+        begin = places.offsets[first]
+        data = self.reader.read(source, begin, max(ends) - begin)
+        if data is None:
+            return None
+        self._mixed = source, MixedLines(data, begin)
+        return self._mixed[1].document(offset, length)

@@ -36,9 +36,9 @@ _SLICE: Final = 1024
 _EDGE: Final = 64
 """Bytes at its front, and before where it was read last, by which a file is recognised."""
 _MOST_TIMES: Final = 1000
-"""What unpacks to more than so many times its size is a bomb: gzip can't, and spans come to a tenth of that,"""
+"""A file that unpacks to more than so many times its size isn't read to its end: spans don't, and gzip hardly can;"""
 _ALWAYS: Final = 1024**3
-"""but so many bytes are always unpacked."""
+"""this many bytes are unpacked in any case."""
 TOO_DENSE: Final = f"it unpacks to more than {_MOST_TIMES:,} times its size"
 _CUT: Final = "it ends before the compressed data does"
 _OF_RAY: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SEARCH: Final = "search"
 """The group of the threads that search."""
+_SLOW_S: Final = 0.4
+"""A search that takes longer says that it goes on."""
 
 
 class SearchedTrace(StitchedTrace):
@@ -71,7 +73,12 @@ class SearchedTrace(StitchedTrace):
             self.rows.refresh()
             return
         self._looks_in_names = bool(query.words)
-        self.run_worker(lambda: self._search(query, go=event.done), thread=True, group=_SEARCH)
+        worker = self.run_worker(lambda: self._search(query, go=event.done), thread=True, group=_SEARCH)
+        self.set_timer(_SLOW_S, lambda: self._say_that_it_takes_long(worker))
+
+    def _say_that_it_takes_long(self, worker: Worker[None]) -> None:
+        if not (worker.is_finished or self.is_left):
+            self.query_one(Prompt).say("searching…")
 
     def _search(self, query: Query, *, go: bool) -> None:
         """Called in a thread: a query may have to read every record of the trace again."""

@@ -6,6 +6,7 @@ r"""Spans in the console's log of a Ray program, whoever prints between their li
 
 from __future__ import annotations
 
+import random
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +18,10 @@ from builders import Builder, Document, file_of, store_of_files
 from independent_reader import read_text
 from records import record_of
 from spanview.formats.decoder import Decoder
-from spanview.formats.prefixed import unmixed
+from spanview.formats.prefixed import MixedLines, unmixed
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    import random
-
     from spanview.formats.frames import Gap
     from spanview.formats.rows import Batch
 
@@ -202,6 +201,30 @@ def test_no_lines_of_others() -> None:
     """`unmixed` leaves out what others printed, and what is no part of a document."""
     record = b'(A pid=1) {\n(B pid=2) {\nINFO hello\n(A pid=1) WARNING no\n(A pid=1)   "x": 1\n(A pid=1) }'
     assert unmixed(record) == b'{\n  "x": 1\n}'
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_documents_of_mixed_lines(seed: int) -> None:
+    """What is taken out of a stretch of a log is what each document's own lines give."""
+    dice, build = random.Random(seed), Builder()
+    writers = [b"(A pid=1) ", b"\x1b[36m(B pid=2)\x1b[0m ", b"api-1      | ", b""]
+    waiting = [
+        [prefix + line + b"\n" for line in reversed(file_of([build.span() for _ in range(3)], indent=4).splitlines())]
+        for prefix in writers
+    ]
+    data = b""
+    while any(waiting):
+        data += dice.choice([lines for lines in waiting if lines]).pop()
+        data += b"INFO hello\n" if dice.random() < 0.1 else b""
+    lines = MixedLines(data, 1000)
+    decoder = Decoder()
+    batches = [decoder.feed(data), decoder.close()]
+    places = [place for batch in batches for place in batch.documents]
+    assert places
+    for begin, size in places:
+        assert lines.document(begin + 1000, size) == unmixed(data[begin : begin + size])
+    assert lines.document(1000 + len(data), 1) is None
+    assert lines.document(places[0][0] + 1000, len(data) + 1) is None
 
 
 def test_a_whole_document_that_stands_for_others() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from . import (
     bad_ids,
     clocks,
+    costs,
     doubles,
     exporting,
     folders,
@@ -46,6 +47,7 @@ ROWS: Final = sorted(
     chain(
         bad_ids.ROWS,
         clocks.ROWS,
+        costs.ROWS,
         doubles.ROWS,
         exporting.ROWS,
         folders.ROWS,

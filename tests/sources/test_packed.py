@@ -177,3 +177,45 @@ def test_a_bomb_stays_small(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(bytes(100_000_000)))
     done, peak = spanview_with_peak("check", path)
     assert (done.status, peak < 150) == (0, True)
+
+
+def test_long_names_in_a_small_file(tmp_path: Path) -> None:
+    """Names of megabytes are not all held at once; they stay different, and an export has each of them whole."""
+    build, packer = Builder(), ZSTD.ZstdCompressor()
+    names = [letter * 8_000_000 for letter in "abcdefghijk"] + ["a" * 8_000_001]
+    path, target = tmp_path / "names.zst", tmp_path / "out.jsonl"
+    parts = [packer.compress(file_of([build.span(name)])) for name in names]
+    path.write_bytes(b"".join(parts) + packer.flush())
+    assert path.stat().st_size < 50_000
+    done, peak = spanview_with_peak("stats", path, "--json")
+    assert (done.status, peak < 200) == (0, True)
+    groups = json.loads(done.output)["groups"]
+    assert len(groups) == len(names)
+    assert max(len(group["key"]) for group in groups) < 5_000
+    done, peak = spanview_with_peak("export", path, "--format", "jsonl", "-o", target)
+    assert (done.status, peak < 250) == (0, True)
+    with target.open(encoding="utf-8") as lines:
+        assert [json.loads(line)["name"] for line in lines] == names
+
+
+@pytest.mark.parametrize("suffix", ["", "-"])
+def test_what_unpacks_to_too_much(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what unpacks to a thousand times its size only a part is read, and that is said, with file and offset."""
+    monkeypatch.setattr(packed, "_ALWAYS", 1_000_000)
+    path = tmp_path / "bomb"
+    spans = file_of(documents("first", "second"))
+    path.write_bytes(ZSTD.compress(spans + b" " * 200_000_000 + b"\n" + file_of(documents("third"))))
+    reader = Details()
+    store = Store(reader)
+    with path.open("rb") as stream:
+        session = Session(ReadOptions((suffix or str(path),)), store, reader, stream)
+        for _ in session.load():
+            pass
+    assert sorted(store.names.texts) == ["first", "second"]
+    (problem,) = store.problems()
+    assert (problem.kind, problem.file) == ("unreadable", suffix or str(path))
+    assert 1_000_000 < problem.offset < 50_000_000
+    assert problem.detail == (
+        "can't be read further: it unpacks to more than 1,000 times its size, and was read no further after "
+        f"{problem.offset:,} bytes unpacked; unpack it to read all of it"
+    )

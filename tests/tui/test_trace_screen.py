@@ -163,7 +163,7 @@ async def test_search() -> None:
 
 
 async def test_a_search_ends_with_its_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a search finds after its screen was left, or after another one was typed, changes nothing."""
+    """A slow search says that it goes on; what it finds when its screen was left, or another typed, changes nothing."""
     asked, go_on = threading.Event(), threading.Event()
 
     def keeps(query: Query, _store: Store, _row: int) -> bool:
@@ -177,6 +177,7 @@ async def test_a_search_ends_with_its_screen(monkeypatch: pytest.MonkeyPatch) ->
         await look.press("enter")
         await look.type("/slow")
         await look.until(asked.is_set)
+        await look.until_shown("searching…")
         await look.type("er")
         await look.until_shown("7 matches, n N")
         await look.type("/")

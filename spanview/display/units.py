@@ -56,6 +56,16 @@ def moment(ns: int, *, with_date: bool = True, zone: timezone | None = None, dig
     return f"{when.year:04d}-{when.month:02d}-{when.day:02d} {text}" if with_date else text
 
 
+def zone_name(ns: int) -> str:
+    """Return the local zone at a time as `UTC` or `UTC+02:00`; summer and winter differ.
+
+    Args:
+        ns: Nanoseconds since 1970; not `NO_TIME`.
+    """
+    offset = datetime.fromtimestamp(ns // NS_PER_SECOND, UTC).astimezone().strftime("%z")
+    return "UTC" if offset[1:] == "0000" else f"UTC{offset[:3]}:{offset[3:5]}"
+
+
 def count(number: int, noun: str) -> str:
     """Return `1 span` or `60,319 spans`."""
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch")) else "s")

@@ -32,6 +32,14 @@ _OWN: Final = re.compile(
 """What the terminal library writes itself."""
 
 
+_WITH_TERMINAL: Final = """if True:
+    import fcntl, os, sys, termios
+    fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+    os.execv(sys.executable, [sys.executable, "-m", "spanview", *sys.argv[1:]])
+"""
+"""Takes the pseudo-terminal for the one that /dev/tty is, and becomes the program."""
+
+
 class Terminal:
     """A program whose standard streams are a pseudo-terminal.
 
@@ -41,6 +49,8 @@ class Terminal:
         command: The command, and options that come first.
         environment: Variables to change.
         folder: Where it runs.
+        given: The descriptor of its standard input, where that isn't the terminal.
+        python: What runs it.
     """
 
     def __init__(
@@ -50,6 +60,8 @@ class Terminal:
         command: tuple[str, ...] = ("view",),
         environment: Mapping[str, str] | None = None,
         folder: str | Path | None = None,
+        given: int | None = None,
+        python: str = sys.executable,
     ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
@@ -61,8 +73,8 @@ class Terminal:
         attributes[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, attributes)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "spanview", *command, *arguments],
-            stdin=slave,
+            [python, "-c", _WITH_TERMINAL, *command, *arguments],
+            stdin=slave if given is None else given,
             stdout=slave,
             stderr=slave,
             env=variables | dict(environment or {}),

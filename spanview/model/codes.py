@@ -12,3 +12,8 @@ KIND_UNSPECIFIED: Final = len(KIND_NAMES)
 PRODUCER: Final = KIND_NAMES.index("PRODUCER")
 CONSUMER: Final = KIND_NAMES.index("CONSUMER")
 ERROR: Final = STATUS_NAMES.index("ERROR")
+
+
+def known_kind(value: int) -> int | None:
+    """Return a kind of the columns as a span has it: None for `KIND_UNSPECIFIED`."""
+    return None if value == KIND_UNSPECIFIED else value

@@ -17,12 +17,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import slow_calls
-import spanview
 from builders import Builder, store_of
 from independent_reader import read_folder, read_text, without_doubles
 from span_graphs import forests, graphs
 from spanview.analysis import calls
 from spanview.analysis.calls import Outcome, calls_of, functions_of, most_at_once, to_json
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,14 +111,12 @@ def test_recordings(recording: str) -> None:
     """Counts, waits and runs are those of an independent calculation from the files, to the nanosecond."""
     folder = FIXTURES / recording / "spans"
     records = without_doubles([record for each in read_folder(folder).values() for record in each])
-    assert functions(spanview.load([str(folder)])) == slow_calls.functions_of(records)
+    assert functions(load_store([str(folder)])) == slow_calls.functions_of(records)
 
 
 def test_the_recorded_calls() -> None:
     """The bundled hook's recording has one call that died, one that was retried, and two functions that failed."""
-    found = {
-        each["function"]: each for each in functions(spanview.load([str(FIXTURES / "ray-tasks-bundled-hook/spans")]))
-    }
+    found = {each["function"]: each for each in functions(load_store([str(FIXTURES / "ray-tasks-bundled-hook/spans")]))}
     counts = {
         name: (each["calls"], each["attempts"], each["errors"], each["retried"], each["no_attempt"])
         for name, each in found.items()

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import given, settings
 
-import spanview
 from builders import Builder, file_of, store_of, store_of_files
 from independent_diagnosis import expected
 from independent_reader import read_folder
@@ -34,6 +33,7 @@ from spanview.analysis.diagnosis.report import DETECTORS, diagnose
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, Severity
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from viewers import Growing
@@ -54,7 +54,7 @@ FAILS: Final = {"console-logs", "made", "ray-odd-calls", "sdk-versions"}
 
 def counts_of(folder: Path) -> dict[str, int]:
     """Return how often each kind is found below a folder."""
-    return {finding.kind.value: finding.count for finding in diagnose(spanview.load(folder)).findings}
+    return {finding.kind.value: finding.count for finding in diagnose(load_store(folder)).findings}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -67,7 +67,7 @@ def test_recordings(recording: str) -> None:
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_healthy_recording_is_not_bad(recording: str) -> None:
     """What may be normal is an info, and `check` doesn't fail for it."""
-    assert diagnose(spanview.load(FIXTURES / recording / "spans")).is_bad is (recording in FAILS)
+    assert diagnose(load_store(FIXTURES / recording / "spans")).is_bad is (recording in FAILS)
 
 
 def test_check_ends_with_0_where_nothing_is_bad() -> None:
@@ -265,7 +265,7 @@ def test_every_kind_is_shown() -> None:
 
 
 def _only(folder: Path, kind: Kind) -> Finding:
-    return next(finding for finding in diagnose(spanview.load(folder)).findings if finding.kind is kind)
+    return next(finding for finding in diagnose(load_store(folder)).findings if finding.kind is kind)
 
 
 def test_clocks_say_by_how_much(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from unittest.mock import patch
 
 import pytest
 
-import spanview
 from builders import Builder, file_of, store_of, store_of_files, trace_row
 from independent_reader import read_folder
 from spanview.analysis import serve
 from spanview.analysis.serve import Failure, Part, part_of_name, serve_requests
 from spanview.analysis.serve_groups import serve_groups, to_json
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from builders import Document
@@ -300,7 +300,7 @@ def _spread(times: list[int | None]) -> dict[str, int | None]:
 def test_a_recording() -> None:
     """Every figure of every group is what counting the files themselves comes to, to the nanosecond."""
     expected = _slowly()
-    assert to_json(serve_groups(spanview.load(str(RECORDING)))) == {"by": "serve", "requests": expected}
+    assert to_json(serve_groups(load_store(str(RECORDING)))) == {"by": "serve", "requests": expected}
     assert sum(group["count"] for group in expected) == 114
     assert {group["status"] for group in expected if group["errors"]} == {
         "404",

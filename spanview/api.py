@@ -6,7 +6,6 @@ import sys
 from os import PathLike, fsdecode
 from typing import IO, TYPE_CHECKING
 
-from spanview.analysis.select import find_trace
 from spanview.formats.framing import DEFAULT_CAP
 from spanview.index.trace import Trace
 from spanview.model.problems import NoSuchPathError
@@ -42,6 +41,8 @@ class Store:
         Raises:
             TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
         """
+        from spanview.analysis.select import find_trace
+
         return Trace(self._store, find_trace(self._store, trace_id))
 
     def summary(self) -> Summary:

@@ -38,11 +38,9 @@ def run(options: Options) -> int:
     if not options.follow:
         _refuse_missing(paths)
     choose = _choice(options)
-    is_terminal = sys.stdin is not None and sys.stdin.isatty()
-    if STANDARD_INPUT in paths and (is_terminal or sys.stdin is None):
-        what = "the terminal" if is_terminal else "closed"
-        raise SpanviewError(f"- is standard input, and that is {what}: pipe spans in, or give a file")
-    stream = None if is_terminal else _free_standard_input()
+    if STANDARD_INPUT in paths and sys.stdin.isatty():
+        raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
+    stream = None if sys.stdin.isatty() else _free_standard_input()
     app = _shown(options, paths, choose, stream, None)
     while app.again is not None:
         again = app.again
@@ -154,15 +152,14 @@ def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
     return choose
 
 
-def _free_standard_input() -> IO[bytes] | None:
+def _free_standard_input() -> IO[bytes]:
     """Return what is piped in, on another descriptor; the keys come from the terminal, which takes its place."""
-    stream = None if sys.stdin is None else os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    stream = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError as error:
         raise SpanviewError(f"no terminal to take keys from ({error.strerror}); use spanview tree -") from None
-    if terminal:
-        os.dup2(terminal, 0)
-        os.close(terminal)
+    os.dup2(terminal, 0)
+    os.close(terminal)
     sys.stdin = os.fdopen(0, "r")
     return stream

@@ -7,55 +7,77 @@
 19
 """
 
-from __future__ import annotations
+import typing as _typing
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from spanview.index.store import Store
+if _typing.TYPE_CHECKING:
+    from spanview.api import Store, load
     from spanview.index.trace import Node, Trace
-    from spanview.model.problems import SpanviewError
-    from spanview.model.span import Event, Link, Resource, Span, Status
-    from spanview.sources.loading import load
+    from spanview.model.problems import (
+        DiffError,
+        ExportError,
+        NoSuchPathError,
+        Problem,
+        ProblemKind,
+        QueryError,
+        Severity,
+        SpanviewError,
+        Summary,
+        TraceNotFoundError,
+        Warnings,
+    )
+    from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
 
 __version__ = "0.1.0"
 __all__ = [
+    "DiffError",
     "Event",
+    "ExportError",
     "Link",
+    "NoSuchPathError",
     "Node",
+    "Problem",
+    "ProblemKind",
+    "QueryError",
     "Resource",
+    "Scope",
+    "Severity",
+    "Source",
     "Span",
     "SpanviewError",
     "Status",
     "Store",
+    "Summary",
     "Trace",
+    "TraceNotFoundError",
+    "Warnings",
     "__version__",
     "load",
 ]
 
 _HOMES = {
-    "Store": "spanview.index.store",
-    "Node": "spanview.index.trace",
-    "Trace": "spanview.index.trace",
-    "SpanviewError": "spanview.model.problems",
-    "Event": "spanview.model.span",
-    "Link": "spanview.model.span",
-    "Resource": "spanview.model.span",
-    "Span": "spanview.model.span",
-    "Status": "spanview.model.span",
-    "load": "spanview.sources.loading",
+    "spanview.api": ("Store", "load"),
+    "spanview.index.trace": ("Node", "Trace"),
+    "spanview.model.problems": (
+        *("DiffError", "ExportError", "NoSuchPathError", "QueryError", "SpanviewError", "TraceNotFoundError"),
+        *("Problem", "ProblemKind", "Severity", "Summary", "Warnings"),
+    ),
+    "spanview.model.span": ("Event", "Link", "Resource", "Scope", "Source", "Span", "Status"),
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is used first: `spanview --help` loads next to nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'spanview' has no attribute {name!r}")
-    from importlib import import_module
+# A type checker that saw it would take any name for one of the package's.
+if not _typing.TYPE_CHECKING:
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is used first: `spanview --help` loads next to nothing."""
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module 'spanview' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:
-    """List the public names, those that were not imported yet among them."""
-    return sorted({*globals(), *__all__})
+    """List the public names, whether they were imported yet or not."""
+    return sorted(__all__)

@@ -19,12 +19,12 @@ BUILT: Final = {
     "spans": "spans as JSON, one a line",
     "export": "trace trees and other formats",
     "stats": "counts, errors, percentiles and self time",
-    "check": "is the evidence whole?",
+    "check": "find missing, damaged or misconfigured spans",
     "diff": "two traces, queries or folders, call path by call path",
 }
-NOT_BUILT: Final = ("push", "receive", "collect")
+_RESERVED: Final = frozenset(("push", "receive", "collect", "html", "explain", "mcp", "help"))
+"""Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
-_FORMATS_NOT_BUILT: Final = ("html",)
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
 _TAKES_VALUE: Final = frozenset(
     (
@@ -42,6 +42,8 @@ _WIDTH: Final = 100
 _NARROWEST, _WIDEST = 40, 1000
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
+_NEAR: Final = 0.65
+"""How much of a word has to be the same as in a command to be taken for it: `tre` and `veiw`, not `data`."""
 _INTERRUPTED: Final = 130
 
 _OVERVIEW: Final = """\
@@ -49,15 +51,15 @@ usage: spanview [COMMAND] [PATH]... [OPTION]...
 
 The less of distributed traces: shows the span files that Ray and OpenTelemetry programs leave on a disk.
 
-PATH is a file, a folder, a glob, or - for standard input. Without one: /tmp/spans, and the spans of Ray Serve's
-latest session. A PATH spelled like a command is given as ./tree.
+PATH is a file, a folder, a glob, or - for standard input. Without one: standard input if it is a pipe or a file, else
+/tmp/spans and the spans of Ray Serve's latest session. A PATH spelled like a command is given as ./tree.
 
 commands:
 {commands}
 
 options:
   -f, --follow           keep watching: new spans, new files, new folders
-  -q, --query QUERY      only what matches, as in: -q 'name~leaf duration>10ms -status=ERROR'
+  -q, --query QUERY      only what matches, as in: -q 'name~leaf duration>10ms -status=ERROR'; all, if given repeatedly
       --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
       --trace ID         this trace; a unique prefix is enough
       --max-span-size N  bytes of the longest record that is kept, as in 16MiB (the default)
@@ -117,8 +119,10 @@ def _answer(words: list[str]) -> int:
         return _print(f"spanview {__version__}\n")
     if rest and rest[0].partition("=")[0] == "--completion":
         return _print_completion("".join([rest[0].partition("=")[2], *rest[1:2]]))
-    if command in NOT_BUILT:
-        return _complain(f"{command} isn't built yet; spanview --help lists what is")
+    if command is None:
+        mistake = _mistaken_command(rest)
+        if mistake is not None:
+            return _complain(mistake)
     try:
         options = _options(command or "view", rest)
     except SystemExit as end:
@@ -170,9 +174,17 @@ def _drop_output() -> None:
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str]]:
-    """Take the command from the words: the first that is neither an option nor an option's value."""
+    """Take the command from the words, if there is one."""
+    index = _first_word(words)
+    if index is None or words[index] not in BUILT:
+        return None, words
+    return words[index], words[:index] + words[index + 1 :]
+
+
+def _first_word(words: list[str]) -> int | None:
+    """Return the index of the first word that is neither an option nor an option's value."""
     skip = False
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if skip:
             skip = False
         elif word == "--":
@@ -180,8 +192,28 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
         elif word in _TAKES_VALUE:
             skip = True
         elif not word.startswith("-") or word == "-":
-            return (word, words[:at] + words[at + 1 :]) if word in BUILT or word in NOT_BUILT else (None, words)
-    return None, words
+            return index
+    return None
+
+
+def _mistaken_command(words: list[str]) -> str | None:
+    """Return what to say where the first word is meant to be a command, and there is none of that name."""
+    index = _first_word(words)
+    word = "" if index is None else words[index]
+    # Most PATHs have a slash or a dot in them: nothing is looked for on a disk for these.
+    if not (word.isascii() and word.replace("-", "").isalpha()) or os.path.lexists(word):
+        return None
+    if word in _RESERVED:
+        return f"there is no command {word} yet, and no file or folder of that name; spanview --help lists the commands"
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), BUILT, n=1, cutoff=_NEAR)
+    if not near:
+        return None
+    return (
+        f"there is no command {word}, and no file or folder of that name: did you mean `{near[0]}`? "
+        f"A PATH that is still to come is given as ./{word}"
+    )
 
 
 def _joined(words: list[str]) -> list[str]:
@@ -217,7 +249,7 @@ def _options(command: str, words: list[str]) -> Options:
         command=command,
         paths=tuple(paths),
         follow=getattr(given, "follow", False),
-        query=getattr(given, "query", "") or "",
+        queries=tuple(query for query in getattr(given, "query", ()) if query.strip()),
         since=getattr(given, "since", None),
         trace=getattr(given, "trace", None),
         cap=cap,
@@ -230,7 +262,8 @@ def _options(command: str, words: list[str]) -> Options:
         width=getattr(given, "width", _WIDTH),
         by=getattr(given, "by", "name"),
         json=getattr(given, "json", False),
-        fail_on=getattr(given, "fail_on", None),
+        fail_on=tuple(getattr(given, "fail_on", ())),
+        allow_empty=getattr(given, "allow_empty", False),
         sides=tuple(sides),
         environment=dict(os.environ),
     )
@@ -263,8 +296,7 @@ def _output_format(name: str) -> str:
     import argparse
 
     if name not in FORMATS:
-        what = "isn't built yet" if name in _FORMATS_NOT_BUILT else "is no format"
-        raise argparse.ArgumentTypeError(f"{name} {what}; there are {', '.join(FORMATS[:-1])} and {FORMATS[-1]}")
+        raise argparse.ArgumentTypeError(f"{name} is no format; there are {', '.join(FORMATS[:-1])} and {FORMATS[-1]}")
     return name
 
 
@@ -282,14 +314,23 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
         ("-f", "--follow"),
         {"action": "store_true", "help": "keep watching: new spans, new files, new folders"},
     ),
-    ("view tree spans export stats", ("-q", "--query"), {"metavar": "QUERY", "help": "only what matches"}),
     (
-        "view tree spans export stats",
+        "view tree spans export stats check",
+        ("-q", "--query"),
+        {
+            "action": "append",
+            "default": [],
+            "metavar": "QUERY",
+            "help": "only what matches; if repeated, what matches all",
+        },
+    ),
+    (
+        "view tree spans export stats check",
         ("--since",),
         {"metavar": "WHEN", "help": "only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run"},
     ),
     (
-        "view tree spans export",
+        "view tree spans export check",
         ("--trace",),
         {"metavar": "ID", "help": "this trace; a unique prefix is enough. A request of Serve: -q request_id=ID"},
     ),
@@ -318,7 +359,24 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
         {"default": "name", "metavar": "KEY", "help": f"by {', '.join(_BY)} or any attribute"},
     ),
     ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
-    ("check", ("--fail-on",), {"metavar": "QUERY", "help": "end with status 1 if a span matches"}),
+    (
+        "check",
+        ("--fail-on",),
+        {
+            "action": "append",
+            "default": [],
+            "metavar": "QUERY",
+            "help": "end with status 1 if a span matches; if repeated, if a span matches any",
+        },
+    ),
+    (
+        "check",
+        ("--allow-empty",),
+        {
+            "action": "store_true",
+            "help": "let --fail-on pass where no span could match: no spans, or none with the key",
+        },
+    ),
 )
 """Which commands take which options, besides those that all take."""
 _WORDS: Final = {

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS
-from spanview.model.codes import KIND_UNSPECIFIED
+from spanview.model.codes import KIND_NAMES
 from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,9 +66,9 @@ def spans(
         span_id=draw(SPAN_IDS),
         parent_id=draw(SPAN_IDS | st.none()),
         name=draw(TEXTS),
-        kind_value=draw(st.integers(0, KIND_UNSPECIFIED)),
+        kind_value=draw(st.none() | st.integers(0, len(KIND_NAMES) - 1)),
         start_ns=start,
-        end_ns=NO_TIME if length is None else start + length * unit,
+        end_ns=None if length is None else start + length * unit,
         status=status,
         attributes=draw(attributes),
         events=tuple(draw(st.lists(events, max_size=2))),

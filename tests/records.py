@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from spanview.model.times import NO_TIME
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from independent_reader import Record
     from spanview.model.span import Span
+
+
+def whole(span: Span) -> dict[str, Any]:
+    """Return all that a span has: spans themselves are equal as soon as their ids are."""
+    return {field.name: getattr(span, field.name) for field in fields(span)}
 
 
 def record_of(span: Span) -> Record:
@@ -19,8 +23,8 @@ def record_of(span: Span) -> Record:
         "parent_id": span.parent_id,
         "name": span.name,
         "kind": f"SpanKind.{span.kind_name}",
-        "start_ns": None if span.start_ns == NO_TIME else span.start_ns,
-        "end_ns": None if span.end_ns == NO_TIME else span.end_ns,
+        "start_ns": span.start_ns,
+        "end_ns": span.end_ns,
         "status": span.status.name,
         "description": span.status.description,
         "attributes": span.attributes,

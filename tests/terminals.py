@@ -42,6 +42,8 @@ class Terminal:
         environment: Variables to change.
         folder: Where it runs.
         redirection: What a shell is told to do with its streams.
+        given: The descriptor of its standard input, where that isn't the terminal.
+        python: What runs it.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Terminal:
         environment: Mapping[str, str] | None = None,
         folder: str | Path | None = None,
         redirection: str = "",
+        given: int | None = None,
+        python: str = sys.executable,
     ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
@@ -64,10 +68,10 @@ class Terminal:
         termios.tcsetattr(slave, termios.TCSANOW, attributes)
         # The first terminal that the leader of a session opens is its own: what /dev/tty stands for.
         opening = f': <"{os.ttyname(slave)}"; exec "$0" "$@" {redirection}'
-        shell = ["/bin/sh", "-c", opening] if redirection else []
+        shell = ["/bin/sh", "-c", opening]
         self._process = subprocess.Popen(
-            [*shell, sys.executable, "-m", "spanview", *command, *arguments],
-            stdin=slave,
+            [*shell, python, "-m", "spanview", *command, *arguments],
+            stdin=slave if given is None else given,
             stdout=slave,
             stderr=slave,
             env=variables | dict(environment or {}),

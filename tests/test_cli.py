@@ -30,7 +30,8 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NOT_BUILT: Final = ("push", "receive", "collect")
+NO_COMMANDS: Final = ("push", "receive", "collect", "html", "explain", "mcp", "help")
+"""Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
     "-c",
@@ -106,17 +107,27 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
         ["stats", "--by", "weather", "1.json"],
         ["'weather'", "name, service, kind, service+name, status, trace.root, pid, scope, ray, serve"],
     ),
-    (["push"], ["push isn't built yet"]),
-    (["receive", "--help"], ["receive isn't built yet"]),
-    (["--follow", "collect"], ["collect isn't built yet"]),
+    *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
+    (["receive", "--help"], ["there is no command receive yet"]),
+    (["--follow", "collect"], ["there is no command collect yet"]),
+    (["tre"], ["there is no command tre", "did you mean `tree`?", "./tre"]),
+    (["exprot", "1.json"], ["there is no command exprot", "did you mean `export`?"]),
+    (["-q", "tree", "chekc"], ["there is no command chekc", "did you mean `check`?"]),
+    (["--follow", "Span"], ["there is no command Span", "did you mean `spans`?"]),
+    (["./tre"], ["./tre: no such file or folder", "--follow"]),
+    (["tree", "tre"], ["tre: no such file or folder", "--follow"]),
+    (["weather"], ["weather: no such file or folder", "--follow"]),
+    (["spans", "-q", "alpha", "-q", "name=", "1.json"], ["character 6"]),
+    (["check", "--fail-on", "alpha", "--fail-on", "name=", "1.json"], ["character 6"]),
+    (["check", "--trace", "f", "1.json"], ["begins with f"]),
     (["export", "--format", "csv", "1.json"], ["csv is no format", "trace-tree, jsonl, otlp"]),
-    (["export", "--format", "html", "1.json"], ["html isn't built yet"]),
+    (["export", "--format", "html", "1.json"], ["html is no format"]),
     (["export", "--format", "yaml", "1.json"], ["yaml is no format"]),
     (["export", "-o", "1.json", "1.json"], ["1.json", "--force"]),
     (["export", "-o", "no/where.json", "1.json"], ["no/where.json", "folder"]),
     (["export", "-o", ".", "--force", "1.json"], ["folder"]),
     (["export", "-f", "1.json"], ["-f", "spanview export --help"]),
-    (["check", "-q", "a", "1.json"], ["-q", "spanview check --help"]),
+    (["check", "-f", "1.json"], ["-f", "spanview check --help"]),
     (["tree", "--json", "1.json"], ["--json", "spanview tree --help"]),
     (["tree", "--svg", "1.json", "1.json"], ["1.json exists already", "--force"]),
     (["tree", "--svg", "no/where.svg", "1.json"], ["no/where.svg", "folder"]),
@@ -158,13 +169,52 @@ def test_empty_query_takes_no_path_for_itself(folder: Path, words: Sequence[str]
         (["spans", "-q", "delta"], '; no span has "delta" in its name · any~delta looks in ids, services, attributes'),
         (["spans", "-q", "name=delta"], "\n"),
         (["tree", "--since", "1s"], "\n"),
+        (["stats", "-q", "name=delta"], "\n"),
+        (["stats", "--json", "-q", "delta"], '; no span has "delta" in its name'),
+        (["export", "-q", "name=delta"], "\n"),
+        (["export", "--format", "jsonl", "--since", "1s"], "\n"),
+        (["export", "--format", "otlp", "-q", "delta"], '; no span has "delta" in its name'),
+        (["check", "-q", "name=delta"], "\n"),
     ],
 )
 def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:
     """What isn't there is said, and is no mistake; what no name has may be somewhere else."""
     done = spanview(*words, "1.json", folder=folder)
-    assert (done.status, done.output) == (0, b"")
+    assert done.status == 0
+    assert b"alpha" not in done.output
+    assert is_one_line(done)
     assert done.notices.startswith(f"spanview: nothing matches{says}")
+
+
+def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:
+    """A file that is called like no command yet, or nearly like one, is read."""
+    for name in ("push", "html", "tre"):
+        (folder / name).write_bytes((folder / "1.json").read_bytes())
+        for path in (name, f"./{name}"):
+            done = spanview(path, folder=folder)
+            assert (done.status, done.notices) == (0, ""), path
+            assert "alpha" in done.text
+
+
+@pytest.mark.parametrize("command", READING)
+def test_repeated_queries_must_all_hold(folder: Path, command: str) -> None:
+    """`-q` twice is one query of both, of which OR binds no more than its own."""
+    twice = spanview(command, "1.json", "-q", "alpha OR beta", "-q", "beta OR gamma", folder=folder)
+    once = spanview(command, "1.json", "-q", "(alpha OR beta) (beta OR gamma)", folder=folder)
+    assert twice == once
+    assert b"beta" in once.output or command == "check"
+    assert b"gamma" not in once.output
+    assert spanview(command, "1.json", "-q", "", "-q", "alpha OR beta", folder=folder) == (
+        spanview(command, "1.json", "-q", "alpha OR beta", folder=folder)
+    )
+
+
+def test_trees_say_the_zone_of_their_times(folder: Path) -> None:
+    """A tree's title says how far its times are from UTC, in the summer of its trace."""
+    for zone, said in (("UTC", "22:13:20.000000 UTC ·"), ("Asia/Kolkata", "03:43:20.000000 UTC+05:30 ·")):
+        done = spanview("tree", "1.json", folder=folder, environment={"TZ": zone})
+        assert said in done.text.splitlines()[0]
+    assert "17:13:20.000000 UTC-05:00 ·" in spanview("tree", "1.json", folder=folder, environment={"TZ": "EST5"}).text
 
 
 def test_fail_on_says_how_many(folder: Path) -> None:
@@ -311,6 +361,97 @@ def test_check_fails_on_what_is_asked_for(folder: Path, query: str, status: int)
     assert spanview("check", f"--fail-on={query}", "--json", folder).status == status
 
 
+def verdict_of(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
+    """Return how `check --json` ends, its verdict, and what it says on standard error."""
+    done = spanview("check", "--json", *words, "1.json", folder=folder)
+    return done.status, strictly(done.output)["verdict"], done.notices
+
+
+@pytest.mark.parametrize(
+    ("words", "reasons"),
+    [
+        ([], []),
+        (["--fail-on", "status=ERROR"], ["--fail-on status=ERROR: 1 span matched"]),
+        (["--fail-on", "name=delta", "--fail-on", "kind=INTERNAL"], ["--fail-on kind=INTERNAL: 3 spans matched"]),
+        (["--fail-on", "name=delta", "--fail-on", "status=OK"], []),
+        (["--fail-on", "-odd.key=1"], ["--fail-on -odd.key=1: 3 spans matched"]),
+        (["--fail-on", "odd.key=1 OR name=delta"], []),
+        # What was found is certain, whatever another query could match.
+        (["--fail-on", "odd.key=1", "--fail-on", "gamma"], ["--fail-on gamma: 1 span matched"]),
+        (["--fail-on", "odd.key=1", "--allow-empty"], []),
+        (["--fail-on", "gamma", "-q", "alpha"], []),
+        (["--fail-on", "gamma", "--trace", f"{1:032x}"], []),
+        (["--fail-on", "gamma", "--since", "2020-01-01"], ["--fail-on gamma: 1 span matched"]),
+        (["--fail-on", "gamma", "-q", "name=delta", "--allow-empty"], []),
+    ],
+)
+def test_verdicts(folder: Path, words: Sequence[str], reasons: Sequence[str]) -> None:
+    """The verdict has the exit status and what it rests on: any query is enough, of the spans that are asked for."""
+    status, verdict, _ = verdict_of(folder, *words)
+    assert verdict == {"status": status, "reasons": reasons}
+    assert status == bool(reasons)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--fail-on", "odd.key=1"], "no span has odd.key"),
+        (["--fail-on", "odd.key!=1"], "no span has odd.key"),
+        (["--fail-on", "status=ERROR odd.key=1"], "no span has odd.key"),
+        (["--fail-on", "odd.key=1 OR odder.key>2"], "no span has odd.key or odder.key"),
+        (["--fail-on", "status=OK", "--fail-on", "odd.key=1"], "no span has odd.key"),
+        (["--fail-on", "gamma", "--since", "1s"], "there are no spans"),
+        (["--fail-on", "gamma", "-q", "name=delta"], "there are no spans"),
+    ],
+)
+def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequence[str], why: str) -> None:
+    """A mistyped key, or no span at all, ends with status 2 and says why; `--allow-empty` lets it pass."""
+    status, verdict, notices = verdict_of(folder, *words)
+    assert status == verdict["status"] == 2
+    assert verdict["reasons"] == [
+        f"--fail-on {words[-1] if 'odd' in words[-1] else 'gamma'}: nothing could match, {why}"
+    ]
+    assert f"{verdict['reasons'][0]}; if that is as it should be, add --allow-empty\n" in notices
+    assert verdict_of(folder, *words, "--allow-empty")[:2] == (0, {"status": 0, "reasons": []})
+
+
+def test_a_gate_of_an_empty_folder(tmp_path: Path) -> None:
+    """Without a span no gate can be passed, but there is nothing wrong with the folder itself."""
+    assert spanview("check", tmp_path).status == 0
+    done = spanview("check", "--fail-on", "status=ERROR", tmp_path)
+    assert done.status == 2
+    assert "--fail-on status=ERROR: nothing could match, there are no spans" in done.lines[-1]
+    assert spanview("check", "--fail-on", "status=ERROR", "--allow-empty", tmp_path).status == 0
+
+
+def test_verdict_names_findings_and_problems(folder: Path) -> None:
+    """What `check` itself finds stands in the verdict, too; what is only info doesn't."""
+    with (folder / "1.json").open("ab") as file:
+        file.write(b'{"name": "torn", "context": {')
+    (folder / "other.json").write_text("{}")
+    done = spanview("check", "--json", folder)
+    verdict = strictly(done.output)["verdict"]
+    assert (done.status, verdict["status"]) == (1, 1)
+    assert verdict["reasons"] == ["warning: torn_tail", "warning: torn"]
+
+
+def test_check_of_some_traces(folder: Path) -> None:
+    """Counts of spans and findings are those of the chosen traces, problems those of all files."""
+    build = Builder()
+    (folder / "2.json").write_bytes(file_of([build.span("lonely", trace=9, parent=77), build.span("delta", trace=8)]))
+    whole, some, other = (
+        strictly(spanview("check", "--json", *words, folder).output)
+        for words in ((), ("-q", "lonely"), ("--trace", f"{1:032x}"))
+    )
+    counts = [
+        tuple(report["summary"][name] for name in ("files", "spans", "traces", "roots", "missing_parents"))
+        for report in (whole, some, other)
+    ]
+    assert counts == [(2, 5, 4, 3, 1), (2, 1, 1, 0, 1), (2, 2, 1, 1, 0)]
+    kinds = [[finding["kind"] for finding in report["findings"]] for report in (whole, some, other)]
+    assert kinds == [["missing_roots", "missing_parents"], ["missing_roots", "missing_parents"], []]
+
+
 # -- ways to say the same ----------------------------------------------------------------------------------------------
 
 
@@ -432,7 +573,7 @@ def test_help_lists_what_is_built() -> None:
     assert [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()] == [
         *COMMANDS
     ]
-    assert not any(name in done.text for name in ("--web", "--ray", "--svg", *NOT_BUILT))
+    assert not any(name in done.text for name in ("--web", "--ray", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:-1]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -452,7 +593,7 @@ def test_help_of_a_command(command: str) -> None:
         "spans": {"--follow", "--query", "--since", "--trace"},
         "export": {"--query", "--since", "--trace", "--output"},
         "stats": {"--query", "--since", "--json"},
-        "check": {"--json"},
+        "check": {"--query", "--since", "--trace", "--json"},
         "diff": {"--json"},
     }
     assert taken == expected[command]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-import spanview
 from independent_reader import Record, ground_truth, key_of, read_folder, without_doubles
 from records import record_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -27,7 +27,7 @@ COUNTED: Final = sorted(path.parent.name for path in FIXTURES.glob("*/GROUND_TRU
 
 def load(folder: str) -> Store:
     """Return the store of a fixture's files."""
-    return spanview.load(str(FIXTURES / folder / "spans"))
+    return load_store(str(FIXTURES / folder / "spans"))
 
 
 def expected(folder: str) -> list[Record]:

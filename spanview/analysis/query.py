@@ -21,6 +21,8 @@ from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spanview.analysis.query_base import Term
     from spanview.index.store import Store
 
@@ -85,3 +87,18 @@ def parse_query(text: str) -> Query:
         tuple(term for term in terms if term.of_trace),
         tuple(words_in(parts)),
     )
+
+
+def parse_queries(texts: Sequence[str]) -> Query:
+    """Return the query that keeps what all of some queries keep.
+
+    Raises:
+        QueryError: There is a mistake in one of them; its place is counted from that query's own beginning.
+    """
+    queries = [parse_query(text) for text in texts]
+    return queries[0] if len(queries) == 1 else parse_query(joined(texts))
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Return one text for several queries, of which none is empty."""
+    return texts[0] if len(texts) == 1 else " ".join(f"({text})" for text in texts)

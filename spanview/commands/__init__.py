@@ -36,11 +36,20 @@ def run(options: Options) -> int:
         # of that time. The viewer begins with it when everything was read.
         gc.disable()
     module = import_module(f"spanview.commands.{command}")
+    from spanview.commands.piped import Unread, say_if_slow, with_standard_input
+
+    given, options = options, with_standard_input(options)
+    if options is not given and command != "view":
+        say_if_slow(options)
+    unread = Unread(options)
+    unread.look()
     try:
-        return cast("Callable[[Options], int]", module.run)(options)
+        status = cast("Callable[[Options], int]", module.run)(options)
     except NoSuchPathError as error:
         if options.paths and options.command in _FOLLOWING:
             raise NoSuchPathError(f"{error}; to wait for it, add --follow") from None
         raise
     finally:
         gc.enable()
+    unread.look()
+    return status

@@ -1,58 +1,128 @@
-"""`spanview check`: is the evidence whole, and why does it look the way it does?"""
+"""`spanview check`: find missing, damaged or misconfigured spans, and fail where some match."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import asdict
+import time
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.gate import ask
 from spanview.analysis.query import parse_query
-from spanview.analysis.select import selected_rows
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say
+from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
+from spanview.commands.selection import Selection
 from spanview.display.finding_text import finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
-from spanview.model.problems import QueryError, Warnings
+from spanview.index.part import part_of
+from spanview.model.problems import QueryError, Severity, Warnings
 from spanview.sources.places import latest_session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spanview.analysis.diagnosis.report import Report
+    from spanview.analysis.gate import Gate
+    from spanview.analysis.query import Query
     from spanview.commands.options import Options
     from spanview.index.store import Store
     from spanview.model.problems import Problem
 
+_NOTHING_TO_MATCH = 2
+"""The exit status where what no span may match could match none."""
 _MOST_LINES = 200
 _WIDTH = 100
 """Cells of a line that doesn't go to a terminal."""
 
 
 def run(options: Options) -> int:
-    """Print the counts, the findings and the problems; every record was decoded whole to find them."""
-    fail_on = None if options.fail_on is None else parse_query(options.fail_on)
-    if fail_on is not None and fail_on.is_empty:
-        raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
+    """Print the counts, the findings and the problems; every record was decoded whole to find them.
+
+    Returns:
+        0 where all is well, 1 where something was found or a span matches `--fail-on`, else 2 where none could match.
+    """
+    selection = Selection(options, time.time_ns())
+    gates = [_gate(text) for text in options.fail_on]
     store, session = read_all(options, decodes_all=True)
     session.close()
-    report = diagnose(store, session=latest_session(options.environment))
+    if selection.is_everything:
+        traces, part = None, store
+    else:
+        traces = {*selection.traces(store)}
+        part = part_of(store, traces)
+    report = diagnose(part, session=latest_session(options.environment))
+    asked = [ask(store, gate, traces) for gate in gates]
+    verdict = _verdict(report, asked, allow_empty=options.allow_empty)
     if options.json:
         document = {
+            "verdict": asdict(verdict),
             "summary": asdict(report.summary),
             "problems": [problem.to_json() for problem in report.problems],
             "findings": [finding.to_json() for finding in report.findings],
         }
         write_to_standard_output([dumps_strict(document) + b"\n"])
     else:
-        _print_report(store, report)
-    if not report.summary.spans:
+        _print_report(part, report)
+    if not len(store.spans):
         notice(store, options.paths)
-    matches = 0 if fail_on is None else len(selected_rows(store, query=fail_on))
-    if matches:
-        say(f"--fail-on: {count(matches, 'span')} matched, as spanview spans -q would print them")
-    return 1 if report.is_bad or matches else 0
+    elif traces is not None:
+        say_if_nothing_matches(store, [*traces], selection.query)
+    for gate in asked:
+        _say(gate, allow_empty=options.allow_empty)
+    return verdict.status
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How `check` ends."""
+
+    status: int
+    """The exit status."""
+    reasons: tuple[str, ...]
+    """What it rests on, a line each; empty where all is well."""
+
+
+def _gate(text: str) -> Query:
+    query = parse_query(text)
+    if query.is_empty:
+        raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
+    return query
+
+
+def _verdict(report: Report, gates: Sequence[Gate], *, allow_empty: bool) -> Verdict:
+    bad = [
+        *(f"{finding.severity}: {finding.kind}" for finding in report.findings if finding.severity != Severity.INFO),
+        *dict.fromkeys(
+            f"{problem.severity}: {problem.kind}" for problem in report.problems if problem.severity != Severity.INFO
+        ),
+        *(f"--fail-on {gate.text}: {count(gate.matches, 'span')} matched" for gate in gates if gate.matches),
+    ]
+    if bad:
+        # What was found is certain, whatever else nothing could match.
+        return Verdict(1, tuple(bad))
+    unknown = [] if allow_empty else [_why_none(gate) for gate in gates if not gate.is_open_to_any]
+    return Verdict(_NOTHING_TO_MATCH if unknown else 0, tuple(unknown))
+
+
+def _why_none(gate: Gate) -> str:
+    lacking = f"no span has {' or '.join(gate.absent)}" if gate.absent else "there are no spans"
+    return f"--fail-on {gate.text}: nothing could match, {lacking}"
+
+
+def _say(gate: Gate, *, allow_empty: bool) -> None:
+    if gate.matches:
+        matched = count(gate.matches, "span")
+        say(f"--fail-on {gate.text}: {matched} matched, as spanview spans -q would print them")
+    elif allow_empty:
+        return
+    elif not gate.is_open_to_any:
+        say(f"{_why_none(gate)}; if that is as it should be, add --allow-empty")
+    elif gate.absent:
+        say(f"--fail-on {gate.text}: no span has {' or '.join(gate.absent)}")
 
 
 def _print_report(store: Store, report: Report) -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say
+from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
 from spanview.commands.selection import Selection
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
@@ -45,8 +45,11 @@ def run(options: Options) -> int:
 
 def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:
     if options.format == "jsonl":
-        return jsonl_chunks(store, selection.rows(store), losses)
+        rows = selection.rows(store)
+        say_if_nothing_matches(store, rows, selection.query)
+        return jsonl_chunks(store, rows, losses)
     traces = selection.traces(store)
+    say_if_nothing_matches(store, traces, selection.query)
     if options.format in _FOREIGN:
         module: Any = import_module(f"spanview.exports.{options.format}")
         foreign: Iterator[bytes] = getattr(module, f"{options.format}_chunks")(store, traces, losses)

@@ -20,7 +20,8 @@ class Options:
     paths: tuple[str, ...] = ()
     """As given; empty for the default places."""
     follow: bool = False
-    query: str = ""
+    queries: tuple[str, ...] = ()
+    """What has to match, all of them; none is empty."""
     since: str | None = None
     trace: str | None = None
     cap: int = 16 * 1024 * 1024
@@ -38,7 +39,10 @@ class Options:
     """Columns of a tree with bars."""
     by: str = "name"
     json: bool = False
-    fail_on: str | None = None
+    fail_on: tuple[str, ...] = ()
+    """Queries, of which none may match a span."""
+    allow_empty: bool = False
+    """Whether they may be such that no span could match."""
     sides: tuple[str, ...] = ()
     """What `diff` compares, two as given; empty for the other commands."""
     environment: Mapping[str, str] = field(default_factory=dict)

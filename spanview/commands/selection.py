@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spanview.analysis.query import parse_query
+from spanview.analysis.query import parse_queries
 from spanview.analysis.select import find_trace, selected_rows, selected_traces, traces_beginning
 from spanview.analysis.since import parse_since
 from spanview.index.store import Store
@@ -30,7 +30,7 @@ class Selection:
         self._follow = options.follow
         if options.trace is not None:
             traces_beginning(Store(Details()), options.trace)
-        self.query: Query = parse_query(options.query)
+        self.query: Query = parse_queries(options.queries)
         self._since = None if options.since is None else parse_since(options.since, now_ns)
 
     @property

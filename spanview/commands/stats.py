@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say
+from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
 from spanview.commands.selection import Selection
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
@@ -44,6 +44,8 @@ def run(options: Options) -> int:
     session.close()
     notice(store, options.paths)
     traces = None if selection.is_everything else selection.traces(store)
+    if traces is not None:
+        say_if_nothing_matches(store, traces, selection.query)
     report = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
     if options.json:
         write_to_standard_output([dumps_strict(report.value()) + b"\n"])

@@ -91,7 +91,7 @@ def _shown(
 
     opening = opening or Opening(
         paths,
-        options.query,
+        _filter_text(options.queries),
         options.trace,
         options.follow,
         nothing=how_to_turn_tracing_on(paths),
@@ -123,6 +123,15 @@ def _settings() -> str | None:
     return None if folder is None else os.path.join(folder, "settings.json")
 
 
+def _filter_text(queries: tuple[str, ...]) -> str:
+    """Return what the filter begins with; one query is shown as it was given."""
+    if not queries:
+        return ""
+    from spanview.analysis.query import joined
+
+    return joined(queries)
+
+
 def _theme_for(environment: Mapping[str, str]) -> str:
     """Return the theme that goes with the terminal's background, where the terminal tells it."""
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
@@ -144,10 +153,10 @@ def _refuse_missing(paths: tuple[str, ...]) -> None:
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
     """Return what limits the traces by time; mistakes in the options are told before the screen is taken."""
-    if options.query:
-        from spanview.analysis.query import parse_query
+    if options.queries:
+        from spanview.analysis.query import parse_queries
 
-        parse_query(options.query)
+        parse_queries(options.queries)
     if options.since is None:
         return None
     from spanview.analysis.query import parse_query

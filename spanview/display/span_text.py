@@ -12,7 +12,6 @@ from spanview.display.raw_text import raw_parts
 from spanview.display.stack_text import is_stack, stack_parts
 from spanview.display.units import duration
 from spanview.model.ids import format_span_id
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -165,9 +164,9 @@ def _of_scope(span: Span) -> Iterator[_Shown]:
 
 
 def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
-    after = (
-        "" if NO_TIME in (event.timestamp_ns, span.start_ns) else f"   +{duration(event.timestamp_ns - span.start_ns)}"
-    )
+    after = ""
+    if event.timestamp_ns is not None and span.start_ns is not None:
+        after = f"   +{duration(event.timestamp_ns - span.start_ns)}"
     rest = dict(event.attributes)
     if event.is_exception:
         kind, message = value_text(rest.pop(_EXCEPTION_TYPE, "")), value_text(rest.pop(_EXCEPTION_MESSAGE, ""))

@@ -134,7 +134,7 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[Part]:
     if subject.store.spans.kind[subject.row] != CONSUMER:
         yield Part("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
         return
-    spans, start = subject.store.spans, subject.span.start_ns
+    spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
     siblings = _children(subject, subject.tree.parents[subject.node])
     earlier = [spans.end_ns[row] for row in siblings if spans.kind[row] == CONSUMER and spans.start_ns[row] < start]
     before = max(earlier, default=NO_TIME)
@@ -163,7 +163,7 @@ def _of_record(subject: SpanInTree) -> Iterator[Part]:
 def _of_trace(subject: SpanInTree) -> Iterator[Part]:
     table, span = subject.store.trace_table, subject.span
     origin, end = table.start_ns[subject.trace], table.end_ns[subject.trace]
-    if NO_TIME in (origin, span.start_ns):
+    if origin == NO_TIME or span.start_ns is None:
         return
     after = span.start_ns - origin
     share = _share(span.duration_ns, end - origin, "the trace") if end != NO_TIME else ""
@@ -196,13 +196,13 @@ def _of_parent(subject: SpanInTree, parent: int) -> Iterator[Part]:
     name = subject.store.names.texts[spans.name[row]]
     yield Part("parent", f"{name}  ({span_id})", span_id)
     start, end = spans.start_ns[row], spans.end_ns[row]
-    if NO_TIME not in (start, span.start_ns):
+    if start != NO_TIME and span.start_ns is not None:
         gap = span.start_ns - start
         share = _share(span.duration_ns, end - start, "its parent") if end != NO_TIME else ""
         yield Part(
             "", f"starts {duration(abs(gap))} {'after' if gap >= 0 else 'before'} its parent's start{share}", str(gap)
         )
-    if NO_TIME not in (end, span.end_ns) and span.end_ns > end:
+    if end != NO_TIME and span.end_ns is not None and span.end_ns > end:
         yield Part("", f"ends {duration(span.end_ns - end)} after its parent's end", str(span.end_ns - end))
 
 

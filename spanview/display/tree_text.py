@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.exits import is_exit
 from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, duration, moment
+from spanview.display.units import count, duration, moment, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
@@ -33,13 +33,13 @@ def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = Fal
         store: The store.
         trace: The trace's row in the trace table.
         tree: Its tree.
-        in_utc: Whether its time is UTC, and says so, for readers elsewhere; without, it is local.
+        in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
     """
     table = store.trace_table
     trace_id, start, end = table.trace_id(trace), table.start_ns[trace], table.end_ns[trace]
     parts = [
         f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id",
-        f"{moment(start, zone=UTC)} UTC" if in_utc else moment(start),
+        _start(start, in_utc=in_utc),
         duration(None if NO_TIME in (start, end) else end - start),
         count(table.span_count[trace], "span"),
     ]
@@ -47,6 +47,12 @@ def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = Fal
         parts.append(f"✖ {count(table.error_count[trace], 'error')}")
     parts.append("complete" if tree.complete else "incomplete")
     return " · ".join(parts)
+
+
+def _start(ns: int, *, in_utc: bool) -> str:
+    if ns == NO_TIME:
+        return moment(ns)
+    return f"{moment(ns, zone=UTC)} UTC" if in_utc else f"{moment(ns)} {zone_name(ns)}"
 
 
 def tree_lines(store: Store, trace: int, tree: TraceTree) -> Iterator[str]:

@@ -37,8 +37,8 @@ def _three_digits(number: float) -> str:
     return f"{number:.{digits}f}"
 
 
-def moment(ns: int, *, with_date: bool = True, zone: timezone | None = None, digits: int = 6) -> str:
-    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for `NO_TIME`.
+def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = None, digits: int = 6) -> str:
+    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for None and `NO_TIME`.
 
     Args:
         ns: Nanoseconds since 1970.
@@ -46,7 +46,7 @@ def moment(ns: int, *, with_date: bool = True, zone: timezone | None = None, dig
         zone: Another zone than the local one.
         digits: Decimals of the second, 0 to 6.
     """
-    if ns == NO_TIME:
+    if ns is None or ns == NO_TIME:
         return "–"
     seconds, fraction = divmod(ns, NS_PER_SECOND)
     when = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
@@ -54,6 +54,16 @@ def moment(ns: int, *, with_date: bool = True, zone: timezone | None = None, dig
     if digits:
         text += "." + f"{fraction:09d}"[:digits]
     return f"{when.year:04d}-{when.month:02d}-{when.day:02d} {text}" if with_date else text
+
+
+def zone_name(ns: int) -> str:
+    """Return the local zone at a time as `UTC` or `UTC+02:00`; summer and winter differ.
+
+    Args:
+        ns: Nanoseconds since 1970; not `NO_TIME`.
+    """
+    offset = datetime.fromtimestamp(ns // NS_PER_SECOND, UTC).astimezone().strftime("%z")
+    return "UTC" if offset[1:] == "0000" else f"UTC{offset[:3]}:{offset[3:5]}"
 
 
 def count(number: int, noun: str) -> str:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.formats.jsontext import dumps_sorted, dumps_strict, dumps_telling
 from spanview.formats.tags import nothing_lost
 from spanview.model.codes import CONSUMER, PRODUCER
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +80,7 @@ class Writer:
             for way, name, number in arrows.get(at, ()):
                 bound = {"bp": "e"} if way == "f" else {}
                 flow = {"ph": way, "id": number, "name": name, "cat": "flow", **bound, **where}
-                yield self._timed(span.start_ns, flow)
+                yield self._timed(_start_of(span), flow)
             for event in span.events:
                 yield self._instant(event, span, where)
 
@@ -92,10 +91,10 @@ class Writer:
 
         A span stands in its parent's lane if nothing but its ancestors is open there, and else in one that is free.
         """
-        shown = [at for at, span in enumerate(spans) if span.start_ns != NO_TIME]
+        shown = [at for at, span in enumerate(spans) if span.start_ns is not None]
         for _ in range(len(spans) - len(shown)):
             self._lose("spans without a start left out")
-        shown.sort(key=lambda at: spans[at].start_ns)
+        shown.sort(key=lambda at: _start_of(spans[at]))
         by_id: dict[str | None, int] = {}
         for at in reversed(range(len(spans))):
             by_id[spans[at].span_id] = at
@@ -110,7 +109,7 @@ class Writer:
             tid = None
             if parent is not None and parent[0] is process:
                 stack = open_in[parent[1]]
-                while stack and _end_of(spans[stack[-1]]) <= span.start_ns:
+                while stack and _end_of(spans[stack[-1]]) <= _start_of(span):
                     stack.pop()
                 if stack and stack[-1] == by_id[span.parent_id] and _end_of(span) <= _end_of(spans[stack[-1]]):
                     tid = parent[1]
@@ -137,7 +136,7 @@ class Writer:
 
     def _free_lane(self, process: _Process, span: Span, announced: list[bytes]) -> int:
         """Return the tid of a lane in which nothing is open any more."""
-        if process.free and process.free[0][0] <= span.start_ns:
+        if process.free and process.free[0][0] <= _start_of(span):
             _, lane, tid = heappop(process.free)
         else:
             process.lanes += 1
@@ -156,17 +155,18 @@ class Writer:
             **where,
             "args": _args(span),
         }
-        if span.end_ns == NO_TIME:
-            return self._timed(span.start_ns, {"ph": "B", **event})
-        if span.end_ns < span.start_ns:
+        duration_ns = span.duration_ns
+        if duration_ns is None:
+            return self._timed(_start_of(span), {"ph": "B", **event})
+        if duration_ns < 0:
             self._lose("negative durations written as 0")
-        return self._timed(span.start_ns, {"ph": "X", **event}, max(span.end_ns - span.start_ns, 0))
+        return self._timed(_start_of(span), {"ph": "X", **event}, max(duration_ns, 0))
 
     def _instant(self, event: Event, span: Span, where: dict[str, int]) -> bytes:
         time = event.timestamp_ns
-        if time == NO_TIME:
+        if time is None:
             self._lose("events without a time written at their span's start")
-            time = span.start_ns
+            time = _start_of(span)
         elif time < self._base_ns:
             self._lose("events before all spans written at the first one's start")
             time = self._base_ns
@@ -214,9 +214,14 @@ class Writer:
         return arrows
 
 
+def _start_of(span: Span) -> int:
+    """Return the start; spans without one are left out."""
+    return span.start_ns or 0
+
+
 def _end_of(span: Span) -> float:
     """Return the end; a span without one stays open for ever, and one that ends before it starts is a moment."""
-    return inf if span.end_ns == NO_TIME else max(span.end_ns, span.start_ns)
+    return inf if span.end_ns is None else max(span.end_ns, _start_of(span))
 
 
 def _micros(ns: int) -> bytes:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from spanview.formats.console import as_text, resource_attributes, row_with_care
 from spanview.formats.rows import Details
 from spanview.formats.tracestate import parse_trace_state
+from spanview.model.codes import known_kind
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Source, Span, Status
-from spanview.model.times import parse_time
+from spanview.model.times import known, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,9 +44,9 @@ def span_of(document: dict[str, Any], source: Source) -> Span:
         span_id=format_span_id(span_id) if span_id else None,
         parent_id=format_span_id(parent_id) if parent_id else None,
         name=name,
-        kind_value=kind,
-        start_ns=start,
-        end_ns=end,
+        kind_value=known_kind(kind),
+        start_ns=known(start),
+        end_ns=known(end),
         status=Status(status_code, details.status_description),
         attributes=details.attributes,
         events=details.events,
@@ -69,7 +70,7 @@ def _list(holder: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _event(event: Mapping[str, Any]) -> Event:
-    return Event(as_text(event.get("name")), parse_time(event.get("timestamp")), _attributes(event))
+    return Event(as_text(event.get("name")), known(parse_time(event.get("timestamp"))), _attributes(event))
 
 
 def _link(link: Mapping[str, Any]) -> Link:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spanview.formats.rows import Columns, Details, nothing_passed
+from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
 from spanview.model.span import Source
@@ -81,11 +82,11 @@ def columns_of(spans: Sequence[Span]) -> Columns:
         trace_ids=[UNUSABLE if span.trace_id is None else int(span.trace_id, 16) for span in spans],
         span_ids=[UNUSABLE if span.span_id is None else int(span.span_id, 16) for span in spans],
         parent_ids=[UNUSABLE if span.parent_id is None else int(span.parent_id, 16) for span in spans],
-        start_ns=[span.start_ns for span in spans],
-        end_ns=[span.end_ns for span in spans],
+        start_ns=[NO_TIME if span.start_ns is None else span.start_ns for span in spans],
+        end_ns=[NO_TIME if span.end_ns is None else span.end_ns for span in spans],
         names=[span.name for span in spans],
         services=[span.service for span in spans],
-        kinds=[span.kind_value for span in spans],
+        kinds=[KIND_UNSPECIFIED if span.kind_value is None else span.kind_value for span in spans],
         statuses=[span.status.code_value for span in spans],
         warnings=[int(_warnings_of(span)) for span in spans],
     )
@@ -112,8 +113,8 @@ def _warnings_of(span: Span) -> Warnings:
     warnings = span.warnings
     if span.trace_id is None or span.span_id is None:
         warnings |= Warnings.BAD_ID
-    if span.end_ns == NO_TIME:
+    if span.end_ns is None:
         warnings |= Warnings.NO_END
-    elif span.start_ns != NO_TIME and span.end_ns < span.start_ns:
+    elif span.start_ns is not None and span.end_ns < span.start_ns:
         warnings |= Warnings.NEGATIVE_DURATION
     return warnings

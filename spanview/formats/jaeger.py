@@ -52,12 +52,12 @@ from spanview.formats.tags import (
     take_shared,
     times_of,
 )
-from spanview.model.codes import ERROR, KIND_UNSPECIFIED
+from spanview.model.codes import ERROR
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, parse_id
 from spanview.model.ids import format_trace_id as format_whole
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Span, Status
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -158,9 +158,9 @@ def _span(
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=parent_id,
         name=as_text(span.get("operationName")),
-        kind_value=KIND_UNSPECIFIED if kind is None else kind,
-        start_ns=start,
-        end_ns=end,
+        kind_value=kind,
+        start_ns=known(start),
+        end_ns=known(end),
         status=status,
         attributes=dict(tags.pairs),
         events=events,
@@ -189,7 +189,7 @@ def _own(
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
     if written["references"] != references:
         own["references"] = references
-    if read.end_ns == NO_TIME and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
+    if read.end_ns is None and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
         own["duration"] = span["duration"]
     if is_count(span.get("flags")):
         own["flags"] = span["flags"]
@@ -253,7 +253,7 @@ def _resource(process: Any) -> tuple[Resource, bool]:
     if name:
         attributes["service.name"] = name
     resource = Resource(attributes)
-    written = process_of(Span(None, None, None, "", 0, NO_TIME, NO_TIME, resource=resource), nothing_lost)
+    written = process_of(Span(None, None, None, "", 0, None, None, resource=resource), nothing_lost)
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
     is_odd |= not isinstance(service, str | None)
     return (replace(resource, extra={FORMAT: own}) if own else resource), is_odd
@@ -275,7 +275,7 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
         name = tags.take(EVENT, lambda value: value if isinstance(value, str) and value else None)
         dropped = tags.take(EVENT_DROPPED, lambda value: value if type(value) is int and 0 < value < 2**32 else None)
         extra = {} if dropped is None else {"dropped_attributes_count": dropped}
-        event = Event(name or "", time, dict(tags.pairs), extra)
+        event = Event(name or "", known(time), dict(tags.pairs), extra)
         own = difference(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
         events.append(replace(event, extra={**extra, FORMAT: own}) if own else event)
     return tuple(events), are_odd

@@ -28,7 +28,6 @@ from spanview.formats.tags import (
 )
 from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.span import BytesText
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -99,16 +98,16 @@ def value_of(span: Span, processes: Processes, lose: Callable[[str], None] = not
     own = own_extra(span.extra)
     lose_rest(span, FORMAT, lose)
     start, end = micros_of(span.start_ns, lose), micros_of(span.end_ns, lose)
-    duration = 0 if NO_TIME in (span.start_ns, span.end_ns) else end - start
-    if span.start_ns == NO_TIME:
+    duration = 0 if span.duration_ns is None else end - start
+    if span.start_ns is None:
         lose("spans without a start written at 1970")
-        if span.end_ns != NO_TIME:
+        if span.end_ns is not None:
             lose("ends of spans without a start left out")
-    if NO_TIME < span.end_ns < span.start_ns:
+    if span.duration_ns is not None and span.duration_ns < 0:
         lose("negative durations written as 0")
     kept, flags = own.get("duration"), own.get("flags")
     warnings = [text for text in texts_in(own.get("warnings")) if text != NO_END]
-    if span.end_ns == NO_TIME and not is_count(kept):
+    if span.end_ns is None and not is_count(kept):
         warnings.append(NO_END)
     return {
         "traceID": format_trace_id(span.trace_id),
@@ -117,7 +116,7 @@ def value_of(span: Span, processes: Processes, lose: Callable[[str], None] = not
         "operationName": span.name,
         "references": references_of(span, lose),
         "startTime": start,
-        "duration": kept if span.end_ns == NO_TIME and is_count(kept) else max(duration, 0),
+        "duration": kept if span.end_ns is None and is_count(kept) else max(duration, 0),
         "tags": changed(_tags(span, lose), own),
         "logs": [log_of(event, lose) for event in span.events],
         "processID": processes.name_of(process_of(span, lose)),
@@ -249,7 +248,7 @@ def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str
     pairs: list[tuple[str, Any]] = [(EVENT, event.name)] if event.name else []
     pairs += [] if dropped is None else [(EVENT_DROPPED, dropped)]
     lose_extra(event.extra, FORMAT, lose, "dropped_attributes_count")
-    if event.timestamp_ns == NO_TIME:
+    if event.timestamp_ns is None:
         lose(EVENTS_AT_ZERO)
     fields = [tag_of(key, value, lose) for key, value in (*pairs, *event.attributes.items())]
     return {"timestamp": micros_of(event.timestamp_ns, lose), "fields": changed(fields, own_extra(event.extra))}

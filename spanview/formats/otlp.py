@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
 from spanview.formats.rows import nothing_passed
 from spanview.formats.tracestate import parse_trace_state_header
-from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -144,9 +143,9 @@ def _span(span: Mapping[str, Any], resource: Resource, scope: Scope | None, sour
         span_id=span_id,
         parent_id=parent_id,
         name=read.text(span.get("name")),
-        kind_value=kind - 1 if kind else KIND_UNSPECIFIED,
-        start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIMES) or NO_TIME,
-        end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIMES) or NO_TIME,
+        kind_value=kind - 1 if kind else None,
+        start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIMES) or None,
+        end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIMES) or None,
         status=Status(
             _enum(read, status.get("code"), "STATUS_CODE_", STATUS_NAMES), read.text(status.get("message")) or None
         ),
@@ -168,7 +167,7 @@ def _span(span: Mapping[str, Any], resource: Resource, scope: Scope | None, sour
 def _event(read: Reader, event: Mapping[str, Any]) -> Event:
     return Event(
         read.text(event.get("name")),
-        read.number_in(field(event, "timeUnixNano"), _TIMES) or NO_TIME,
+        read.number_in(field(event, "timeUnixNano"), _TIMES) or None,
         read.attributes(event.get("attributes")),
         _counts(read, event, DROPPED),
     )

@@ -12,9 +12,7 @@ from spanview.formats.jsontext import dumps_strict
 from spanview.formats.otlp import DROPPED, KINDS, LINK_EXTRA, SPAN_EXTRA
 from spanview.formats.otlp_value import UINT32, Writer, snake_case
 from spanview.formats.tracestate import format_trace_state_header
-from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.problems import Warnings
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,7 +128,7 @@ def span_object(span: Span, writer: Writer) -> dict[str, Any]:
         traceState=_trace_state(span, writer),
         parentSpanId=span.parent_id,
         name=writer.text(span.name),
-        kind=0 if span.kind_value == KIND_UNSPECIFIED else KINDS.index(span.kind_name or ""),
+        kind=0 if span.kind_value is None else KINDS.index(span.kind_name or ""),
         startTimeUnixNano=_time(span.start_ns, writer),
         endTimeUnixNano=_time(span.end_ns, writer),
         attributes=writer.attributes(span.attributes),
@@ -152,10 +150,10 @@ def _id(found: str | None, writer: Writer) -> str | None:
     return found
 
 
-def _time(ns: int, writer: Writer) -> str | None:
-    if ns > 0:
+def _time(ns: int | None, writer: Writer) -> str | None:
+    if ns is not None and ns > 0:
         return str(ns)
-    if ns != NO_TIME:
+    if ns is not None:
         writer.lose("times before 1970 left out")
     return None
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.formats.careful import Careful
 from spanview.formats.console import parse_parent
 from spanview.formats.rows import nothing_passed
-from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
-from spanview.model.times import NO_TIME, parse_time
+from spanview.model.times import known, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -116,7 +116,7 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
         name=reader.text(value.get("name")),
-        kind_value=KIND_NAMES.index(kind) if kind in KIND_NAMES else KIND_UNSPECIFIED,
+        kind_value=KIND_NAMES.index(kind) if kind in KIND_NAMES else None,
         start_ns=_time(reader, value.get("start_time")),
         end_ns=_time(reader, value.get("end_time")),
         status=Status(
@@ -139,9 +139,9 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
     return replace(span, warnings=warnings | (Warnings.ODD_VALUE if is_odd else NO_WARNINGS))
 
 
-def _time(reader: Careful, value: Any) -> int:
-    time = parse_time(value)
-    reader.is_odd |= time == NO_TIME and value is not None
+def _time(reader: Careful, value: Any) -> int | None:
+    time = known(parse_time(value))
+    reader.is_odd |= time is None and value is not None
     return time
 
 

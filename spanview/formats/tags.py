@@ -78,9 +78,9 @@ def times_of(start: object, duration: object) -> tuple[int, int, bool]:
     return (start_ns, end_ns, is_odd) if NO_TIME < end_ns <= _MAX_NS else (start_ns, NO_TIME, True)
 
 
-def micros_of(ns: int, lose: Callable[[str], None]) -> int:
-    """Return a time in whole microseconds; 0 for `NO_TIME`."""
-    if ns == NO_TIME:
+def micros_of(ns: int | None, lose: Callable[[str], None]) -> int:
+    """Return a time in whole microseconds; 0 for None."""
+    if ns is None:
         return 0
     if ns % NS_PER_MICROSECOND:
         lose("times cut to whole microseconds")

@@ -38,10 +38,11 @@ from spanview.formats.zipkin_value import (
     parse_collectors,
     value_of,
 )
-from spanview.model.codes import ERROR, KIND_NAMES, KIND_UNSPECIFIED
+from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Span, Status
+from spanview.model.times import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,9 +122,9 @@ def _span(record: _Record, key: Key, source: Source) -> Span:
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
         name=as_text(name),
-        kind_value=KIND_UNSPECIFIED if kind is None else kind,
-        start_ns=start,
-        end_ns=end,
+        kind_value=kind,
+        start_ns=known(start),
+        end_ns=known(end),
         status=status,
         attributes=attributes,
         events=events,
@@ -233,5 +234,5 @@ def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
         value = annotation.get("value")
         are_odd |= is_odd or not isinstance(value, str)
         name, attributes, dropped = parse_annotation(as_text(value))
-        events.append(Event(name, time, attributes, {"dropped_attributes_count": dropped} if dropped else {}))
+        events.append(Event(name, known(time), attributes, {"dropped_attributes_count": dropped} if dropped else {}))
     return tuple(events), are_odd

@@ -29,7 +29,6 @@ from spanview.formats.tags import (
 )
 from spanview.model.codes import ERROR
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,12 +109,12 @@ def short_trace_id(trace_id: str) -> str:
 
 
 def _times(span: Span, lose: Callable[[str], None]) -> dict[str, int | None]:
-    if span.start_ns == NO_TIME:
-        if span.end_ns != NO_TIME:
+    if span.start_ns is None:
+        if span.end_ns is not None:
             lose("ends of spans without a start left out")
         return {"timestamp": None, "duration": None}
     start = micros_of(span.start_ns, lose)
-    if span.end_ns == NO_TIME:
+    if span.end_ns is None:
         return {"timestamp": start, "duration": None}
     duration = micros_of(span.end_ns, lose) - start
     if duration < 0:
@@ -231,7 +230,7 @@ def _link_text(link: Link, lose: Callable[[str], None]) -> str:
 def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
     annotations: dict[tuple[int, str], dict[str, Any]] = {}
     for event in span.events:
-        if event.timestamp_ns == NO_TIME:
+        if event.timestamp_ns is None:
             lose(EVENTS_AT_ZERO)
         time, text = micros_of(event.timestamp_ns, lose), annotation_of(event, lose)
         if (time, text) in annotations:

@@ -14,9 +14,10 @@ from spanview.index.intake import Intake
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
 from spanview.index.tree import TraceTree
+from spanview.model.codes import known_kind
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
 from spanview.model.problems import NO_WARNINGS, Summary, Warnings
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, known
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -165,9 +166,9 @@ class Store:
             span_id=format_span_id(span_id) if span_id else None,
             parent_id=format_span_id(parent_id) if parent_id else None,
             name=self.names.texts[spans.name[row]] if whole is None else whole.name,
-            kind_value=spans.kind[row],
-            start_ns=spans.start_ns[row],
-            end_ns=spans.end_ns[row],
+            kind_value=known_kind(spans.kind[row]),
+            start_ns=known(spans.start_ns[row]),
+            end_ns=known(spans.end_ns[row]),
             status=STATUSES[status] if description is None else Status(status, description),
             attributes=details.attributes,
             events=details.events,

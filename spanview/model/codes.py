@@ -13,3 +13,8 @@ SERVER: Final = KIND_NAMES.index("SERVER")
 PRODUCER: Final = KIND_NAMES.index("PRODUCER")
 CONSUMER: Final = KIND_NAMES.index("CONSUMER")
 ERROR: Final = STATUS_NAMES.index("ERROR")
+
+
+def known_kind(value: int) -> int | None:
+    """Return a kind of the columns as a span has it: None for `KIND_UNSPECIFIED`."""
+    return None if value == KIND_UNSPECIFIED else value

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import NO_WARNINGS, Warnings
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,8 +53,8 @@ class Event:
     """Something that happened at one moment of a span."""
 
     name: str
-    timestamp_ns: int
-    """Nanoseconds since 1970, or `NO_TIME`."""
+    timestamp_ns: int | None
+    """Nanoseconds since 1970; None where the file has none."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     """As a `Span` has it."""
@@ -112,9 +111,13 @@ class Source:
     """Bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """One span with all its details, as the file has it."""
+    """One span with all its details, as the file has it.
+
+    Spans are equal, and hash alike, when their trace ids and span ids are the same, wherever they were read. Those that
+    have none, or share theirs with others, are equal when their files, offsets, names and times are the same, too.
+    """
 
     trace_id: str | None
     """32 lower-case hex digits, or None where the file's is unusable."""
@@ -122,12 +125,12 @@ class Span:
     """16 lower-case hex digits, or None where the file's is unusable."""
     parent_id: str | None
     name: str
-    kind_value: int
-    """The value of `opentelemetry.trace.SpanKind`, or `KIND_UNSPECIFIED`."""
-    start_ns: int
-    """Nanoseconds since 1970, or `NO_TIME`."""
-    end_ns: int
-    """Nanoseconds since 1970, or `NO_TIME`."""
+    kind_value: int | None
+    """The value of `opentelemetry.trace.SpanKind`; None where the file has none."""
+    start_ns: int | None
+    """Nanoseconds since 1970; None where the file has none."""
+    end_ns: int | None
+    """Nanoseconds since 1970; None where the file has none."""
     status: Status = Status()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
@@ -145,17 +148,31 @@ class Span:
         """The kind as opentelemetry-api has it, or None where the file has none."""
         from opentelemetry.trace import SpanKind
 
-        return None if self.kind_value == KIND_UNSPECIFIED else SpanKind(self.kind_value)
+        return None if self.kind_value is None else SpanKind(self.kind_value)
 
     @property
     def kind_name(self) -> str | None:
         """`INTERNAL`, `SERVER`, `CLIENT`, `PRODUCER` or `CONSUMER`, or None where the file has none."""
-        return None if self.kind_value == KIND_UNSPECIFIED else KIND_NAMES[self.kind_value]
+        return None if self.kind_value is None else KIND_NAMES[self.kind_value]
 
     @property
     def duration_ns(self) -> int | None:
         """Nanoseconds from start to end, negative where the file says so, None where one of them is missing."""
-        return None if NO_TIME in (self.start_ns, self.end_ns) else self.end_ns - self.start_ns
+        return None if self.start_ns is None or self.end_ns is None else self.end_ns - self.start_ns
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Span) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        if self.trace_id is not None and self.span_id is not None and Warnings.DUPLICATE_ID not in self.warnings:
+            return self.trace_id, self.span_id
+        # Several spans of one document stand at one offset.
+        place = self.source.file, self.source.offset
+        return self.trace_id, self.span_id, *place, self.name, self.start_ns, self.end_ns
 
     def with_warnings(self, warnings: Warnings) -> Span:
         """Return the same span with these warnings."""

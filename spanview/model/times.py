@@ -32,6 +32,11 @@ _seconds: dict[str, int] = {}
 _texts: dict[int, str] = {}
 
 
+def known(ns: int) -> int | None:
+    """Return a time of the columns as a span has it: None for `NO_TIME`."""
+    return None if ns == NO_TIME else ns
+
+
 def parse_time(value: object) -> int:
     """Return the nanoseconds since 1970 that an ISO time stands for, or `NO_TIME`.
 
@@ -98,13 +103,13 @@ def _parse_any(value: str) -> int:
     return ns if NO_TIME < ns <= _MAX_NS else NO_TIME
 
 
-def format_time(ns: int) -> str | None:
+def format_time(ns: int | None) -> str | None:
     """Return a time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with nine digits where the nanoseconds aren't zero.
 
     Args:
-        ns: Nanoseconds since 1970, or `NO_TIME`, which gives None.
+        ns: Nanoseconds since 1970; None and `NO_TIME` give None.
     """
-    if ns == NO_TIME:
+    if ns is None or ns == NO_TIME:
         return None
     seconds, fraction = divmod(ns, NS_PER_SECOND)
     text = _texts.get(seconds) or _text_of(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections import Counter, defaultdict
 from typing import IO, TYPE_CHECKING, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from spanview.sources.discover import FoundFile
     from spanview.sources.terms import ReadOptions, Sink
 
+_QUIET_MS: Final = 100
+"""A stream that has brought nothing for so long is quiet."""
 _TOLD_TRUNCATIONS: Final = 10
 """So often it is told of a file that it was cut; one that is rewritten each second fills no memory."""
 
@@ -239,6 +242,9 @@ class Reading:
     def _pieces(self, data: bytes, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         while data:
             yield data, len(data)
+            if _is_quiet(stream):
+                # Whoever shows what was read has the time for it now; it may be long until more comes.
+                yield b"", 0
             data = self._read_piece(stream)
 
     def open_content(self, path: str) -> Content:
@@ -283,3 +289,12 @@ class Reading:
         if self._details.spool.failed is not None:
             detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
             self.report(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
+
+
+def _is_quiet(stream: IO[bytes]) -> bool:
+    """Wait a moment for the next bytes of a stream, or for its end; tell whether neither has come."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(stream.fileno(), select.POLLIN)
+    return not poll.poll(_QUIET_MS)

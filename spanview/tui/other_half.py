@@ -70,7 +70,7 @@ class HalvedSpan(LinkedSpan):
         spans, trace = store.spans, store.spans.trace[half.row]
         trace_id, span_id = format_trace_id(store.trace_table.trace_id(trace)), format_span_id(spans.span_id[half.row])
         name = store.names.texts[spans.name[half.row]] or "(no name)"
-        is_within = spans.start_ns[half.row] >= self._subject.span.start_ns
+        is_within = spans.start_ns[half.row] >= spans.start_ns[self._subject.row]
         same = [f"same {text}" for text in (f"{half.method} {half.route}".strip(), half.status) if text]
         reasons = ["same file", "within this one's time" if is_within else "this one is within its time", *same]
         reasons += ["same request id"] * bool(half.request_id)

@@ -200,7 +200,7 @@ class Facets:
             if len(self._events) > _KEPT_EVENTS:
                 self._events.clear()
             self._events[row] = [
-                event.timestamp_ns for event in self._store.span(row).events if event.timestamp_ns != NO_TIME
+                event.timestamp_ns for event in self._store.span(row).events if event.timestamp_ns is not None
             ][:_MOST_EVENTS]
         return self._events[row]
 

@@ -17,12 +17,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import slow_calls
-import spanview
 from builders import Builder, store_of
 from independent_reader import read_folder, read_text, without_doubles
 from span_graphs import forests, graphs
 from spanview.analysis import calls
 from spanview.analysis.calls import Outcome, calls_of, functions_of, most_at_once, to_json
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,14 +113,12 @@ def test_recordings(recording: str) -> None:
     files = read_folder(folder)
     records = without_doubles([record for each in files.values() for record in each])
     file_of = {id(record): file for file, each in files.items() for record in each}
-    assert functions(spanview.load([str(folder)])) == slow_calls.functions_of(records, file_of)
+    assert functions(load_store([str(folder)])) == slow_calls.functions_of(records, file_of)
 
 
 def test_the_recorded_calls() -> None:
     """The bundled hook's recording has one call that died, one that was retried, and two functions that failed."""
-    found = {
-        each["function"]: each for each in functions(spanview.load([str(FIXTURES / "ray-tasks-bundled-hook/spans")]))
-    }
+    found = {each["function"]: each for each in functions(load_store([str(FIXTURES / "ray-tasks-bundled-hook/spans")]))}
     counts = {
         name: (each["calls"], each["attempts"], each["errors"], each["retried"], each["no_attempt"])
         for name, each in found.items()

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import given, settings
 
-import spanview
 from builders import EPOCH_NS, Builder, store_of, trace_row
 from slow_critical import SlowPath
 from span_graphs import graphs, whole_traces
@@ -23,6 +22,7 @@ from spanview.analysis.waits import wait_of
 from spanview.index.table import SpanTable
 from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -339,7 +339,7 @@ def classic(store: Store, node: int) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("folder", RECORDED)
 def test_recorded_waits_are_waits(folder: str) -> None:
     """On the path of a recorded Ray call there is its CONSUMER, with the wait that the call had."""
-    store = spanview.load(str(FIXTURES / folder / "spans"))
+    store = load_store(str(FIXTURES / folder / "spans"))
     for trace in range(len(store.trace_table)):
         tree, path = store.tree(trace), path_of(store, trace)
         for node, waited in path.wait_ns.items():
@@ -358,7 +358,7 @@ def test_recordings_leave_little_open() -> None:
     whole: Counter[str] = Counter()
     unsure: Counter[str] = Counter()
     for folder in RECORDED:
-        store = spanview.load(str(FIXTURES / folder / "spans"))
+        store = load_store(str(FIXTURES / folder / "spans"))
         for trace in range(len(store.trace_table)):
             path = path_of(store, trace)
             if store.tree(trace).complete:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import given, settings
 
-import spanview
 from builders import Builder, file_of, store_of, store_of_files
 from independent_diagnosis import expected
 from independent_reader import key_of, read_folder
@@ -36,6 +35,7 @@ from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from viewers import Growing
@@ -66,7 +66,7 @@ ABOVE_INFO: Final = {
 
 def counts_of(folder: Path) -> dict[str, int]:
     """Return how often each kind is found below a folder."""
-    return {finding.kind.value: finding.count for finding in diagnose(spanview.load(folder)).findings}
+    return {finding.kind.value: finding.count for finding in diagnose(load_store(folder)).findings}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -84,13 +84,13 @@ def test_a_folder_whose_pids_came_again(run: str) -> None:
     assert counts == expected(folder)
     earlier = {"pidrun1": 0, "pidrun2": 11, "pidrun3": 26}
     assert counts.get("pids_used_again", 0) == earlier[run]
-    assert diagnose(spanview.load(folder)).is_bad is (run != "pidrun1")
+    assert diagnose(load_store(folder)).is_bad is (run != "pidrun1")
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_healthy_recording_is_not_bad(recording: str) -> None:
     """What may be normal is an info, and `check` doesn't fail for it; what is above that is known to be so."""
-    report = diagnose(spanview.load(FIXTURES / recording / "spans"))
+    report = diagnose(load_store(FIXTURES / recording / "spans"))
     assert {finding.kind.value for finding in report.findings if finding.severity != "info"} == ABOVE_INFO.get(
         recording, set()
     )
@@ -102,7 +102,7 @@ def test_what_was_emptied_is_what_an_earlier_copy_has() -> None:
     spans = FIXTURES / "pids-used-again/spans"
     earlier: set[tuple[str, str]] = set()
     for copy in ("pidrun1", "pidrun2", "pidrun3"):
-        store = spanview.load(spans / copy)
+        store = load_store(spans / copy)
         rows = [
             row for finding in diagnose(store).findings if finding.kind is Kind.PIDS_USED_AGAIN for row in finding.rows
         ]
@@ -342,7 +342,7 @@ def test_every_kind_is_shown() -> None:
 
 
 def _only(folder: Path, kind: Kind) -> Finding:
-    return next(finding for finding in diagnose(spanview.load(folder)).findings if finding.kind is kind)
+    return next(finding for finding in diagnose(load_store(folder)).findings if finding.kind is kind)
 
 
 def test_clocks_say_by_how_much(tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ def test_an_advised_query_finds_what_was_counted_and_nothing_else(recording: str
     if recording == "made below":
         folder = tmp_path
         _serve(folder, requests=60, lone=0, failed=30)
-    findings = [finding for finding in diagnose(spanview.load(folder)).findings if finding.kind in ADVISED]
+    findings = [finding for finding in diagnose(load_store(folder)).findings if finding.kind in ADVISED]
     for finding in findings:
         query = finding.setting.removeprefix("spanview tree -q ")
         assert query == f"finding={finding.kind}"
@@ -472,7 +472,7 @@ def test_findings_that_count_spans_have_all_their_rows() -> None:
     """Each kind that a query can ask for has as many rows as it counts, its evidence among them; no other has any."""
     build = Builder()
     calls = [build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MOST_PLACES)]
-    stores = [store_of(*calls), *(spanview.load(FIXTURES / recording / "spans") for recording in RECORDINGS)]
+    stores = [store_of(*calls), *(load_store(FIXTURES / recording / "spans") for recording in RECORDINGS)]
     for store in stores:
         for finding in diagnose(store).findings:
             if finding.kind in OF_SPANS:
@@ -580,7 +580,7 @@ def test_report_in_text_and_json(tmp_path: Path) -> None:
     assert "`" not in done.text
     assert all(len(line) <= 100 for line in done.text.splitlines() if "spans/" not in line and "    at " not in line)
     report = json.loads(run("check", "--json", tmp_path / "spans").output)
-    assert list(report) == ["summary", "problems", "findings"]
+    assert list(report) == ["verdict", "summary", "problems", "findings"]
     for finding in report["findings"]:
         assert list(finding) == ["kind", "severity", "certainty", "count", "detail", "advice", "evidence"]
     assert report["findings"][0]["evidence"][0].keys() == {"trace_id", "span_id"}

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spanview
 from builders import EPOCH_NS, Builder, MemoryReader, file_of, store_of_files
 from independent_reader import read_folder, without_doubles
 from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_lanes
@@ -32,6 +31,7 @@ from spanview.formats.decoder import Decoder
 from spanview.index.bulk import parent_rows_by_order
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME, format_time
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from builders import Document
@@ -227,7 +227,7 @@ def test_covered(drawn: list[tuple[int, int]], start: int, length: int) -> None:
 def test_recordings(folder: str) -> None:
     """Spans, errors, busy times and longest gaps of each file are those that its records come to."""
     files = read_folder(FIXTURES / folder / "spans")
-    store = spanview.load(str(FIXTURES / folder / "spans"))
+    store = load_store(str(FIXTURES / folder / "spans"))
     found = lanes(store).lanes
     expected = []
     for path, records in sorted(files.items()):
@@ -296,7 +296,7 @@ def test_a_replica_told_by_its_records() -> None:
 
 def test_workers_of_recordings() -> None:
     """Driver, workers and actors of a recording."""
-    store = spanview.load(str(FIXTURES / "ray-tasks-bundled-hook" / "spans"))
+    store = load_store(str(FIXTURES / "ray-tasks-bundled-hook" / "spans"))
     workers = [worker_of(store, lane) for lane in lanes(store).lanes]
     assert {worker.node[:4] for worker in workers} == {"5d44"}
     found = {worker.pid: worker.actor for worker in workers}

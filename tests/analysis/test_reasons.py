@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-import spanview
 from builders import Builder, file_of, store_of_files
 from independent_states import Truth, truths
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def only(program: Program) -> tuple[Reason, Certainty, bool]:
 @pytest.mark.parametrize("recording", ["ray-data", "ray-odd-ends"])
 def test_no_sentence_is_wrong(recording: str) -> None:
     """Each reason is one that Ray's own word of the call allows."""
-    store = spanview.load(FIXTURES / recording / "spans")
+    store = load_store(FIXTURES / recording / "spans")
     whys = {f"{store.spans.span_id[row]:016x}": why for row, why in reasons_of(store, calls_of(store)).items()}
     known = truths(FIXTURES / recording)
     assert whys.keys() == known.keys()
@@ -119,13 +119,13 @@ def test_no_sentence_is_wrong(recording: str) -> None:
 @pytest.mark.parametrize("recording", HEALTHY)
 def test_healthy_programs_miss_no_attempt(recording: str) -> None:
     """Where each call ended well, none is left without an attempt that isn't explained."""
-    store = spanview.load(FIXTURES / recording / "spans")
+    store = load_store(FIXTURES / recording / "spans")
     assert sum(function.no_attempt for function in functions_of(store, calls_of(store))) == 0
 
 
 def test_the_recorded_existing_actors() -> None:
     """Of 115 PRODUCERs without an attempt in Ray Data's recording, 65 are no calls, and 50 generator methods."""
-    store = spanview.load(FIXTURES / "ray-data/spans")
+    store = load_store(FIXTURES / "ray-data/spans")
     functions = functions_of(store, calls_of(store))
     assert sum(function.existing for function in functions) == 65
     assert sum(function.untraced for function in functions) == 50
@@ -134,7 +134,7 @@ def test_the_recorded_existing_actors() -> None:
 
 def test_the_recorded_odd_actors() -> None:
     """Each of the program's calls without an attempt has the reason that the program had for it."""
-    store = spanview.load(FIXTURES / "ray-odd-actors/spans")
+    store = load_store(FIXTURES / "ray-odd-actors/spans")
     found = Counter(
         (store.names.texts[store.spans.name[row]].removesuffix(" ray.remote"), why.reason)
         for row, why in reasons_of(store, calls_of(store)).items()
@@ -160,7 +160,7 @@ def test_the_recorded_odd_actors() -> None:
 
 def test_a_call_before_a_restart_did_not_just_run() -> None:
     """A later call of the same actor ran in another process, so it doesn't tell that an earlier one ran."""
-    store = spanview.load(FIXTURES / "killed-workers/spans")
+    store = load_store(FIXTURES / "killed-workers/spans")
     whys = reasons_of(store, calls_of(store)).values()
     assert {why.reason for why in whys} == {Reason.UNKNOWN}
 

@@ -16,11 +16,11 @@ from unittest.mock import patch
 
 import pytest
 
-import spanview
 from builders import Builder, store_of
 from independent_reader import read_folder
 from programs import spanview as run
 from spanview.analysis.root_groups import RootGroups
+from spanview.sources.loading import load_store
 from spanview.tui import traces_model
 from spanview.tui.group_list import shortened
 from spanview.tui.traces_model import TracesModel
@@ -119,7 +119,7 @@ def test_the_recording() -> None:
             word, deployment, method, path = span["name"].split(" ", 3)
             wanted[f"{word} {deployment} {method} {route or path}"] += 1
     assert wanted["proxy_http_request Ingress GET /predict/{x}"] > 1
-    store = spanview.load(RECORDING)
+    store = load_store(RECORDING)
     groups = groups_of(store)
     assert {name: groups[name] for name in groups if name and name.startswith("proxy_http")} == wanted
     printed = json.loads(run("stats", RECORDING, "--by", "trace.root", "--json").output)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-import spanview
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.running import Running
+from spanview.sources.loading import load_store
 from spanview.sources.processes import Processes
 from viewers import Growing
 
@@ -303,7 +303,7 @@ def test_a_trace_of_one_call_that_runs() -> None:
 @pytest.mark.parametrize("name", ["ray-odd-ends", "ray-existing-actors", "ray-restarted-actor", "ray-data"])
 def test_recordings_of_what_ended_long_ago(name: str) -> None:
     """Nothing of them runs or is lost; processes that have their ids by now began after their spans."""
-    store = spanview.load(str(FIXTURES / name / "spans"))
+    store = load_store(str(FIXTURES / name / "spans"))
     running = Running(store, Processes())
     assert running.growing() == set()
     alone = [call.row for call in calls_of(store) if call.outcome is Outcome.NO_ATTEMPT]

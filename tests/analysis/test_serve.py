@@ -17,12 +17,12 @@ from unittest.mock import patch
 
 import pytest
 
-import spanview
 from builders import Builder, file_of, store_of, store_of_files, trace_row
 from independent_reader import read_folder
 from spanview.analysis import serve
 from spanview.analysis.serve import Failure, Part, part_of_name, serve_requests
 from spanview.analysis.serve_groups import serve_groups, to_json
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from builders import Document
@@ -63,10 +63,10 @@ def test_failures_of_grpc() -> None:
     folder = RECORDING.parents[1] / "serve-grpc" / "spans"
     spans = [span for records in read_folder(folder).values() for span in records]
     codes = [span["attributes"].get("rpc.grpc.status_code") for span in spans if span["name"].startswith("proxy_grpc")]
-    failed = [request.key.status for request in serve_requests(spanview.load(folder)) if request.failure]
+    failed = [request.key.status for request in serve_requests(load_store(folder)) if request.failure]
     assert sorted(failed) == sorted(code for code in codes if code != "OK")
     assert len(failed) == 17
-    requests = serve_requests(spanview.load(folder))
+    requests = serve_requests(load_store(folder))
     assert {request.failure for request in requests} == {Failure.GRPC, None}
 
 
@@ -312,7 +312,7 @@ def _spread(times: list[int | None]) -> dict[str, int | None]:
 def test_a_recording() -> None:
     """Every figure of every group is what counting the files themselves comes to, to the nanosecond."""
     expected = _slowly()
-    assert to_json(serve_groups(spanview.load(str(RECORDING)))) == {"by": "serve", "requests": expected}
+    assert to_json(serve_groups(load_store(str(RECORDING)))) == {"by": "serve", "requests": expected}
     assert sum(group["count"] for group in expected) == 114
     assert {group["status"] for group in expected if group["errors"]} == {
         "404",

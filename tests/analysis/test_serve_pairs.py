@@ -14,11 +14,11 @@ from unittest.mock import patch
 
 import pytest
 
-import spanview
 from builders import Builder, store_of, store_of_files
 from independent_reader import read_folder
 from spanview.analysis import serve_pairs
 from spanview.analysis.serve_pairs import OtherHalf, may_have_other_half, other_half
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,7 +183,7 @@ def test_a_recording(*, knows_ids: bool, expected: int, tmp_path: Path) -> None:
     records = _records()
     halves = {
         one: other
-        for one, other in _halves(spanview.load(str(tmp_path))).items()
+        for one, other in _halves(load_store(str(tmp_path))).items()
         if "url.path" in records[one]["attributes"]
     }
     roots = [each for each in records.values() if "url.path" in each["attributes"] and not each["parent_id"]]

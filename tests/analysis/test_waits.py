@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-import spanview
 from builders import Builder, store_of
 from spanview.analysis.critical import critical_path
 from spanview.analysis.serve import Part, serve_requests
@@ -23,6 +22,7 @@ from spanview.display.span_text import SpanInTree
 from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration
+from spanview.sources.loading import load_store
 from spanview.tui.trace_shape import Shape
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_late_clocks_and_missing_times() -> None:
 @pytest.mark.parametrize("recording", ["serve", "serve-grpc"])
 def test_one_queue_everywhere(recording: str) -> None:
     """The queue of each recorded request is the wait in its trace, in the text, in the details and on the path."""
-    store = spanview.load(FIXTURES / recording / "spans")
+    store = load_store(FIXTURES / recording / "spans")
     requests = [*queued_requests(store)]
     assert len(requests) >= 15
     on_path = 0

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-import spanview
 from spanview.commands.options import Options
 from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.sources.loading import load_store
 
 from .decoding import decode_all
 from .figures import Figure, in_turns, seconds_in
@@ -49,7 +49,7 @@ def _in_a_fresh_process(measure: Callable[[str, int], list[float]], folder: Path
 
 
 def _export_seconds(folder: str, rounds: int) -> list[float]:
-    store = spanview.load(folder)
+    store = load_store(folder)
     lines = b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()
     flat = [orjson.loads(line) for line in lines]
     del lines
@@ -69,7 +69,7 @@ def _export_seconds(folder: str, rounds: int) -> list[float]:
 
 
 def _query_seconds(folder: str, rounds: int) -> list[float]:
-    store = spanview.load(folder)
+    store = load_store(folder)
     task = _some_task(store)
 
     def every() -> None:
@@ -83,7 +83,7 @@ def _query_seconds(folder: str, rounds: int) -> list[float]:
 
 def _rows(store: Store, text: str) -> list[int]:
     """Return the rows that a query keeps, as the commands find them."""
-    selection = Selection(Options("spans", query=text), 0)
+    selection = Selection(Options("spans", queries=(text,)), 0)
     return selection.rows(store)
 
 

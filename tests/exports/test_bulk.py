@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-import spanview
 from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
 from quick.folders import make
 from spanview.analysis import bulk_walk
@@ -21,6 +20,7 @@ from spanview.exports import bulk_texts, span_texts
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.span_texts import SpanTexts
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def test_whatever_the_files_hold(seed: int, tmp_path: Path, monkeypatch: pytest.
     """Random folders, whole or changed since they were read, and some of their traces and rows in any order."""
     dice = random.Random(seed)
     make(tmp_path, dice, files=5, records=150, anywhere=True)
-    store = spanview.load(tmp_path)
+    store = load_store(tmp_path)
     if dice.random() < 0.4:
         _change(tmp_path, dice)
     traces, rows = store.traces_in_order(), store.rows_in_order()

@@ -17,12 +17,12 @@ ROOT: Final = Path(__file__).parents[2]
 SCRIPT: Final = """
 import os, signal, sys
 from importlib import import_module
-import spanview
 from spanview.exports import shares
 from spanview.exports.losses import Losses
+from spanview.sources.loading import load_store
 
 form = sys.argv[1]
-store = spanview.load([f"fixtures/{name}/spans" for name in ("serve", "made", "otlp-json")])
+store = load_store([f"fixtures/{name}/spans" for name in ("serve", "made", "otlp-json")])
 chunks = getattr(import_module(f"spanview.exports.{form}"), f"{form}_chunks")
 shares.SHARE_SPANS, shares._FORK_SPANS = 40, 1
 forked = 0

@@ -20,7 +20,6 @@ from builders import EPOCH_NS
 from spanview.formats.chrome import NO_NAME, Writer
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.span import Event, Link, Resource, Span
-from spanview.model.times import NO_TIME
 
 Json: TypeAlias = dict[str, Any]
 TRACE = f"{1:032x}"
@@ -45,7 +44,7 @@ def drawn(drawing: str, **fields: Any) -> list[Span]:
                 name,
                 0,
                 EPOCH_NS + int(Decimal(start) * 1000),
-                NO_TIME if end == "?" else EPOCH_NS + int(Decimal(end) * 1000),
+                None if end == "?" else EPOCH_NS + int(Decimal(end) * 1000),
                 source=SOURCE,
                 **fields,
             )
@@ -185,9 +184,9 @@ def test_no_digit_is_lost() -> None:
 
 def test_events_and_what_is_odd() -> None:
     """Events of a span are instants of its lane; what has no place is said."""
-    (span,) = drawn("a 10-20", events=(Event("e", EPOCH_NS + 12_500, {"k": 1}), Event("", NO_TIME), Event("x", 5)))
+    (span,) = drawn("a 10-20", events=(Event("e", EPOCH_NS + 12_500, {"k": 1}), Event("", None), Event("x", 5)))
     (backwards,) = drawn("b 30-25")
-    unplaced = Span(TRACE, f"{9:016x}", None, "", 0, NO_TIME, NO_TIME)
+    unplaced = Span(TRACE, f"{9:016x}", None, "", 0, None, None)
     lost: list[str] = []
     events = events_of([span], [backwards], [unplaced], lost=lost)
     nested(events)
@@ -205,7 +204,7 @@ def test_events_and_what_is_odd() -> None:
 @given(st.lists(st.lists(spans(values=JSON, trace_ids=st.just(TRACE), unit=1000), max_size=6), max_size=3))
 def test_perfetto_takes_any_spans(traces: list[list[Span]]) -> None:
     """Whatever overlaps: everything nests, flows are bound, no span is left out."""
-    starts = sorted(traces, key=lambda some: min((span.start_ns for span in some), default=0))
+    starts = sorted(traces, key=lambda some: min((span.start_ns or 0 for span in some), default=0))
     assert len(nested(events_of(*starts))) == sum(map(len, traces))
 
 

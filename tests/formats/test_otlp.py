@@ -22,19 +22,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
-import spanview
 from builders import MemoryReader, store_of, store_of_files
 from otlp_messages import DOCUMENTS
 from programs import spanview as run
+from records import whole
 from spanview.formats import foreign, otlp
 from spanview.formats.jsontext import loads_exact
 from spanview.formats.otlp_value import snake_case
 from spanview.formats.own_value import dumps_span, span_value
 from spanview.formats.tracestate import format_trace_state_header, parse_trace_state_header
-from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.problems import ProblemKind, Warnings
 from spanview.model.span import BytesText, Scope, Source
-from spanview.model.times import NO_TIME
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from spanview.model.span import Span
@@ -123,9 +122,9 @@ def test_odd_values(value: Any, expected: Any) -> None:
         ({"kind": "2"}, 1),
         ({"kind": "SPAN_KIND_CONSUMER"}, 4),
         ({"kind": "CLIENT"}, 2),
-        ({"kind": 0}, KIND_UNSPECIFIED),
-        ({"kind": None}, KIND_UNSPECIFIED),
-        ({}, KIND_UNSPECIFIED),
+        ({"kind": 0}, None),
+        ({"kind": None}, None),
+        ({}, None),
     ],
 )
 def test_kinds(field: dict[str, Any], expected: int) -> None:
@@ -137,16 +136,16 @@ def test_kinds(field: dict[str, Any], expected: int) -> None:
 @pytest.mark.parametrize(
     ("field", "expected"),
     [
-        ({"kind": 6}, "kind_value=5"),
-        ({"kind": "SPAN_KIND_ODD"}, "kind_value=5"),
-        ({"kind": []}, "kind_value=5"),
+        ({"kind": 6}, "kind_value=None"),
+        ({"kind": "SPAN_KIND_ODD"}, "kind_value=None"),
+        ({"kind": []}, "kind_value=None"),
         ({"status": {"code": 3}}, "code_value=0"),
         ({"status": 2}, "code_value=0"),
         ({"name": ["a"]}, "name='[\"a\"]'"),
-        ({"startTimeUnixNano": str(2**63)}, f"start_ns={NO_TIME}"),
-        ({"startTimeUnixNano": "1.5"}, f"start_ns={NO_TIME}"),
-        ({"startTimeUnixNano": "2024-05-28"}, f"start_ns={NO_TIME}"),
-        ({"endTimeUnixNano": -1}, f"end_ns={NO_TIME}"),
+        ({"startTimeUnixNano": str(2**63)}, "start_ns=None"),
+        ({"startTimeUnixNano": "1.5"}, "start_ns=None"),
+        ({"startTimeUnixNano": "2024-05-28"}, "start_ns=None"),
+        ({"endTimeUnixNano": -1}, "end_ns=None"),
         ({"events": {}}, "events=()"),
         ({"events": [5]}, "events=()"),
         ({"links": [{"traceId": "x", "spanId": SPAN_ID}]}, f"Link(trace_id=None, span_id='{SPAN_ID}'"),
@@ -394,13 +393,13 @@ def test_doubles_in_two_spellings() -> None:
 def test_three_spellings_of_a_recording() -> None:
     """A file in hex, one in base64 and the console exporter's agree on all that the latter can say."""
     hexed, base64ed, console = (
-        spanview.load(str(FIXTURE / name))
+        load_store(str(FIXTURE / name))
         for name in ("otlp_file_hex_ids.jsonl", "protobuf_json_base64_ids.json", "same_spans_console.json")
     )
     spans = [[store.span(row) for row in range(len(store.spans))] for store in (hexed, base64ed, console)]
     assert [*map(len, spans)] == [6, 6, 6]
     bare = [[replace(span, source=NOWHERE) for span in some] for some in spans]
-    assert bare[0] == bare[1]
+    assert [*map(whole, bare[0])] == [*map(whole, bare[1])]
     by_id = {(span.trace_id, span.span_id): span for span in spans[2]}
     for span in spans[0]:
         other = by_id[span.trace_id, span.span_id]
@@ -408,8 +407,8 @@ def test_three_spellings_of_a_recording() -> None:
             assert getattr(span, name) == getattr(other, name)
         assert span.resource.attributes == other.resource.attributes
         # The console exporter rounds to microseconds, through a float.
-        assert abs(span.start_ns - other.start_ns) < 2_000
-        assert abs(span.end_ns - other.end_ns) < 2_000
+        assert abs((span.start_ns or 0) - (other.start_ns or 0)) < 2_000
+        assert abs((span.end_ns or 0) - (other.end_ns or 0)) < 2_000
         assert [(event.name, event.attributes) for event in span.events] == [
             (event.name, event.attributes) for event in other.events
         ]

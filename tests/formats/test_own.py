@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spanview
 from builders import Builder, store_of
 from programs import spanview as run
 from span_graphs import forests
@@ -21,7 +20,7 @@ from spanview.formats.jsontext import loads_exact
 from spanview.formats.own_value import span_value
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
-from spanview.model.times import NO_TIME
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from builders import Document
@@ -46,7 +45,7 @@ def test_recordings(recording: str, output: str, tmp_path: Path) -> None:
     folder = FIXTURES / recording / "spans"
     path = tmp_path / "again"
     assert run("export", str(folder), "--format", output, "-o", str(path)).status == 0
-    before, after = spanview.load([str(folder)]), spanview.load([str(path)])
+    before, after = load_store([str(folder)]), load_store([str(path)])
     assert spans_of(after) == spans_of(before)
     counts, again = before.summary(), after.summary()
     assert (again.spans, again.traces, again.roots) == (counts.spans, counts.traces, counts.roots)
@@ -106,10 +105,10 @@ FULL: Final = Span(
     name="näme\ud800",
     kind_value=3,
     start_ns=1_700_000_000_123_456_789,
-    end_ns=NO_TIME,
+    end_ns=None,
     status=Status(2, "it failed"),
     attributes={"a": [1, 2.0, True, None, {"b": float("inf")}], "big": 2**70, "bytes": BytesText("AAEC")},
-    events=(Event("e", NO_TIME, {"x": BytesText("/w==")}, {"dropped_attributes_count": 3}),),
+    events=(Event("e", None, {"x": BytesText("/w==")}, {"dropped_attributes_count": 3}),),
     links=(Link(None, f"{5:016x}", {"k": "v"}, {"y": 1}, {"flags": 257}),),
     trace_state={"vendor": "1"},
     resource=Resource({"service.name": "shop"}, "https://schema", {"dropped_attributes_count": 1}),
@@ -127,7 +126,7 @@ def test_details_in_memory(tmp_path: Path) -> None:
     tree = json.dumps({"schema": own.SCHEMA, "traces": [{"trace_id": FULL.trace_id, "roots": nodes}]})
     path = tmp_path / "tree.json"
     path.write_text(tree.replace('"attributes": {}, "events"', f'"attributes": {text}, "events"', 1))
-    store = spanview.load(path)
+    store = load_store(path)
     assert store.span(0).attributes["n"] == float("inf")
     assert store.span(1).attributes == {}
     for output in ("jsonl", "trace-tree", "otlp", "jaeger", "zipkin", "chrome"):
@@ -175,7 +174,7 @@ def test_details_of_a_document(tmp_path: Path) -> None:
     documents = [build.span(f"s{at}", span=at, parent=at - 1 or None, attributes={"n": at}) for at in range(1, 6)]
     path = tmp_path / "tree.json"
     path.write_bytes(b"\n" + b"".join(_tree(store_of(*documents))))
-    store = spanview.load([str(path)])
+    store = load_store([str(path)])
     assert {store.span(row).name: store.span(row).attributes for row in range(5)} == {
         f"s{at}": {"n": at} for at in range(1, 6)
     }
@@ -183,7 +182,7 @@ def test_details_of_a_document(tmp_path: Path) -> None:
     assert {store.span(row).source for row in range(5)} == {Source(str(path), 1, size)}
     path.write_bytes(b" " * (size + 2))
     # What is at hand stays so; what has to be read again is gone.
-    again = spanview.load([str(tmp_path)])
+    again = load_store([str(tmp_path)])
     assert len(again.spans) == 0
 
 

@@ -14,7 +14,6 @@ import random
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-import spanview
 from builders import Builder, file_of, span_id, trace_id
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.critical import critical_path
@@ -32,6 +31,7 @@ from spanview.exports.losses import Losses
 from spanview.exports.otlp import otlp_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.exports.zipkin import zipkin_chunks
+from spanview.sources.loading import load_store
 
 from .figures import Figures, Row
 
@@ -199,7 +199,7 @@ def _export(store: Store) -> None:
 
 def _trees(store: Store) -> None:
     for trace in store.traces_in_order():
-        critical_path(store.tree(trace, store.names.texts), store.spans)
+        critical_path(store.tree(trace), store.spans, store.names.texts)
 
 
 def _compare(store: Store) -> None:
@@ -225,7 +225,7 @@ def _cost(path: Path, data: bytes) -> dict[str, float]:
     path.write_bytes(data)
     gc.collect()
     begun = time.process_time()
-    store = spanview.load(path)
+    store = load_store(path)
     taken = {"load": time.process_time() - begun}
     for name, step in _STEPS.items():
         begun = time.process_time()

@@ -16,7 +16,7 @@ from spanview.formats.jsontext import dumps_strict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview import Store
+    from spanview.index.store import Store
 
 _WIDTH: Final = 80
 _NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

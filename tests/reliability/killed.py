@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from independent_reader import key_of, read_folder
 from records import record_of
-from spanview import load
 from spanview.index.store import Store
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -46,7 +46,7 @@ def _kill(kills: int, folder: Path) -> Figures:
                 figures.trials += len(writings)
                 torn += sum(_is_torn(Path(writing.path)) for writing in writings)
             expected = [(name, key_of(record)) for name, records in read_folder(inside).items() for record in records]
-            figures.compare(expected, _shown(load(inside), inside), f"{inside}, read at once")
+            figures.compare(expected, _shown(load_store(inside), inside), f"{inside}, read at once")
             figures.compare(expected, reading.shown(), f"{inside}, read while it was written")
         figures.notes.append(f"{torn} of {figures.trials} kills tore a record")
     figures.expect(holds=torn >= kills * _TORN_AT_LEAST, what=figures.notes[-1])

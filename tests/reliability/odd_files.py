@@ -21,8 +21,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from programs import SPANVIEW, spanview
-from spanview import load
 from spanview.model.problems import ProblemKind
+from spanview.sources.loading import load_store
 
 from .figures import Figures, Row
 from .followed import Program, Records, append, session_on
@@ -106,7 +106,7 @@ def _read_sparse(trials: int, folder: Path) -> Figures:
         expected.append(sparse.write_before(_TEBIBYTE))
         sparse.close()
         began = time.thread_time()
-        store = load(path)
+        store = load_store(path)
         figures.took(time.thread_time() - began)
         figures.compare(expected, [span.name for span in spans_of(store)])
         figures.expect(holds=path.stat().st_size == _TEBIBYTE, what="no tebibyte")

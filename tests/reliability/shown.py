@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview import Store
+    from spanview.index.store import Store
     from spanview.model.span import Span
 
 

@@ -16,7 +16,6 @@ from builders import EPOCH_NS, Builder, file_of, store_of, time_text
 from programs import spanview
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
-from spanview.model.times import NO_TIME
 from terminals import ESCAPE, Terminal
 
 from .figures import Figures, Row
@@ -122,12 +121,12 @@ def _exported(trials: int, folder: Path) -> Figures:
         found = [{key: line[key] for key in wanted[0]} for line in lines]
         figures.expect(holds=found == wanted, what=f"{parent}, {child}, flat: {found}; expected: {wanted}")
         times = [_ns(time) for time in (*parent, *child)]
-        known = [time for time in times if time != NO_TIME]
+        known = [time for time in times if time is not None]
         spans = [node.span for node, _ in store.traces[0].walk()]
         raw = [time for span in spans if span for time in (span.start_ns, span.end_ns)]
         figures.expect(holds=raw == times, what=f"{parent}, {child}: times {raw}; expected: {times}")
-        begin = min((time for time in (times[0], times[2]) if time != NO_TIME), default=None)
-        end = max((time for time in (times[1], times[3]) if time != NO_TIME), default=None)
+        begin = min((time for time in (times[0], times[2]) if time is not None), default=None)
+        end = max((time for time in (times[1], times[3]) if time is not None), default=None)
         is_right = (store.traces[0].start_ns, store.traces[0].end_ns) == (begin, end) and trace["complete"]
         figures.expect(holds=is_right, what=f"{parent}, {child}: the trace's times, of {known}")
         figures.trials += 1
@@ -135,8 +134,8 @@ def _exported(trials: int, folder: Path) -> Figures:
     return figures
 
 
-def _ns(us: float | None) -> int:
-    return NO_TIME if us is None else EPOCH_NS + round(us * 1_000)
+def _ns(us: float | None) -> int | None:
+    return None if us is None else EPOCH_NS + round(us * 1_000)
 
 
 def _expect_statistics(figures: Figures, folder: Path, trials: int) -> None:

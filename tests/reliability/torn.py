@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from builders import Builder
-from spanview import load
 from spanview.model.problems import ProblemKind
+from spanview.sources.loading import load_store
 
 from .figures import Figures, Row
 from .shown import spans_of
@@ -50,7 +50,7 @@ def _cut_anywhere(_: int, folder: Path) -> Figures:
     for where, content in _cuts():
         path.write_bytes(content)
         figures.trials += 1
-        store = load(path)
+        store = load_store(path)
         figures.compare("abc", [span.name for span in spans_of(store)], where)
         torn = [(problem.file, problem.offset) for problem in store.problems() if problem.kind is ProblemKind.TORN]
         figures.expect(holds=torn == [(str(path), content.index(b"\n{") + 1)], what=f"{where}: torn at {torn}")
@@ -95,7 +95,7 @@ def _cut_what_holds(cuts: int, folder: Path) -> Figures:
     for where, content in _holding_cuts(min(1.0, cuts / _HOLDING_CUTS)):
         path.write_bytes(content)
         figures.trials += 1
-        store = load(path)
+        store = load_store(path)
         names = [store.names.texts[store.spans.name[row]] for row in store.rows_in_order()]
         figures.compare("abc", names, where)
     return figures

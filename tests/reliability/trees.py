@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from builders import Builder, Document, MemoryReader
 from slow_trees import Written, export_of, lines_of
-from spanview import load
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -251,7 +251,7 @@ def _shuffles(trials: int, folder: Path) -> Figures:
                 where = f"shuffle {trial}, {whole} of {len(order)} there"
                 _expect_export(figures, followed.store, files.written[:whole], where)
         _expect_export(figures, _store_in_turn(files), files.written, f"shuffle {trial}, at once, in this order")
-        store = load(followed.folder)
+        store = load_store(followed.folder)
         _expect_export(figures, store, files.written, f"shuffle {trial}, at once")
         cast("Details", store.intake.details.reader).close()
         names = [[(node.span and node.span.name, depth) for node, depth in it.walk()] for it in followed.store.traces]

@@ -11,9 +11,9 @@ import pytest
 
 from builders import Builder, file_of
 from programs import SPANVIEW
-from spanview import load
 from spanview.sources import details as module
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ def test_forgotten_stores_hold_nothing_open(tmp_path: Path) -> None:
     (tmp_path / "1.json").write_bytes(file_of([Builder().span("a")]))
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(50):
-        (trace,) = load(tmp_path).traces
+        (trace,) = load_store(tmp_path).traces
         assert [node.span.name for node, _ in trace.walk() if node.span is not None] == ["a"]
     assert len(os.listdir("/proc/self/fd")) <= before + 1
 

@@ -11,14 +11,15 @@ from unittest.mock import patch
 
 import pytest
 
-import spanview
 from quick.folders import make
 from quick.test_same import contents
+from records import whole
 from spanview.cli import main
 from spanview.index.store import Store
 from spanview.quick.proof import prove
 from spanview.sources import kept
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -74,8 +75,8 @@ def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
     assert not was_read
     assert contents(second) == contents(first)
     assert second.intake.scanned == first.intake.scanned
-    assert [second.span(row) for row in range(len(second.spans))] == [
-        first.span(row) for row in range(len(first.spans))
+    assert [whole(second.span(row)) for row in range(len(second.spans))] == [
+        whole(first.span(row)) for row in range(len(first.spans))
     ]
     # What is added later finds those with its ids.
     ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
@@ -287,11 +288,11 @@ def test_load(tmp_path: Path, cache: Path) -> None:
     """A notebook asks for it."""
     folder = _spans(tmp_path)
     with patch.object(ReadOptions.__init__, "__defaults__", _with_quick_from(1)):
-        first = spanview.load(folder)
+        first = load_store(folder)
         assert not cache.exists()
-        spanview.load(folder, use_cache=True)
+        load_store(folder, use_cache=True)
         with patch.object(Session, "_load_files", side_effect=AssertionError("read")):
-            assert contents(spanview.load(folder, use_cache=True)) == contents(first)
+            assert contents(load_store(folder, use_cache=True)) == contents(first)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-import spanview
 from builders import Builder, file_of
 from peaks import spanview_with_peak
 from programs import Following
@@ -20,6 +19,7 @@ from programs import spanview as run
 from spanview.index.store import Store
 from spanview.sources import details, packed
 from spanview.sources.details import Details
+from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -55,7 +55,7 @@ def test_a_recording(packer: Callable[[bytes], bytes], tmp_path: Path) -> None:
     for path in FOLDER.iterdir():
         # The name says nothing, but for Ray's own.
         (tmp_path / f"{path.stem}.spans").write_bytes(packer(path.read_bytes()) if path.stat().st_size else b"")
-    plain, packed = spanview.load(FOLDER), spanview.load(tmp_path)
+    plain, packed = load_store(FOLDER), load_store(tmp_path)
     assert [packed.span(row).attributes for row in packed.rows_in_order()] == [
         plain.span(row).attributes for row in plain.rows_in_order()
     ]
@@ -85,7 +85,7 @@ def test_what_breaks_off(packer: Callable[[bytes], bytes], tmp_path: Path) -> No
     counts = []
     for size in range(4, len(data), max(1, len(data) // 25)):
         path.write_bytes(data[:size])
-        store = spanview.load(path)
+        store = load_store(path)
         told = [(problem.kind.value, problem.file) for problem in store.problems()]
         assert [each for each in told if each[0] not in ("torn", "no_spans")] == [("unreadable", str(path))]
         counts.append(len(store.spans))

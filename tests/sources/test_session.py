@@ -536,6 +536,22 @@ def test_standard_input_keeps_its_details() -> None:
     details.close()
 
 
+def test_a_quiet_pipe_lets_what_came_be_shown() -> None:
+    """When nothing more comes for a moment, progress is told again though the pipe is open."""
+    reader, writer = os.pipe()
+    details = Details()
+    store = Store(details)
+    with os.fdopen(reader, "rb") as stream, os.fdopen(writer, "wb", buffering=0) as other_end:
+        loading = Session(ReadOptions(("-",)), store, details, stream).load()
+        for name in ("a", "b"):
+            other_end.write(spans(name))
+            assert next(loading).bytes_read == next(loading).bytes_read > 0
+        assert len(store.spans) == 2
+        other_end.close()
+        assert [*loading] == []
+    details.close()
+
+
 def test_standard_input_that_fails_is_a_problem() -> None:
     """An error while standard input is read ends it, with a problem, and what came before stays."""
     reader, writer = os.pipe()

@@ -84,9 +84,9 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
     members: dict[str | None, list[int]] = {}
     for trace in growing.store.traces:
         roots = [node.span for node in trace.roots if node.span is not None and node.span.parent_id is None]
-        members.setdefault(roots[0].name if roots else None, []).append(trace.number)
+        members.setdefault(roots[0].name if roots else None, []).append(trace._number)
     for name, numbers in members.items():
-        traces = [trace for trace in growing.store.traces if trace.number in numbers]
+        traces = [trace for trace in growing.store.traces if trace._number in numbers]
         known = [trace.duration_ns for trace in traces if trace.duration_ns is not None and trace.duration_ns >= 0]
         p50_ns, p95_ns, p99_ns = (slow_percentile(known, percent) for percent in (50, 95, 99))
         groups[name] = GroupRow(

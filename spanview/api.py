@@ -1,0 +1,113 @@
+"""What `import spanview` offers to notebooks and tests: read span files, and look at their traces."""
+
+from __future__ import annotations
+
+import sys
+from os import PathLike, fsdecode
+from typing import IO, TYPE_CHECKING
+
+from spanview.formats.framing import DEFAULT_CAP
+from spanview.index.trace import Trace
+from spanview.model.problems import NoSuchPathError
+from spanview.sources.discover import STANDARD_INPUT
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spanview.index.store import Store as SpanStore
+    from spanview.model.problems import Problem, Summary
+
+
+class Store:
+    """The traces, counts and problems of everything that was read; made by `load`."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: SpanStore) -> None:
+        self._store = store
+
+    @property
+    def traces(self) -> list[Trace]:
+        """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
+        return self._store.traces
+
+    def trace(self, trace_id: str) -> Trace:
+        """Return one trace.
+
+        Args:
+            trace_id: Its id, or the first of the 32 hex digits, in either case, with or without `0x`.
+
+        Raises:
+            TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
+        """
+        from spanview.analysis.select import find_trace
+
+        return Trace(self._store, find_trace(self._store, trace_id))
+
+    def summary(self) -> Summary:
+        """Count files, bytes, spans, traces and what is odd about them, as the export's `summary` does."""
+        return self._store.summary()
+
+    def problems(self) -> list[Problem]:
+        """Return what could not be read, by path and offset."""
+        return self._store.problems()
+
+    def __repr__(self) -> str:
+        return f"<Store spans={len(self._store.spans)} traces={len(self._store.trace_table)}>"
+
+
+def load(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int = DEFAULT_CAP, use_cache: bool = False
+) -> Store:
+    """Read span files and return all their traces.
+
+    Args:
+        paths: A file, a folder (searched deeper too; hidden files left out), a glob, or `-` for standard input, or
+            several of them.
+        cap: Bytes of the longest record that is kept; a longer one is a problem `too_large`.
+        use_cache: Whether the index of a large folder is kept in the platform's cache folder, and taken from there.
+
+    Returns:
+        A store with `traces`, `trace(id)`, `problems()` and `summary()`; spans read their attributes, events and links
+        again from the files when those are asked for.
+
+    Raises:
+        NoSuchPathError: A path doesn't exist, or standard input is closed or a terminal.
+        TypeError: An open file, or something else that is no path, was given.
+    """
+    names = _names(paths)
+    return Store(load_store(names, cap=cap, use_cache=use_cache, standard_input=_standard_input(names)))
+
+
+def _names(paths: object) -> tuple[str, ...]:
+    if isinstance(paths, str | PathLike):
+        return (fsdecode(paths),)
+    # Open files can be iterated over, too, and their lines are no paths.
+    if isinstance(paths, bytes | bytearray) or hasattr(paths, "read") or not hasattr(paths, "__iter__"):
+        raise TypeError(_no_path(paths))
+    names = []
+    for path in paths:
+        if not isinstance(path, str | PathLike):
+            raise TypeError(_no_path(path))
+        names.append(fsdecode(path))
+    return tuple(names)
+
+
+def _no_path(value: object) -> str:
+    hint = "give the file's name, or - for standard input" if hasattr(value, "read") else "a path is text or a Path"
+    return f"spanview.load takes paths, and was given an object of type {type(value).__name__}: {hint}"
+
+
+def _standard_input(names: tuple[str, ...]) -> IO[bytes] | None:
+    """Return standard input where a path is `-`.
+
+    Raises:
+        NoSuchPathError: Nothing can come from it.
+    """
+    if STANDARD_INPUT not in names:
+        return None
+    stream: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.closed or stream.isatty():
+        raise NoSuchPathError("-: standard input is closed, or a terminal: pipe spans in, or give a path")
+    return stream

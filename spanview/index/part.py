@@ -1,0 +1,47 @@
+"""A store of some traces of another one, for questions that are asked of a store as a whole."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from spanview.formats.rows import Batch, Columns
+from spanview.index.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def part_of(store: Store, traces: Iterable[int]) -> Store:
+    """Return a store with the spans of some traces, and with the files and their problems of the whole.
+
+    Args:
+        store: The whole; it doesn't grow any more.
+        traces: Rows in its trace table.
+    """
+    part = Store(store.intake.details)
+    for source in store.sources:
+        part.add_source(source.path, source.generation)
+    # Records are read by the numbers of their sources and by documents, which are the same in both.
+    part.intake.details = store.intake.details
+    rows_of_source: defaultdict[int, list[int]] = defaultdict(list)
+    chosen, spans = {*traces}, store.spans
+    for row, trace in enumerate(spans.trace):
+        if trace in chosen:
+            rows_of_source[spans.source[row]].append(row)
+    for number, rows in rows_of_source.items():
+        columns = Columns(
+            trace_ids=[store.trace_table.trace_id(spans.trace[row]) for row in rows],
+            span_ids=[spans.span_id[row] for row in rows],
+            parent_ids=[spans.parent_id[row] for row in rows],
+            start_ns=[spans.start_ns[row] for row in rows],
+            end_ns=[spans.end_ns[row] for row in rows],
+            names=[store.names.texts[spans.name[row]] for row in rows],
+            services=[store.services.texts[spans.service[row]] for row in rows],
+            kinds=[spans.kind[row] for row in rows],
+            statuses=[spans.status[row] for row in rows],
+            warnings=[spans.warnings[row] for row in rows],
+        )
+        part.add(number, Batch(columns, [spans.offset[row] for row in rows], [spans.length[row] for row in rows]))
+    part.tallies = part.intake.tallies = store.tallies
+    return part

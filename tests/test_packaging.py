@@ -1,0 +1,146 @@
+"""What is published: it runs with the lowest versions that it says it takes, and the source archive has its tests.
+
+Both are tried in an environment of their own, which pip fills from its index; without one the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from packaging.requirements import Requirement
+
+from every_screen import WAYS
+from programs import environment_with, spanview
+from terminals import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT: Final = Path(__file__).parent.parent
+RECORDING: Final = ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans"
+COMMANDS: Final[tuple[Sequence[str], ...]] = (
+    ("tree",),
+    ("tree", "--bars"),
+    ("spans",),
+    ("export",),
+    ("export", "--format", "otlp"),
+    ("stats", "--json"),
+    ("stats", "--by", "ray", "--json"),
+    ("check", "--json"),
+    ("diff", "name~leaf", "name~fan"),
+)
+
+
+def run(words: Sequence[str | Path], folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """Return what a program prints; fail where it fails."""
+    done = subprocess.run(
+        [*map(str, words)],
+        cwd=folder,
+        env=environment_with(environment),
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def lowest() -> list[str]:
+    """Return what is installed and what builds it, each in the lowest version that pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pinned = []
+    for requirement in map(Requirement, [*project["project"]["dependencies"], *project["build-system"]["requires"]]):
+        (bound,) = requirement.specifier
+        assert bound.operator == ">=", requirement
+        if requirement.marker is None or requirement.marker.evaluate():
+            pinned.append(f"{requirement.name}=={bound.version}")
+    return pinned
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an interpreter that has the lowest versions, and nothing but these and what they need."""
+    folder = tmp_path_factory.mktemp("lowest")
+    run([sys.executable, "-m", "venv", folder], ROOT)
+    interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = subprocess.run(
+        [interpreter, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries=1", *lowest()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "(from versions: none)" in done.stderr:
+        pytest.skip("pip reaches no index here, so nothing can be installed")
+    assert done.returncode == 0, done.stderr
+    return interpreter
+
+
+@pytest.mark.timeout(600)
+def test_every_screen_opens_with_the_lowest_versions(python: Path) -> None:
+    """Whatever a key opens is there, each screen of the viewer among it."""
+    screens = {path.stem for path in (ROOT / "spanview" / "tui").glob("*_screen.py")} - {"base_screen"}
+    assert screens - {*WAYS} == set(), "add the keys that lead to a new screen to every_screen.py"
+    opened = run([python, ROOT / "tests" / "every_screen.py"], ROOT, {"PYTHONPATH": str(ROOT)}).splitlines()
+    assert [name for name, line in zip(WAYS, opened, strict=True) if name not in line.split()] == []
+
+
+def test_the_viewer_runs_at_a_terminal_with_the_lowest_versions(python: Path) -> None:
+    """It starts, paints, takes keys and ends."""
+    with Terminal(str(RECORDING), python=str(python), environment={"PYTHONPATH": str(ROOT)}) as terminal:
+        assert terminal.has_soon("31 traces"), terminal.lines
+        terminal.send(b"\r")
+        assert terminal.has_soon("⏎ open", "path"), terminal.lines
+        terminal.send(b"q")
+        terminal.send(b"q")
+        assert terminal.wait() == 0
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_commands_print_the_same_with_the_lowest_versions(python: Path, words: Sequence[str]) -> None:
+    """No command depends on what only later versions do."""
+    old = spanview(*words, RECORDING, program=[str(python), "-m", "spanview"], environment={"PYTHONPATH": str(ROOT)})
+    assert old == spanview(*words, RECORDING)
+    assert old.output
+
+
+@pytest.fixture(scope="module")
+def unpacked(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an unpacked source archive, built with the lowest version of what builds it."""
+    folder = tmp_path_factory.mktemp("archive")
+    run([python, "-m", "hatchling", "build", "-t", "sdist", "-d", folder], ROOT)
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    (source,) = (path for path in folder.iterdir() if path.is_dir())
+    return source
+
+
+def test_the_source_archive_has_everything(unpacked: Path) -> None:
+    """Whatever is in the repository is in the archive, since a test may need it."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this copy is no repository, so nothing says what should be in the archive")
+    there = {path for path in run(["git", "ls-files", "-z"], ROOT).split("\0") if (ROOT / path).is_file()}
+    assert "tests/test_cli.py" in there
+    assert {path for path in there if not (unpacked / path).is_file()} == set()
+
+
+@pytest.mark.timeout(600)
+def test_the_source_archive_passes_its_tests(unpacked: Path) -> None:
+    """All its tests are collected there, and those of what lies beside the package pass."""
+    pytest_there = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    # The package itself may be installed from elsewhere.
+    environment = {"PYTHONPATH": str(unpacked), "PYTHONDONTWRITEBYTECODE": "1"}
+    collected = run([*pytest_there, "--collect-only"], unpacked, environment)
+    assert "tests/test_packaging.py" in collected
+    beside = ("tests/test_quality.py::test_ci_runs_what_the_readme_says", "tests/test_ground_truth.py")
+    passed = run([*pytest_there, *beside, "tests/model", "tests/exports/test_trace_tree.py"], unpacked, environment)
+    assert "passed" in passed
+    assert "skipped" not in passed

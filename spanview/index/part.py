@@ -43,5 +43,8 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
             warnings=[spans.warnings[row] for row in rows],
         )
         part.add(number, Batch(columns, [spans.offset[row] for row in rows], [spans.length[row] for row in rows]))
+    part.names.cut.update(
+        number for number, text in enumerate(part.names.texts) if store.names[text] in store.names.cut
+    )
     part.tallies = part.intake.tallies = store.tallies
     return part

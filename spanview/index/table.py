@@ -19,6 +19,8 @@ NARROWED: Final = {"name": "I", "service": "I", "warnings": "H", "source": "I", 
 LONGEST_TEXT: Final = 4096
 """Characters of a text that the tables hold whole; of a longer one they have the beginning and a digest."""
 _DIGEST_SIZE: Final = 16
+_DIGEST_ROOM: Final = 80
+"""Characters for the length and the digest of a text that isn't kept whole."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number that stands for none."""
 
@@ -48,7 +50,8 @@ class Interned(dict[str, int]):
         if len(text) <= LONGEST_TEXT:
             return self[text]
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
-        number = self[f"{text[:LONGEST_TEXT]}… {len(text):,} characters, {digest}"]
+        # What is written here is short enough to be taken whole when it comes from another table.
+        number = self[f"{text[: LONGEST_TEXT - _DIGEST_ROOM]}… {len(text):,} characters, {digest}"]
         self.cut.add(number)
         return number
 

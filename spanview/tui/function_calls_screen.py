@@ -40,7 +40,7 @@ MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
-_ENDED: Final = "ended: no error in the span, as after sys.exit, a cancel, an unpicklable result"
+_ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
 _TOLD_EVERY: Final = 1024
 _MOST_THOUGHTS: Final = 100
 

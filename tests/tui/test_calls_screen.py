@@ -143,7 +143,7 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
         await look.press("enter")
         await look.until_shown("1 call, a generator")
         assert "not known" in look.text
-        assert "ended: no error in the span" in look.text
+        assert "ended: no error seen" in look.text
 
 
 async def test_of_one_trace() -> None:

@@ -43,6 +43,8 @@ class Store:
         """
         from spanview.analysis.select import find_trace
 
+        if not isinstance(trace_id, str):
+            raise TypeError(f"a trace id is a text of hex digits, not {trace_id!r}; traces without one are in `traces`")
         return Trace(self._store, find_trace(self._store, trace_id))
 
     def summary(self) -> Summary:

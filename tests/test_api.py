@@ -231,3 +231,10 @@ def test_the_readme_names_what_is_there() -> None:
     names = {*re.findall(r"`(?:span|event)\.(\w+)`", readme_section())}
     assert names == {"end_ns", "kind", "timestamp_ns"}
     assert names <= public_names(spanview.Span) | public_names(spanview.Event)
+
+
+def test_what_is_no_trace_id() -> None:
+    """What isn't a text is refused with a sentence: a trace of spans with unusable ids has none to be asked for by."""
+    store = spanview.load(Path(__file__).parent.parent / "fixtures" / "serve" / "spans")
+    with pytest.raises(TypeError, match="a trace id is a text of hex digits, not None"):
+        store.trace(None)  # type: ignore[arg-type]

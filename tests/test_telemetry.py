@@ -40,6 +40,6 @@ def test_stages_are_spans_where_an_sdk_is_set_up(tmp_path: Path) -> None:
         for root in trace.roots
         if root.span
     }
-    assert trees["load"] == ["scan", *["read and decode"] * 6]
+    assert trees["load"] == ["scan", *["read and decode"] * 6, "put in order"]
     assert trees["stitch"] == []
     assert all(trace.complete for trace in store.traces)

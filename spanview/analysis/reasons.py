@@ -55,6 +55,10 @@ _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
 """How the names of Ray Data's own actors begin whose method `submit` is a generator that tracing leaves out."""
 
 
+_CONTROLLER: Final = "ServeController."
+"""How the names of calls of Ray Serve's controller begin."""
+
+
 class Reason(StrEnum):
     """Why a call has no attempt."""
 
@@ -417,6 +421,9 @@ class _Reasons:
             answer = self._of_constructor(actor) if call.is_constructor else self._of_method(call, actor)
         elif call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
             answer = self._of_ray_data()
+        elif call.function.startswith(_CONTROLLER) and not any(name.startswith(_CONTROLLER) for name in self._ran):
+            text = "Ray Serve's controller writes no spans to the files of Serve's exporter"
+            answer = Why(Reason.UNTRACED, Certainty.LIKELY, text)
         return answer or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
 
     @staticmethod
@@ -447,7 +454,7 @@ class _Reasons:
         is_stuck = actor.restart_ns > spans.start_ns[call.row] or self._is_before(call, self._last_stuck)
         if not actor.methods or is_stuck:
             return None
-        text = "it ran, or still runs: its method leaves no attempts, its actor's other methods do"
+        text = "no call of its method has an attempt, its actor's others have; one that hangs looks the same"
         return Why(Reason.UNTRACED, Certainty.LIKELY, text, may_run=True)
 
     @staticmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -191,9 +191,9 @@ class CallsScreen(BaseScreen):
         if is_first and not self._functions:
             self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
 
-    def refresh_frame(self, *_: Any) -> None:
+    def show_frame(self) -> None:
         """Say what is to be said of the selected function beside its figures."""
-        super().refresh_frame()
+        super().show_frame()
         rows = self.rows
         function = rows.functions[rows.cursor] if rows.cursor < len(rows.functions) else None
         self.query_one("#note", Static).update(Content("" if function is None else _note(function)))

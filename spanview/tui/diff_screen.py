@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual import events
     from textual.app import ComposeResult
+    from textual.events import ScreenResume
 
     from spanview.analysis.diff import PathDiff
     from spanview.analysis.telling import Tell
@@ -170,6 +171,8 @@ class DiffScreen(BaseScreen):
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
         self._looking = Background(self)
         self._order = Order.CHANGE
+        self._opens_first = False
+        """Whether Enter was pressed before there was a path: it is for the first one."""
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -216,6 +219,16 @@ class DiffScreen(BaseScreen):
         self.rows.show(model, self._order)
         self.query_one(DiffHeads).refresh()
         self._show_sides()
+        self._open_first()
+
+    def on_screen_resume(self, _: ScreenResume) -> None:
+        """Open what was asked for before another screen came."""
+        self._open_first()
+
+    def _open_first(self) -> None:
+        if self._opens_first and self.rows.model is not None and self.is_current:
+            self._opens_first = False
+            self.call_later(self.action_open)
 
     def on_resize(self) -> None:
         """Show as much of the sides as there is room for."""
@@ -282,6 +295,7 @@ class DiffScreen(BaseScreen):
     async def action_open(self) -> None:
         """List the spans of the path, of both sides."""
         model, path = self.rows.model, self.rows.selected
+        self._opens_first = model is None
         if model is None or path is None:
             return
         if path.name is None:

@@ -124,7 +124,7 @@ class _Viewer:
             self.at_first.append(f" ╱ {shown(query)} ")
         if follows:
             words += ["-f", f"wt{name}"]
-            self.at_first.append(f"○ waiting for wt{shown(name)}"[:52])
+            self.at_first.append(f"  wt{shown(name)}"[:20])
         else:
             self.at_first.append("1 torn")
         self.terminal = Terminal(*words, size=size, folder=parent)

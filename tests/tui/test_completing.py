@@ -67,7 +67,7 @@ async def test_a_key_and_its_value() -> None:
     async with looking_at(*documents()) as look:
         await look.press("slash")
         assert below(look).startswith("›name  service  kind  status")
-        await look.until_shown("1 of 25")
+        await look.until_shown("1 of 26")
         await look.type("sta")
         assert below(look) == "›status  start  any~sta"
         assert behind(look) == "tus="

@@ -63,8 +63,8 @@ def untraced(facts: Facts) -> Finding | None:
     functions = Counter(texts[names[row]].removesuffix(SUBMITTED) for row in rows)
     (first, _), *others = functions.most_common()
     more = f" and {number(len(others), 'other method', 'other methods')}" if others else ""
-    calls = number(len(rows), "call", "calls")
-    detail = f"{calls} of {first}{more} likely ran, or still run, without an attempt in the files."
+    calls, has = number(len(rows), "call", "calls"), "has" if len(rows) == 1 else "have"
+    detail = f"{calls} of {first}{more} {has} no attempt, likely because tracing leaves it out."
     return facts.of_spans(Kind.UNTRACED, rows, detail)
 
 

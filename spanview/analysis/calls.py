@@ -37,6 +37,8 @@ Numbers: TypeAlias = tuple[set[int], set[int]]
 """Of the names of spans that submit calls, and of those that are attempts."""
 SUBMITTED: Final = " ray.remote"
 """How the name of a span ends that submits a call."""
+CONSTRUCTED: Final = f"__init__{SUBMITTED}"
+"""How the name of a span ends that submits an actor's constructor."""
 RAN: Final = " ray.remote_worker"
 """How the name of a span ends that is an attempt to run one."""
 _TOLD_EVERY: Final = 1024
@@ -50,6 +52,8 @@ class Outcome(StrEnum):
     """Its only attempt ended without an error, which `sys.exit`, cancelled calls and unpicklable results do, too."""
     ERROR = "error"
     """Its last attempt ended with one, which isn't that of `exit_actor`."""
+    RESTARTED = "restarted"
+    """An actor's constructor ran again, because its process had ended: nobody called it again."""
     RETRIED = "retried"
     """An attempt before the last one was not the end of it."""
     SUBMIT_ERROR = "submit error"
@@ -140,7 +144,10 @@ class Calls:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
         if status[attempts[-1]] == ERROR and not exits_among(self._store, attempts[-1:]):
             return Outcome.ERROR
-        return Outcome.RETRIED if len(attempts) > 1 else Outcome.ENDED
+        if len(attempts) == 1:
+            return Outcome.ENDED
+        name = self._store.names.texts[self._store.spans.name[row]]
+        return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
 
 
 @dataclass(slots=True)
@@ -341,7 +348,7 @@ def _functions_of(store: Store, calls: Calls, tell: Tell) -> list[Function]:
         function.submit_errors += call.outcome is Outcome.SUBMIT_ERROR
         function.no_attempt += call.outcome is Outcome.NO_ATTEMPT
         function.retried += len(call.attempts) > 1
-        function.ended += call.outcome in {Outcome.ENDED, Outcome.RETRIED}
+        function.ended += call.outcome in {Outcome.ENDED, Outcome.RETRIED, Outcome.RESTARTED}
         if call.wait_ns is not None:
             waits[call.function].append(call.wait_ns)
         pairs = ((spans.start_ns[row], spans.end_ns[row]) for row in call.attempts)

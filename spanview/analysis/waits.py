@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     """Return the nanoseconds that a span waited before it ran, as `wait_between` has them; 0 for every other node.
 
+    An attempt that another one came before has waited since that one ended.
+
     Args:
         store: Where the spans are.
         tree: The trace's tree.
@@ -32,7 +34,18 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     parent = tree.parents[node]
     if parent == ROOT or tree.is_missing(parent):
         return 0
-    return wait_between(store, tree.rows[parent], tree.rows[node])
+    row, spans = tree.rows[node], store.spans
+    wait = wait_between(store, tree.rows[parent], row)
+    before = tree.previous_sibling(node) if wait and spans.kind[row] == CONSUMER else None
+    if before is None:
+        return wait
+    earlier = tree.rows[before]
+    if spans.kind[earlier] != CONSUMER or spans.end_ns[earlier] == NO_TIME:
+        return wait
+    # The actor lived between its constructor's attempts: it was started anew, and nobody waited for that.
+    if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}"):
+        return 0
+    return max(0, min(wait, spans.start_ns[row] - spans.end_ns[earlier]))
 
 
 def wait_between(store: Store, parent_row: int, row: int) -> int:

@@ -5,7 +5,7 @@ Nodes are small integers: first the spans, in the order of their starts, then th
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import accumulate, compress, islice
 from operator import eq, le, sub
 from typing import TYPE_CHECKING, Final, Self, cast
@@ -207,6 +207,18 @@ class TraceTree:
         if self._children is None:
             self._hang()
         return cast(list[int], self._children)[self._firsts[node] : self._firsts[node + 1]]
+
+    def previous_sibling(self, node: int) -> int | None:
+        """Return the child of a node's parent that comes right before it, None for the first one and for a root."""
+        parent = self.parents[node]
+        if parent == ROOT:
+            return None
+        if self._children is None:
+            self._hang()
+        children, first = cast(list[int], self._children), self._firsts[parent]
+        # Nodes come by start, and children do.
+        position = bisect_left(children, node, first, self._firsts[parent + 1])
+        return children[position - 1] if position > first else None
 
     def with_children(self, fewest: int) -> list[int]:
         """Return the nodes that have so many children or more, at least one."""

@@ -17,9 +17,9 @@ import pytest
 from builders import Builder, store_of, trace_row
 from spanview.analysis import calls as calls_module
 from spanview.analysis.calls import Outcome, calls_of
-from spanview.analysis.diagnosis.finding import Kind
+from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.reasons import Reason, reasons_of
+from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of
 from spanview.analysis.serve_calls import is_serve_call
 from spanview.tui.trace_shape import Shape
 
@@ -82,6 +82,21 @@ def test_a_refused_call() -> None:
     whys = reasons_of(store, calls_of(store))
     reasons = [whys[row].reason for row in sorted(whys, key=store.spans.start_ns.__getitem__)]
     assert reasons == [Reason.UNTRACED, Reason.UNTRACED, Reason.UNKNOWN]
+
+
+def test_calls_of_the_controller() -> None:
+    """Serve's exporter isn't called in the controller: its calls have no attempt unless Ray's hook writes them, too."""
+    build = Builder()
+    call = build.span("ServeController.listen ray.remote", kind="PRODUCER", trace=1)
+    alone = store_of(call)
+    assert reason_of(alone, 0) == Why(
+        Reason.UNTRACED,
+        Certainty.LIKELY,
+        "Ray Serve's controller writes no spans to the files of Serve's exporter",
+    )
+    other = build.span("ServeController.other ray.remote_worker", kind="CONSUMER", trace=2)
+    both = store_of(call, other)
+    assert [why.reason for why in reasons_of(both, calls_of(both)).values()] == [Reason.UNKNOWN]
 
 
 def test_in_a_trace_whose_calls_are_rows() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder, store_of
+from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.critical import critical_path
 from spanview.analysis.serve import Part, serve_requests
 from spanview.analysis.waits import wait_of, wait_word
@@ -58,6 +59,21 @@ def test_the_drawing() -> None:
         for _, tree in store.trees()
     ]
     assert sorted(waits) == [[(3000, "waited")], [(4000, "queued")]]
+
+
+@pytest.mark.parametrize(("function", "waits"), [("f", [3_000, 7_000]), ("A.__init__", [3_000, 0])])
+def test_attempts_after_the_first(function: str, waits: list[int]) -> None:
+    """A retry waits from the end of the attempt before; an actor that was started anew has lived in between."""
+    build = Builder()
+    store = store_of(
+        build.span(f"{function} ray.remote", kind="PRODUCER", start=10, duration=2),
+        build.span(f"{function} ray.remote_worker", kind="CONSUMER", parent=1, start=15, duration=5),
+        build.span(f"{function} ray.remote_worker", kind="CONSUMER", parent=1, start=27, duration=5),
+    )
+    tree = store.tree(0)
+    assert [wait_of(store, tree, node) for node in (1, 2)] == waits
+    (call,) = calls_of(store)
+    assert call.outcome is (Outcome.RETRIED if function == "f" else Outcome.RESTARTED)
 
 
 def test_late_clocks_and_missing_times() -> None:

@@ -205,7 +205,7 @@ class LaneLines(LineList):
             figures += right("–" if lane.share is None else f"{lane.share:.0%}", _OWN) + right(
                 f"{lane.most:,}", _AT_ONCE
             )
-        gap = "–" if lane.gap is None else duration(lane.longest_gap_ns)
+        gap = "–" if lane.gap is None else ("≤ " if self.model.at_most(at) else "") + duration(lane.longest_gap_ns)
         return [
             Segment(fixed(label, split.label)),
             Segment(right(f"{lane.spans:,}", _SPANS)),

@@ -196,6 +196,10 @@ class LanesModel:
         """Return a lane by its place among all."""
         return self.shape.lanes[at]
 
+    def at_most(self, at: int) -> str:
+        """Return what is said before a gap of a lane: generators run on after the ends of their spans."""
+        return "at most " if at in self.shape.with_generators else ""
+
     def worker(self, at: int) -> Worker:
         """Return who a lane is; texts from files, to be made harmless."""
         return self._workers[at]

@@ -167,7 +167,7 @@ class LanesScreen(ZoomingScreen):
         lane, at = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]
         if lane is not None and at is not None:
-            texts = [(self._lane_text(lane, at), ""), self._block_texts(lane)]
+            texts = [(self._lane_text(lane, at), ""), self._block_texts(lane, at)]
         for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
             self.query_one(name, TwoSided).say(left, right)
 
@@ -178,13 +178,14 @@ class LanesScreen(ZoomingScreen):
             rest = ", without its generators" if at in self._model.shape.with_generators else ""
             parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown{rest}")
         if lane.gap is not None:
-            parts.append(f"longest gap {duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
+            most = self._model.at_most(at)
+            parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
         parts.append(f"{lane.most:,} at once")
         named = {"pid": worker.pid, "node": worker.node, "actor": worker.actor, "id": worker.actor_id}
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
         return "   ".join(parts)
 
-    def _block_texts(self, lane: Lane) -> tuple[str, str]:
+    def _block_texts(self, lane: Lane, at: int) -> tuple[str, str]:
         """Return what is said of the selected block, and which one of all it is."""
         block, row, spans = self.rows.block, self.rows.row, self._store.spans
         if block is None or row is None:
@@ -197,7 +198,7 @@ class LanesScreen(ZoomingScreen):
         if gap is None:
             parts.append("the first here")
         else:
-            parts.append(f"idle {duration(gap)} before" if gap else "others ran before")
+            parts.append(f"idle {self._model.at_most(at)}{duration(gap)} before" if gap else "others ran before")
         is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
         rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
         mark = "✖ " if is_failed else "(✖ inside) " if failed else ""

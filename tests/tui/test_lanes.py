@@ -433,3 +433,4 @@ async def test_blocks_of_generators() -> None:
     async with looking_at(data=data, size=(120, 24)) as look:
         await look.press("L")
         await look.until_shown("busy", "without its generators", "a generator: end not known")
+        await look.until_shown("longest gap at most 6 µs", "≤ 6 µs")

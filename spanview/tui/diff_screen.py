@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual import events
     from textual.app import ComposeResult
-    from textual.events import ScreenResume
 
     from spanview.analysis.diff import PathDiff
     from spanview.analysis.telling import Tell
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from spanview.tui.comparing import Side
     from spanview.tui.diff_columns import Head
 
+_PATIENCE_S: Final = 0.5
+"""So long an Enter waits for the first path."""
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
 _LONGEST_PATH: Final = 1000
@@ -171,8 +174,7 @@ class DiffScreen(BaseScreen):
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
         self._looking = Background(self)
         self._order = Order.CHANGE
-        self._opens_first = False
-        """Whether Enter was pressed before there was a path: it is for the first one."""
+        self._has_paths = asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -219,16 +221,7 @@ class DiffScreen(BaseScreen):
         self.rows.show(model, self._order)
         self.query_one(DiffHeads).refresh()
         self._show_sides()
-        self._open_first()
-
-    def on_screen_resume(self, _: ScreenResume) -> None:
-        """Open what was asked for before another screen came."""
-        self._open_first()
-
-    def _open_first(self) -> None:
-        if self._opens_first and self.rows.model is not None and self.is_current:
-            self._opens_first = False
-            self.call_later(self.action_open)
+        self._has_paths.set()
 
     def on_resize(self) -> None:
         """Show as much of the sides as there is room for."""
@@ -294,8 +287,11 @@ class DiffScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """List the spans of the path, of both sides."""
+        # In one burst with the key that led here, it is for the first path: that comes soon, and further keys wait.
+        if self.live.is_asked:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_paths.wait(), _PATIENCE_S)
         model, path = self.rows.model, self.rows.selected
-        self._opens_first = model is None
         if model is None or path is None:
             return
         if path.name is None:

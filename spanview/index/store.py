@@ -146,9 +146,11 @@ class Store:
             return self._span_with(row, None, None)
         if self.spans.name[row] not in self.names.cut:
             return self._span_with(row, decode_details(record), None)
-        from spanview.formats.foreign import NOWHERE
+        from spanview.formats.foreign import NOWHERE, details_of
 
-        return self._span_with(row, decode_details(record), decode_span(record, NOWHERE))
+        # Decoded once: such a record may have many megabytes.
+        whole = decode_span(record, NOWHERE)
+        return self._span_with(row, None if whole is None else details_of(whole), whole)
 
     def _span_with(self, row: int, details: Details | None, whole: Span | None) -> Span:
         """Return a span; `whole` is what its record holds, asked for where the tables haven't all of its name."""

@@ -179,7 +179,8 @@ def test_json_grows_no_faster_than_the_paths() -> None:
     assert (deepest["depth"], deepest["path"]) == (2_999, ["f"] * MOST_NAMES)
     long = [build.span("x" * 4_000, span=1), build.span("y" * 97, parent=1, span=2), build.span("z" * 5_000, parent=2)]
     merged = diff_of(long, long)
-    assert [[name and name[0] for name in to_json(merged, path)["path"]] for path in merged.paths] == [["x"], ["y"], ["z"]]
+    names = [[name and name[0] for name in to_json(merged, path)["path"]] for path in merged.paths]
+    assert names == [["x"], ["y"], ["z"]]
     assert [path.name and path.name[0] for path in merged.paths] == ["x", "y", "z"]
 
 

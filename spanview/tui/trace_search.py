@@ -39,6 +39,8 @@ class SearchedTrace(StitchedTrace):
     def __init__(self, store: Store, trace: int) -> None:
         super().__init__(store, trace)
         self._searched = ""
+        self._unanswered: Worker[None] | None = None
+        """The latest search, until its matches are taken."""
         self._looks_in_names = False
         self._named: tuple[Shape, int, list[int]] | None = None
         """The places of the spans with a name."""
@@ -57,6 +59,7 @@ class SearchedTrace(StitchedTrace):
         if event.text != prompt.text or (event.text == self._searched and not event.done):
             return
         self._searched = event.text
+        self._unanswered = None
         self.workers.cancel_group(self, _SEARCH)
         try:
             query = parse_query(event.text)
@@ -74,10 +77,12 @@ class SearchedTrace(StitchedTrace):
             return
         self._looks_in_names = bool(query.words)
         worker = self.run_worker(lambda: self._search(query, go=event.done), thread=True, group=_SEARCH)
+        self._unanswered = worker
         self.set_timer(_SLOW_S, lambda: self._say_that_it_takes_long(worker))
 
     def _say_that_it_takes_long(self, worker: Worker[None]) -> None:
-        if not (worker.is_finished or self.is_left):
+        # A worker counts as finished only some time after it has handed in its answer, or was cancelled.
+        if worker is self._unanswered and not self.is_left:
             self.query_one(Prompt).say("searching…")
 
     def _search(self, query: Query, *, go: bool) -> None:
@@ -100,6 +105,7 @@ class SearchedTrace(StitchedTrace):
         if worker.is_cancelled or self.is_left:
             # Another search was typed meanwhile, or none is wanted any more.
             return
+        self._unanswered = None
         self.rows.matched = found
         # Whoever pastes an id or a value learns here that bare words are looked for in names only.
         what_next = "any~… looks further" if self._looks_in_names and not found else "n N"

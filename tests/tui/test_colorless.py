@@ -174,7 +174,9 @@ def test_a_terminal_is_sent_no_colors(environment: dict[str, str]) -> None:
         ):
             terminal.send(keys)
             assert terminal.has_soon(seen), terminal.lines
-        terminal.send(ESCAPE, b"T")
+        terminal.send(ESCAPE)
+        assert terminal.is_soon(lambda lines: not any("on this" in line for line in lines)), terminal.lines
+        terminal.send(b"T")
         assert terminal.has_soon("theme: light, for terminals with colours"), terminal.lines
         assert any(line.startswith("› ") for line in terminal.lines)
         assert not _COLOR.findall(terminal.output)

@@ -23,9 +23,9 @@ from spanview.index.store import Store
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
-from spanview.tui.app import SpanviewApp
-from spanview.tui.feed import Feed
-from spanview.tui.opening_app import Opening
+from spanview.tui.app.app import SpanviewApp
+from spanview.tui.app.feed import Feed
+from spanview.tui.app.opening_app import Opening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -210,14 +210,14 @@ _VIEW: Final = """
 import gc, json, os, sys
 from textual.css.stylesheet import Stylesheet
 from textual.drivers.linux_driver import LinuxDriver
-from spanview.tui import feed
-from spanview.tui.linelist import LineList
+from spanview.tui.app import feed
+from spanview.tui.widgets.linelist import LineList
 # However slow this machine is.
 feed._FIRST_ROWS_S = 60.0
 paint, parse, write = LineList.render_line, Stylesheet.reparse, LinuxDriver.write
 start, painted, parsed, collected, began = feed.Feed.start, [], [], [], []
 def start_feed(self):
-    began.append("spanview.tui.app" in sys.modules)
+    began.append("spanview.tui.app.app" in sys.modules)
     gc.callbacks.append(lambda phase, _: phase == "stop" and collected.append(phase))
     start(self)
 def render_line(self, y):
@@ -276,7 +276,7 @@ def test_what_is_done_before_the_first_row_of_a_large_folder(tmp_path: Path) -> 
         "spanview.quick.scan",
         "spanview.model.span",
         "spanview.analysis.query",
-        "spanview.tui.trace_screen",
+        "spanview.tui.trace.trace_screen",
         "spanview.sources.follow",
     }
     facts = json.loads(listed.read_text(encoding="utf-8"))

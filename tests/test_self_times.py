@@ -26,8 +26,8 @@ from spanview.exports import span_texts
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.model.times import parse_time
-from spanview.tui import trace_shape
-from spanview.tui.trace_shape import Shape
+from spanview.tui.trace import trace_shape
+from spanview.tui.trace.trace_shape import Shape
 from test_ground_truth import FOLDERS, load
 
 if TYPE_CHECKING:

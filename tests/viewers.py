@@ -15,9 +15,9 @@ from spanview.formats.decoder import Decoder
 from spanview.formats.rows import Batch, Columns
 from spanview.index.store import Store
 from spanview.sources.terms import Progress
-from spanview.tui.app import FeedNews, SpanviewApp
-from spanview.tui.feed import Feed, FeedState
-from spanview.tui.opening_app import Opening
+from spanview.tui.app.app import FeedNews, SpanviewApp
+from spanview.tui.app.feed import Feed, FeedState
+from spanview.tui.app.opening_app import Opening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -9,9 +9,9 @@ from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
-from spanview.tui.trace_facets import Facets
-from spanview.tui.trace_model import TraceModel
-from spanview.tui.trace_picture import MOST_ROWS, picture_of
+from spanview.tui.trace.trace_facets import Facets
+from spanview.tui.trace.trace_model import TraceModel
+from spanview.tui.trace.trace_picture import MOST_ROWS, picture_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

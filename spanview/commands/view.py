@@ -14,15 +14,15 @@ from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import how_to_turn_tracing_on, latest_session, settings_folder
-from spanview.tui.feed import Feed
+from spanview.tui.app.feed import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from spanview.commands.options import Options
     from spanview.sources.session import Session
-    from spanview.tui.app import SpanviewApp
-    from spanview.tui.opening_app import Opening
+    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.app.opening_app import Opening
 
 _LIGHT: Final = frozenset(("7", "9", "10", "11", "12", "13", "14", "15"))
 """Numbers of light backgrounds in COLORFGBG, as rxvt counts colours."""
@@ -86,8 +86,8 @@ def _shown(
     feed = Feed(store, open_session, follow=options.follow)
     # Most of the time until something is shown goes into this import; meanwhile the first spans are read.
     feed.start()
-    from spanview.tui.app import SpanviewApp
-    from spanview.tui.opening_app import Opening
+    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.app.opening_app import Opening
 
     opening = opening or Opening(
         paths,

@@ -21,9 +21,9 @@ from independent_reader import read_folder
 from programs import spanview as run
 from spanview.analysis.root_groups import RootGroups
 from spanview.sources.loading import load_store
-from spanview.tui import traces_model
-from spanview.tui.group_list import shortened
-from spanview.tui.traces_model import TracesModel
+from spanview.tui.traces import traces_model
+from spanview.tui.traces.group_list import shortened
+from spanview.tui.traces.traces_model import TracesModel
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

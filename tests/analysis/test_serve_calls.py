@@ -21,7 +21,7 @@ from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of
 from spanview.analysis.serve_calls import is_serve_call
-from spanview.tui.trace_shape import Shape
+from spanview.tui.trace.trace_shape import Shape
 
 if TYPE_CHECKING:
     from builders import Document

@@ -24,7 +24,7 @@ from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration
 from spanview.sources.loading import load_store
-from spanview.tui.trace_shape import Shape
+from spanview.tui.trace.trace_shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

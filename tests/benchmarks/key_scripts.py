@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from textual.keys import key_to_character
 
+from spanview.tui.app.themes import NAMES
 from spanview.tui.keys import On, keys_on
-from spanview.tui.themes import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -24,10 +24,10 @@ from textual.events import Key, Resize
 from textual.widgets import Input
 
 from spanview import cli
-from spanview.tui import app
-from spanview.tui.app import SpanviewApp
-from spanview.tui.palette import PaletteScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.app import app
+from spanview.tui.app.app import SpanviewApp
+from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.traces.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
     from textual.events import Event

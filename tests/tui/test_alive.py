@@ -13,9 +13,9 @@ import pytest
 from builders import Builder
 from hosts import FakeHost
 from spanview.sources import processes
-from spanview.tui import traces_screen
-from spanview.tui.feed import FeedState
-from spanview.tui.function_calls_screen import FunctionCallsScreen
+from spanview.tui.app.feed import FeedState
+from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
+from spanview.tui.traces import traces_screen
 from viewers import Growing, looking_at
 
 FOLLOWING = FeedState(loading=False, following=True)

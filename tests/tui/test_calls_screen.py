@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builders import Builder
-from spanview.tui.calls_screen import CallsScreen, columns_in
-from spanview.tui.function_calls_screen import CallLines, FunctionCallsScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.calls.calls_screen import CallsScreen, columns_in
+from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:

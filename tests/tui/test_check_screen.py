@@ -21,9 +21,9 @@ from spanview.analysis.diagnosis.report import Report
 from spanview.display.finding_text import finding_lines, place_text, wrapped
 from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind, Severity, Summary
-from spanview.tui.check_model import MOST_PROBLEMS, lines_of, severity_text
-from spanview.tui.check_screen import CheckLines, CheckScreen
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.check.check_model import MOST_PROBLEMS, lines_of, severity_text
+from spanview.tui.check.check_screen import CheckLines, CheckScreen
+from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
-from spanview.tui.flame_screen import Blocks, FlameScreen
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.opening_app import Opening
-from spanview.tui.paint import Encodable
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.widgets.paint import Encodable
 from terminals import ESCAPE, Terminal
 from viewers import looking_at
 

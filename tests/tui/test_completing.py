@@ -23,11 +23,11 @@ from spanview.analysis import words
 from spanview.analysis.complete import complete
 from spanview.analysis.query_parse import RawTerm, parse_parts
 from spanview.display.sanitise import meant, typed
-from spanview.tui.completing import Offers
-from spanview.tui.known import Known
-from spanview.tui.prompt import Prompt
-from spanview.tui.trace_list import TraceList
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.trace_list import TraceList
+from spanview.tui.widgets.completing import Offers
+from spanview.tui.widgets.known import Known
+from spanview.tui.widgets.prompt import Prompt
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ async def test_what_is_typed_waits_for_nothing() -> None:
         is_going.wait(20)
         return gather(*arguments)
 
-    with patch("spanview.tui.known.gather", held):
+    with patch("spanview.tui.widgets.known.gather", held):
         async with looking_at(*documents()) as look:
             await look.send("slash", *"service=s")
             assert (line(look).value, below(look)) == ("service=s", "›shop")

@@ -23,12 +23,12 @@ from builders import Builder, store_of
 from span_graphs import forests
 from spanview.analysis.flame import located
 from spanview.index.tree import ROOT
-from spanview.tui import diff_model, diff_screen
-from spanview.tui.diff_model import DiffModel, Order
-from spanview.tui.diff_screen import DiffScreen
-from spanview.tui.spans_screen import SpansScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.diff import diff_model, diff_screen
+from spanview.tui.diff.diff_model import DiffModel, Order
+from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.stats.spans_screen import SpansScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:

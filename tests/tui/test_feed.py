@@ -19,9 +19,9 @@ from spanview.sources import kept
 from spanview.sources.details import Details
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
-from spanview.tui import feed
-from spanview.tui.feed import Feed, FeedState
-from spanview.tui.header import state_text
+from spanview.tui.app import feed
+from spanview.tui.app.feed import Feed, FeedState
+from spanview.tui.widgets.header import state_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ from builders import Builder, store_of
 from span_graphs import forests
 from spanview.analysis.flame import flame
 from spanview.index.tree import ROOT
-from spanview.tui.flame_model import By, FlameModel
-from spanview.tui.flame_screen import Blocks, FlameScreen
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.flame.flame_model import By, FlameModel
+from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:

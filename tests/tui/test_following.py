@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, Document
-from spanview.tui import traces_screen
-from spanview.tui.feed import FeedState
-from spanview.tui.group_list import GroupList
-from spanview.tui.header import state_text
-from spanview.tui.opening_app import Opening
-from spanview.tui.trace_list import TraceList
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.waterfall import Waterfall
+from spanview.tui.app.feed import FeedState
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces import traces_screen
+from spanview.tui.traces.group_list import GroupList
+from spanview.tui.traces.trace_list import TraceList
+from spanview.tui.widgets.header import state_text
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanview.tui.linelist import LineList
+    from spanview.tui.widgets.linelist import LineList
 
 FOLLOWING = FeedState(loading=False, following=True)
 
@@ -239,7 +239,7 @@ async def test_a_parent_comes() -> None:
 
 async def test_details_follow_growth(monkeypatch: pytest.MonkeyPatch) -> None:
     """The details below stay those of the span under the cursor."""
-    monkeypatch.setattr("spanview.tui.trace_details._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace.trace_details._LOOK_S", 0.001)
     root = Builder().span("root", span=1, start=0, duration=10_000)
     async with looking_at(root, *wide(range(10, 13))) as look:
         await look.press("enter", "down", "down")
@@ -285,7 +285,7 @@ async def test_pause() -> None:
 
 async def test_what_is_said_falls_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a key did is said for a while only."""
-    monkeypatch.setattr("spanview.tui.app._SAID_S", 0.05)
+    monkeypatch.setattr("spanview.tui.app.app._SAID_S", 0.05)
     async with looking_at(*traces([1])) as look:
         await look.press("y")
         await look.until(lambda: "copied" not in look.footer)
@@ -293,7 +293,7 @@ async def test_what_is_said_falls_silent(monkeypatch: pytest.MonkeyPatch) -> Non
 
 async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trace that grows no more loses its mark."""
-    monkeypatch.setattr("spanview.tui.traces_screen._GROWING_S", 0.0)
+    monkeypatch.setattr("spanview.tui.traces.traces_screen._GROWING_S", 0.0)
     async with looking_at(*traces([1])) as look:
         await look.grow(*traces([2]))
         await look.until(lambda: "growing" not in look.text)

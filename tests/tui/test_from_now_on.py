@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder, file_of
-from spanview.tui.feed import FeedState
-from spanview.tui.opening_app import Opening
+from spanview.tui.app.feed import FeedState
+from spanview.tui.app.opening_app import Opening
 from terminals import Terminal
 from viewers import looking_at
 

@@ -21,15 +21,15 @@ from hypothesis import strategies as st
 from builders import Builder, Document
 from span_graphs import graphs
 from spanview.model.times import NO_TIME
-from spanview.tui import completeness, traces_groups, traces_model
-from spanview.tui.completeness import Completeness
-from spanview.tui.feed import FeedState
-from spanview.tui.flame_screen import FlameScreen
-from spanview.tui.group_list import GroupColumn, GroupList, GroupRow, GroupWidths, share_text, value_of
-from spanview.tui.plot import Plot
-from spanview.tui.trace_list import ColumnHeads
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_model import TracesModel
+from spanview.tui.app.feed import FeedState
+from spanview.tui.flame.flame_screen import FlameScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces import completeness, traces_groups, traces_model
+from spanview.tui.traces.completeness import Completeness
+from spanview.tui.traces.group_list import GroupColumn, GroupList, GroupRow, GroupWidths, share_text, value_of
+from spanview.tui.traces.plot import Plot
+from spanview.tui.traces.trace_list import ColumnHeads
+from spanview.tui.traces.traces_model import TracesModel
 from viewers import Growing, Look, looking_at
 
 US_PER_S = 1_000_000
@@ -358,7 +358,7 @@ async def test_growing_groups_are_marked() -> None:
         await look.grow(Builder().span("more", trace=4, span=99, start=31))
         assert "● quick" in row_on(look, "quick")
         assert "● " not in row_on(look, "slow")
-        with patch("spanview.tui.traces_screen._GROWING_S", 0.0):
+        with patch("spanview.tui.traces.traces_screen._GROWING_S", 0.0):
             await look.until(lambda: "● " not in row_on(look, "quick"))
 
 

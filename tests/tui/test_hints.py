@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
-from spanview.tui.calls_screen import CallsScreen
-from spanview.tui.check_screen import CheckScreen
-from spanview.tui.diff_screen import DiffScreen
-from spanview.tui.feed import FeedState
-from spanview.tui.flame_screen import Blocks, FlameScreen
-from spanview.tui.function_calls_screen import FunctionCallsScreen
-from spanview.tui.group_list import GroupList
-from spanview.tui.help_screen import HelpScreen
+from spanview.tui.app.feed import FeedState
+from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.calls.calls_screen import CallsScreen
+from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
+from spanview.tui.check.check_screen import CheckScreen
+from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.linelist import LineList
-from spanview.tui.palette import PaletteScreen
-from spanview.tui.serve_screen import ServeScreen
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.spans_screen import SpansScreen
-from spanview.tui.stats_screen import StatsScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.stats.spans_screen import SpansScreen
+from spanview.tui.stats.stats_screen import StatsScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.group_list import GroupList
+from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.linelist import LineList
 from viewers import looking_at
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from builders import Document
-    from spanview.tui.base_screen import BaseScreen
+    from spanview.tui.widgets.base_screen import BaseScreen
     from viewers import Look
 
 SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [

@@ -25,10 +25,10 @@ from spanview.analysis.critical import critical_path
 from spanview.analysis.selftime import self_times
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
-from spanview.tui import trace_screen, trace_stitch
-from spanview.tui.trace_facets import LitPath
-from spanview.tui.trace_model import TraceModel
-from spanview.tui.trace_shape import Shape
+from spanview.tui.trace import trace_screen, trace_stitch
+from spanview.tui.trace.trace_facets import LitPath
+from spanview.tui.trace.trace_model import TraceModel
+from spanview.tui.trace.trace_shape import Shape
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

@@ -10,24 +10,24 @@ from textual.keys import Keys, _character_to_key
 from benchmarks.key_scripts import LISTED, OPENED, left_out
 from builders import Builder
 from readme_parts import README, block_of, keys_table
-from spanview.tui.calls_screen import CallsScreen
-from spanview.tui.check_screen import CheckScreen
-from spanview.tui.diff_screen import DiffScreen
-from spanview.tui.flame_screen import FlameScreen
-from spanview.tui.function_calls_screen import FunctionCallsScreen
-from spanview.tui.help_screen import HelpScreen, KeyLines
+from spanview.tui.calls.calls_screen import CallsScreen
+from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
+from spanview.tui.check.check_screen import CheckScreen
+from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.flame.flame_screen import FlameScreen
+from spanview.tui.help.help_screen import HelpScreen, KeyLines
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.serve_screen import ServeScreen
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.spans_screen import SpansScreen
-from spanview.tui.stats_screen import StatsScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.stats.spans_screen import SpansScreen
+from spanview.tui.stats.stats_screen import StatsScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
-    from spanview.tui.base_screen import BaseScreen
+    from spanview.tui.widgets.base_screen import BaseScreen
 
 SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.TRACES, TracesScreen),

@@ -21,13 +21,13 @@ from builders import EPOCH_NS, Builder, file_of, store_of_files
 from slow_lanes import shown_at
 from spanview.analysis.lanes import lanes
 from spanview.analysis.workers import Worker
-from spanview.tui import lanes_bars, lanes_bulk
-from spanview.tui.lane_lines import LaneLines
-from spanview.tui.lanes_bars import NOBODY, cells_of
-from spanview.tui.lanes_model import LanesModel, LanesShape, Sort, key_of
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.window import Window
+from spanview.tui.lanes import lanes_bars, lanes_bulk
+from spanview.tui.lanes.lane_lines import LaneLines
+from spanview.tui.lanes.lanes_bars import NOBODY, cells_of
+from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.widgets.window import Window
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

@@ -19,28 +19,30 @@ import pytest
 from textual import events
 
 from builders import Builder
-from spanview.tui import live, trace_details, traces_screen
-from spanview.tui.app import FeedNews
-from spanview.tui.base_screen import BaseScreen
-from spanview.tui.calls_screen import CallsScreen
-from spanview.tui.check_screen import CheckScreen
-from spanview.tui.diff_screen import DiffScreen
-from spanview.tui.feed import FeedState
-from spanview.tui.flame_screen import FlameScreen
-from spanview.tui.function_calls_screen import FunctionCallsScreen
-from spanview.tui.help_screen import HelpScreen
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.live import Chosen, Live, Scope
-from spanview.tui.other_side_screen import OtherSideScreen
-from spanview.tui.palette import PaletteScreen
-from spanview.tui.requests_screen import RequestsScreen
-from spanview.tui.serve_screen import ServeScreen
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.spans_screen import SpansScreen
-from spanview.tui.stats_screen import StatsScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
-from spanview.tui.warm import import_screens
+from spanview.tui.app.app import FeedNews
+from spanview.tui.app.feed import FeedState
+from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.app.warm import import_screens
+from spanview.tui.calls.calls_screen import CallsScreen
+from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
+from spanview.tui.check.check_screen import CheckScreen
+from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.diff.other_side_screen import OtherSideScreen
+from spanview.tui.flame.flame_screen import FlameScreen
+from spanview.tui.help.help_screen import HelpScreen
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.serve.requests_screen import RequestsScreen
+from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.stats.spans_screen import SpansScreen
+from spanview.tui.stats.stats_screen import StatsScreen
+from spanview.tui.trace import trace_details
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces import traces_screen
+from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets import live
+from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.live import Chosen, Live, Scope
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:

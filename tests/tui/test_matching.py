@@ -11,8 +11,8 @@ import pytest
 from builders import Builder
 from spanview.analysis import bulk_query
 from spanview.analysis.query import parse_query
-from spanview.tui import matching
-from spanview.tui.matching import TraceMatcher
+from spanview.tui.traces import matching
+from spanview.tui.traces.matching import TraceMatcher
 from viewers import Growing
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import pytest
 from textual import events
 
 from builders import EPOCH_NS, Builder, Document
-from spanview.tui.minimap import Minimap
-from spanview.tui.runs import Timed
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.window import Window
-from spanview.tui.zooming import ZoomingScreen
+from spanview.tui.trace.runs import Timed
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.widgets.minimap import Minimap
+from spanview.tui.widgets.window import Window
+from spanview.tui.widgets.zooming import ZoomingScreen
 from viewers import Look, looking_at
 
 

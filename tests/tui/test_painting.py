@@ -17,16 +17,16 @@ from textual.color import Color
 from textual.geometry import Size
 from textual.screen import Screen
 
-from spanview.tui.lane_lines import LaneLines
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.paint import Encodable
-from spanview.tui.palette import CommandLines
-from spanview.tui.trace_list import TraceList
-from spanview.tui.waterfall import Waterfall
+from spanview.tui.app.palette import CommandLines
+from spanview.tui.lanes.lane_lines import LaneLines
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces.trace_list import TraceList
+from spanview.tui.widgets.paint import Encodable
 from viewers import Growing, looking_at, many_spans
 
 if TYPE_CHECKING:
-    from spanview.tui.linelist import LineList
+    from spanview.tui.widgets.linelist import LineList
 
 MANY: Final = 100_000
 HEIGHT: Final = 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders import Builder
-from spanview.tui.palette import PaletteScreen
-from spanview.tui.palette_match import fit
+from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.app.palette_match import fit
 from viewers import looking_at
 
 FOUND = [

@@ -12,7 +12,7 @@ import pytest
 
 from pictures import README_SHOTS, ROOT, SHOTS, WATERFALL, WATERFALL_WORDS, Shot, picture_of, viewer_of, walked
 from programs import spanview
-from spanview.tui.plot import ROWS
+from spanview.tui.traces.plot import ROWS
 from svgs import parsed
 from viewers import Growing, Look, screen_lines
 

@@ -14,9 +14,9 @@ import pytest
 
 from builders import EPOCH_NS, Builder
 from spanview.model.times import NO_TIME
-from spanview.tui.plot import Plot
-from spanview.tui.plot_model import Grid, grid_of, label_of
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.traces.plot import Plot
+from spanview.tui.traces.plot_model import Grid, grid_of, label_of
+from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Growing, Look, looking_at
 
 MS = 1_000_000

@@ -23,15 +23,15 @@ from spanview.analysis.selftime import self_time, self_times
 from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
 from spanview.model.codes import ERROR
-from spanview.tui.runs import FEWEST_IN_RUN, Timed, marked
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_marks import in_short, indent_of, lines_of_run
-from spanview.tui.trace_model import TraceModel
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.trace_shape import Shape
-from spanview.tui.traces_screen import TracesScreen
-from spanview.tui.waterfall import Waterfall
-from spanview.tui.window import Window
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.runs import FEWEST_IN_RUN, Timed, marked
+from spanview.tui.trace.trace_marks import in_short, indent_of, lines_of_run
+from spanview.tui.trace.trace_model import TraceModel
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.trace.trace_shape import Shape
+from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.window import Window
 from viewers import Growing, Look, looking_at, many_spans
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def test_the_most_that_run_at_once(times: list[tuple[int, int]]) -> None:
 
 async def test_details_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """All figures stand in the details of the row that is selected."""
-    monkeypatch.setattr("spanview.tui.trace_details._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace.trace_details._LOOK_S", 0.001)
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
         await look.press("enter", "down")
         await look.until_shown("leaf ×12   ✖ 1 error   INTERNAL", "p95    ", "total       78 µs", "errors      ✖ 1")
@@ -426,7 +426,7 @@ async def test_what_is_copied_waits_for_the_rows() -> None:
 
 async def test_what_a_long_trace_is_shown_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """What colours stand for is shown once there are several, and self times are found out for whatever is there."""
-    monkeypatch.setattr("spanview.tui.trace_stitch.Facets.find_beforehand", lambda *_: None)
+    monkeypatch.setattr("spanview.tui.trace.trace_stitch.Facets.find_beforehand", lambda *_: None)
     async with looking_at(data=long_trace(MANY, services=("one", "two")), size=(140, 40)) as look:
         await look.send("enter", "1")
         await look.until_shown("▸ leaf", "■ one", "■ two")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from builders import Builder
-from spanview.tui import serve_screen
-from spanview.tui.requests_screen import RequestsScreen
-from spanview.tui.serve_screen import ServeScreen
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.serve import serve_screen
+from spanview.tui.serve.requests_screen import RequestsScreen
+from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:

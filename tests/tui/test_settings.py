@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 
 from builders import Builder
 from spanview.commands.view import _is_colorless, _theme_for
-from spanview.tui.opening_app import Opening
-from spanview.tui.settings import KeptSettings, Settings, chosen
-from spanview.tui.trace_facets import ColorBy
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_model import Column
-from spanview.tui.waterfall import Waterfall
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.settings import KeptSettings, Settings, chosen
+from spanview.tui.trace.trace_facets import ColorBy
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces.traces_model import Column
 from terminals import ESCAPE, Terminal
 from viewers import looking_at
 
@@ -141,7 +141,7 @@ def test_what_is_wrong_is_the_default(path: Path, text: bytes, notice: str) -> N
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
 def test_any_value_is_taken_or_not(value: object) -> None:
     """Whatever a file has for a setting: it is of the setting's type, or the default is taken."""
-    from spanview.tui.settings import _taken
+    from spanview.tui.app.settings import _taken
 
     for field in fields(Settings):
         taken = _taken(field.default, value)

@@ -13,12 +13,12 @@ import pytest
 from builders import Builder, span_id, trace_id
 from spanview.analysis import linked
 from spanview.exports.jsonl import jsonl_chunks
-from spanview.tui import details, span_links
-from spanview.tui.copying import command_line
-from spanview.tui.details import Details
-from spanview.tui.opening_app import Opening
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.span import details, span_links
+from spanview.tui.span.details import Details
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.widgets.copying import command_line
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from spanview.analysis import stats
 from spanview.analysis.grouping import GROUPINGS, column_of
 from spanview.analysis.stats import groups_of, spans_of, statistics
 from spanview.display.histogram import HISTOGRAM, histogram_text
-from spanview.tui import stats_screen
-from spanview.tui.spans_screen import SpansScreen
-from spanview.tui.stats_screen import GroupLines, StatsScreen
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.stats import stats_screen
+from spanview.tui.stats.spans_screen import SpansScreen
+from spanview.tui.stats.stats_screen import GroupLines, StatsScreen
+from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

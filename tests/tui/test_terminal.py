@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from textual import constants
 from textual.events import Event, Key
 
-from spanview.tui import terminal
-from spanview.tui.terminal import Pastes, careful
+from spanview.tui.app import terminal
+from spanview.tui.app.terminal import Pastes, careful
 
 BEGIN, END = "\x1b[200~", "\x1b[201~"
 CASES = [

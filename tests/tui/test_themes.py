@@ -19,11 +19,11 @@ from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
-from spanview.tui.flame_screen import Blocks, FlameScreen
-from spanview.tui.lanes_screen import LanesScreen
-from spanview.tui.opening_app import Opening
-from spanview.tui.paint import PALETTE
-from spanview.tui.themes import ANSI, NAMES, service_color, terminal_theme
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.themes import ANSI, NAMES, service_color, terminal_theme
+from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.widgets.paint import PALETTE
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
     from builders import Document
-    from spanview.tui.app import SpanviewApp
+    from spanview.tui.app.app import SpanviewApp
     from viewers import Look
 
 LEAST: Final = {"dark": 4.5, "light": 4.5, "high contrast": 7.0, "high contrast light": 7.0}

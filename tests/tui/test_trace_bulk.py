@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from span_graphs import graphs
-from spanview.tui import trace_bulk, trace_shape
-from spanview.tui.trace_shape import Shape
+from spanview.tui.trace import trace_bulk, trace_shape
+from spanview.tui.trace.trace_shape import Shape
 from viewers import Growing
 
 if TYPE_CHECKING:

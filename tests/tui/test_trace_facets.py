@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, time_text
-from spanview.tui.legend import Legend
-from spanview.tui.trace_facets import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, ColorBy, Facets
-from spanview.tui.trace_model import TraceModel
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.trace.trace_facets import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, ColorBy, Facets
+from spanview.tui.trace.trace_model import TraceModel
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.widgets.legend import Legend
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from span_graphs import graphs
 from spanview.analysis.critical import critical_path
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
-from spanview.tui.trace_facets import Facets, LitPath
-from spanview.tui.trace_model import TraceModel
-from spanview.tui.trace_picture import picture_of
-from spanview.tui.window import Window
+from spanview.tui.trace.trace_facets import Facets, LitPath
+from spanview.tui.trace.trace_model import TraceModel
+from spanview.tui.trace.trace_picture import picture_of
+from spanview.tui.widgets.window import Window
 from svgs import parsed
 
 if TYPE_CHECKING:

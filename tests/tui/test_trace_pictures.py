@@ -11,9 +11,9 @@ import pytest
 from builders import Builder
 from spanview.exports import files
 from spanview.model.ids import format_trace_id
-from spanview.tui import trace_picture
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.trace import trace_picture
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.traces_screen import TracesScreen
 from svgs import parsed, texts, titles
 from viewers import Look, looking_at
 

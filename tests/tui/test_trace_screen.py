@@ -18,19 +18,19 @@ import pytest
 
 from builders import Builder, Document, time_text
 from spanview.analysis.query import Query
-from spanview.tui.details import DetailLines, Details, TabLine
-from spanview.tui.linelist import LineList
-from spanview.tui.opening_app import Opening
-from spanview.tui.prompt import Prompt
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
-from spanview.tui.waterfall import Waterfall
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.span.details import DetailLines, Details, TabLine
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
-    from spanview.tui.trace_model import TraceModel
+    from spanview.tui.trace.trace_model import TraceModel
 
 SMALL, USUAL = (80, 24), (120, 40)
 
@@ -421,7 +421,7 @@ async def test_resizing() -> None:
 
 async def test_what_is_clicked_in_the_details_stays_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     """A click on a line of the details selects it and scrolls nothing away."""
-    monkeypatch.setattr("spanview.tui.trace_details._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace.trace_details._LOOK_S", 0.001)
     document = Builder().span(attributes={f"key {number}": number for number in range(60)})
     async with looking_at(document) as look:
         await look.press("enter")

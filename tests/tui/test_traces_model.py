@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, Builder
 from span_graphs import graphs
 from spanview.analysis.query import parse_query
-from spanview.tui import traces_model
-from spanview.tui.traces_model import Column, TracesModel
+from spanview.tui.traces import traces_model
+from spanview.tui.traces.traces_model import Column, TracesModel
 from viewers import Growing
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ import pytest
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
 from spanview.display.unnamed import Unnamed
-from spanview.tui import traces_model
-from spanview.tui.group_list import GroupList
-from spanview.tui.help_screen import HelpScreen
-from spanview.tui.opening_app import Opening
-from spanview.tui.prompt import Prompt
-from spanview.tui.trace_list import ColumnHeads, TraceList
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
-from spanview.tui.waterfall import Waterfall
+from spanview.tui.app.opening_app import Opening
+from spanview.tui.help.help_screen import HelpScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces import traces_model
+from spanview.tui.traces.group_list import GroupList
+from spanview.tui.traces.trace_list import ColumnHeads, TraceList
+from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
 

@@ -18,21 +18,21 @@ import pytest
 from textual.widgets import Input
 
 from builders import Builder, Document
-from spanview.tui.diff_screen import DiffScreen
-from spanview.tui.group_list import GroupList
-from spanview.tui.help_screen import HelpScreen
-from spanview.tui.matching import TraceMatcher
-from spanview.tui.other_side_screen import OtherSideScreen
-from spanview.tui.palette import PaletteScreen
-from spanview.tui.prompt import Prompt
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_list import TraceList
-from spanview.tui.trace_screen import TraceScreen
-from spanview.tui.traces_screen import TracesScreen
+from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.diff.other_side_screen import OtherSideScreen
+from spanview.tui.help.help_screen import HelpScreen
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.traces.group_list import GroupList
+from spanview.tui.traces.matching import TraceMatcher
+from spanview.tui.traces.trace_list import TraceList
+from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.prompt import Prompt
 from viewers import DEADLINE_S, Look, looking_at
 
 if TYPE_CHECKING:
-    from spanview.tui.base_screen import BaseScreen
+    from spanview.tui.widgets.base_screen import BaseScreen
 
 ESCAPE, ENTER = "escape", "enter"
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder
-from spanview.tui import app, traces_model, warm
-from spanview.tui.feed import FeedState
-from spanview.tui.plot import Plot
-from spanview.tui.warm import Tidy
+from spanview.tui.app import app, warm
+from spanview.tui.app.feed import FeedState
+from spanview.tui.app.warm import Tidy
+from spanview.tui.traces import traces_model
+from spanview.tui.traces.plot import Plot
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def test_the_whole_is_collected_at_rest(
 def test_screens_that_are_imported_are_those_that_keys_open() -> None:
     """What is imported at rest is there, in a process that has nothing else."""
     code = (
-        "import sys; from spanview.tui.warm import import_screens; import_screens(has_many=True);"
-        "print(*(name in sys.modules for name in ('spanview.tui.trace_screen', 'spanview.tui.groups_bulk')))"
+        "import sys; from spanview.tui.app.warm import import_screens; import_screens(has_many=True);"
+        "screens = 'spanview.tui.trace.trace_screen', 'spanview.tui.traces.groups_bulk';"
+        "print(*(name in sys.modules for name in screens))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder
-from spanview.tui.waterfall import Split, Waterfall
+from spanview.tui.trace.waterfall import Split, Waterfall
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from span_graphs import graphs
 from spanview.analysis import stats
 from spanview.analysis.stats import among_name, statistics
 from spanview.model.times import NO_TIME
-from spanview.tui.span_screen import SpanScreen
-from spanview.tui.trace_screen import TraceScreen
+from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:

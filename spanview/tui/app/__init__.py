@@ -1,0 +1,1 @@
+"""The application: it puts screens together and passes on what the reading thread says."""

@@ -1,0 +1,157 @@
+"""All actions by their names: some words of one find it, Enter does it on the screen below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.segment import Segment
+from textual.binding import Binding
+
+from spanview.display.units import count
+from spanview.tui.app.palette_match import fit
+from spanview.tui.app.themes import ANSI, NAMES
+from spanview.tui.keys import keys_on, spelt
+from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+_SHOWN: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that can be done."""
+
+    key: str
+    """As a person reads it."""
+    text: str
+    run: Callable[[], object]
+    """Returns an awaitable, or None when it is done."""
+
+
+class CommandLines(LineList, can_focus=False):
+    """A line a command."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands: list[Command] = []
+        self.spells = False
+        """Whether signs of keys are spelt out."""
+
+    def show(self, commands: list[Command]) -> None:
+        """Show other commands, from the first on."""
+        self.commands = commands
+        self.rows_have_changed(len(commands), 0)
+        self.reveal()
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one line."""
+        command = self.commands[row]
+        text = fixed(command.text, max(0, width - _SHOWN - 1))
+        key = spelt(command.key) if self.spells else command.key
+        return [Segment(f" {fixed(key, _SHOWN)}", self.paint_style("accent")), Segment(text)]
+
+
+class PaletteScreen(BaseScreen):
+    """A line to type in, and the actions that it finds.
+
+    Args:
+        below: The screen that the actions are for.
+    """
+
+    HINTS = "↑ ↓ move  ⏎ do it  Esc back"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", show=False),
+        Binding("down", "move(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("escape", "back", show=False),
+    ]
+
+    def __init__(self, below: BaseScreen) -> None:
+        super().__init__()
+        self._below = below
+        self._commands: list[Command] = []
+        self._sought: str | None = None
+        """What the list was made for."""
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Prompt("some words of an action", is_ready=True)
+        yield CommandLines()
+        yield self.footer()
+
+    @property
+    def rows(self) -> CommandLines:
+        """The list."""
+        return self.query_one(CommandLines)
+
+    async def on_mount(self) -> None:
+        """Offer everything."""
+        self.rows.spells = self.viewer.spells
+        keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
+        self._commands = [Command(key.shown, key.text, partial(self._below.run_action, key.action)) for key in keys]
+        self._commands.append(Command("Ctrl+C", "quit", self.app.exit))
+        self._commands += [
+            Command(
+                "",
+                f"theme: {name}" + (", the terminal's own colours" if name == ANSI else ""),
+                partial(self.viewer.show_theme, name),
+            )
+            for name in NAMES
+        ]
+        self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
+        await self.query_one(Prompt).open()
+        self._find()
+        self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return the header."""
+        return "‹ actions"
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Show what fits best; Enter does what the cursor stands on."""
+        if not self.is_left:
+            self._find()
+            if event.done:
+                await self.action_open()
+
+    def _find(self) -> None:
+        text = self.query_one(Prompt).text.strip()
+        if text != self._sought:
+            self._sought = text
+            fits = [(fit(text, command.text), command) for command in self._commands]
+            found = sorted(((rank, at) for at, (rank, _) in enumerate(fits) if rank is not None))
+            self.rows.show([self._commands[at] for _, at in found])
+            self.query_one(Prompt).say(count(len(found), "action"))
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows in the list that fits what was typed right before."""
+        self._find()
+        super().action_move(by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self._find()
+        super().action_page(by)
+
+    async def action_open(self) -> None:
+        """Do what the cursor stands on."""
+        rows = self.rows
+        if rows.commands:
+            self.app.pop_screen()
+            done = rows.commands[rows.cursor].run()
+            if isawaitable(done):
+                await done

@@ -1,0 +1,116 @@
+"""What keeps later keys quick: done while nobody waits."""
+
+from __future__ import annotations
+
+import gc
+import time
+from importlib import import_module
+from typing import Final
+
+_SCREENS: Final = (
+    "spanview.analysis.query",
+    "spanview.analysis.complete",
+    "spanview.analysis.critical",
+    "spanview.analysis.running",
+    "spanview.display.timing_text",
+    "spanview.tui.help.help_screen",
+    "spanview.tui.app.palette",
+    "spanview.tui.traces.matching",
+    "spanview.tui.traces.completeness",
+    "spanview.tui.traces.groups_model",
+    "spanview.tui.trace.trace_screen",
+    "spanview.tui.span.span_screen",
+    "spanview.tui.stats.stats_screen",
+    "spanview.tui.flame.flame_screen",
+    "spanview.tui.calls.calls_screen",
+    "spanview.tui.lanes.lanes_screen",
+    "spanview.tui.serve.serve_screen",
+    "spanview.tui.serve.requests_screen",
+    "spanview.tui.check.check_screen",
+    "spanview.tui.widgets.known",
+    "spanview.tui.diff.other_side_screen",
+    "spanview.tui.diff.diff_screen",
+)
+_FOR_MANY: Final = (
+    "spanview.tui.traces.groups_bulk",
+    "spanview.analysis.bulk_query",
+    "spanview.analysis.bulk",
+    "spanview.analysis.bulk_lanes",
+    "spanview.analysis.bulk_flame",
+    "spanview.analysis.bulk_calls",
+    "spanview.tui.lanes.lanes_bulk",
+    "spanview.tui.trace.trace_bulk",
+)
+
+EVERY_S: Final = 1.0
+"""So often it is looked for what to collect."""
+_ACTS_S: Final = 0.25
+"""So long after a key all else waits, for what it brings onto the screen."""
+_AT_REST_S: Final = 5.0
+"""So long after a key nobody is thought to wait for the next one."""
+_NEVER: Final = 1_000_000
+_WORTH_IT: Final = 2
+"""Collections of what is young before what outlived them is looked at: some 15,000 objects by then."""
+_TOO_MANY: Final = 12
+"""As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
+_KEPT: Final = 10
+"""So many of them, before all objects are looked at."""
+_MOST_KEPT: Final = 600
+"""After so many, whoever waits: four million objects were made, most of which are gone."""
+
+
+def import_screens(*, has_many: bool) -> None:
+    """Import what keys need, before they are pressed; for a thread.
+
+    Args:
+        has_many: Whether there are so many traces that numpy counts them.
+    """
+    for name in (*_SCREENS, *(_FOR_MANY if has_many else ())):
+        import_module(name)
+
+
+class Tidy:
+    """Collects garbage in small portions, and all of it when nobody is thought to wait: all threads wait meanwhile.
+
+    What outlives a portion is kept: no later portion looks at it, only the whole.
+    """
+
+    def __init__(self) -> None:
+        self.pressed_at = 0.0
+        """When the last key came, by `time.monotonic`."""
+        self._kept: int | None = None
+        """Collections of what is young since the last whole; None before anything is put off."""
+
+    def key_was_pressed(self) -> None:
+        """Take note that somebody may press another key soon."""
+        self.pressed_at = time.monotonic()
+
+    @property
+    def acts_until(self) -> float:
+        """When the last key has acted, by the same clock."""
+        return self.pressed_at + _ACTS_S
+
+    def put_off(self) -> None:
+        """Keep what is there by now, and let all else be collected only by `collect`."""
+        gc.freeze()
+        gc.enable()
+        young, older, _ = gc.get_threshold()
+        gc.set_threshold(young, older, _NEVER)
+        self._kept = 0
+
+    def collect(self) -> None:
+        """Collect what is worth it by now, and that there is time for."""
+        if self._kept is None:
+            return
+        at_rest = time.monotonic() - self.pressed_at > _AT_REST_S
+        collections = gc.get_count()[2]
+        if self._kept >= (_KEPT if at_rest else _MOST_KEPT):
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._kept = 0
+        elif collections >= _WORTH_IT:
+            if collections < _TOO_MANY:
+                gc.collect()
+            gc.freeze()
+            self._kept += collections

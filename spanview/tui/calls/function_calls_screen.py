@@ -1,0 +1,331 @@
+"""The calls of one function: when each was submitted, how long it waited and ran, how it went, and where."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.analysis.calls import Call, Outcome, calls_of
+from spanview.analysis.generators import generators_of
+from spanview.analysis.reasons import Reason, Why, reasons_of
+from spanview.analysis.telling import part
+from spanview.display.units import count, duration, moment
+from spanview.index.table import NO_ROW
+from spanview.model.times import NO_TIME
+from spanview.tui.keys import On
+from spanview.tui.widgets.background import Background
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.paint import data_text, fixed, line, right
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.segment import Segment
+    from textual.app import ComposeResult
+
+    from spanview.analysis.calls import Calls
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.widgets.live import AnyLive
+
+MOST_CALLS: Final = 10_000
+"""So many are listed, the first by what they are sorted by."""
+_START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
+_FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
+_ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
+_TOLD_EVERY: Final = 1024
+_MOST_THOUGHTS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    name: str
+    rank: Callable[[Call, Sequence[int]], int]
+    """Of a call, given the starts of all spans; the greatest come first."""
+
+
+_SORTS: Final = (
+    _Sort("wait and run", lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0)),
+    _Sort("wait", lambda call, _: -1 if call.wait_ns is None else call.wait_ns),
+    _Sort("run", lambda call, _: -1 if call.run_ns is None else call.run_ns),
+    _Sort("start", lambda call, starts: starts[call.row]),
+    _Sort("outcome", lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Calls of a function."""
+
+    calls: Calls
+    """Those of all functions."""
+    sort: _Sort
+    count: int
+    """Of all of the function."""
+    existing: int
+    """Those that are none, since the actor existed already."""
+    first: list[Call]
+    """The first of them, in the order of `sort`."""
+    reasons: Mapping[int, Why]
+    is_generator: bool
+
+
+class CallLines(LineList):
+    """A line a call.
+
+    Args:
+        store: The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self.calls: list[Call] = []
+        self.reasons: Mapping[int, Why] = {}
+        """Why calls have no attempt, by their rows in the span table."""
+        self.is_generator = False
+        """Whether the function is a generator, certainly or likely: then no run is known."""
+        self.notes: dict[int, str] = {}
+        """What is thought of calls without an attempt, by their rows in the span table."""
+        self._longest: tuple[dict[int, str], int] | None = None
+
+    def show(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
+        """Show calls in another order, from the first on."""
+        self.calls, self.reasons, self._longest = calls, reasons, None
+        self.rows_have_changed(len(calls), 0)
+        self.reveal()
+
+    def update(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
+        """Show what has become of the calls; the cursor stays on its call."""
+        here = self.calls[self.cursor].row if self.cursor < len(self.calls) else None
+        self.calls, self.reasons, self._longest = calls, reasons, None
+        self.take_rows(len(calls), next((row for row, call in enumerate(calls) if call.row == here), None))
+
+    def is_worth_a_look(self, call: Call) -> bool:
+        """Tell whether a call failed, or has no attempt for a reason that isn't harmless."""
+        why = self.reasons.get(call.row)
+        return call.outcome in _FAILED if why is None else not why.is_harmless
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one call's line."""
+        call, spans = self.calls[row], self._store.spans
+        is_bad = self.is_worth_a_look(call)
+        start = spans.start_ns[call.row]
+        tries = f"{len(call.attempts):,}" if len(call.attempts) > 1 else ""
+        mark = "✖ " if call.outcome in _FAILED and is_bad else "  " if call.attempts else "◌ "
+        text = mark + self._said_of(call)
+        room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
+        words = max(_WORDS, min(2 * room // 3, self._longest_text()))
+        if call.row in self.notes:
+            # It names the process that stands behind it elsewhere.
+            words = max(words, len(text))
+        return line(
+            [
+                (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
+                (right(duration(call.wait_ns), _TIME) + right(self._run(call), _TIME), None),
+                (right(tries, _TRIES), self.paint_style("warning")),
+                ("  " + data_text(text, min(words, room)), self.paint_style("error") if is_bad else None),
+                (" " + data_text(self._where(call), max(0, room - words - 1)), self.paint_style("dim")),
+            ]
+        )
+
+    def _run(self, call: Call) -> str:
+        return "not known" if self.is_generator and call.attempts else duration(call.run_ns)
+
+    def _said_of(self, call: Call) -> str:
+        why = self.reasons.get(call.row)
+        if call.row in self.notes:
+            return self.notes[call.row]
+        return call.outcome if why is None else why.label
+
+    def _longest_text(self) -> int:
+        """Return the cells of the longest of what is said of calls, with its mark; what stands behind has the rest."""
+        if self._longest is None or self._longest[0] is not self.notes:
+            self._longest = self.notes, 2 + max(map(len, {*map(self._said_of, self.calls)}), default=0)
+        return self._longest[1]
+
+    def _where(self, call: Call) -> str:
+        """Return where it ran, or was submitted, and what it is a part of."""
+        store = self._store
+        row = call.attempts[-1] if call.attempts else call.row
+        stem = os.path.splitext(os.path.basename(store.sources[store.spans.source[row]].path))[0]
+        root = store.trace_table.root_row[store.spans.trace[call.row]]
+        above = "" if root in {NO_ROW, call.row} else f"  in {store.names.texts[store.spans.name[root]]}"
+        return f"{'by' if call.attempts else 'from'} {stem}{above}"
+
+
+class FunctionCallsScreen(BaseScreen):
+    """The calls of one function, slowest first.
+
+    Args:
+        store: The store.
+        counted: The count of the calls of all functions, which this one's are of.
+        calls: These calls.
+        function: The function's name; from a file, and so to be made harmless.
+    """
+
+    ON: ClassVar[On] = On.CALLS
+    BINDINGS = bindings_of(On.CALLS)
+
+    def __init__(self, store: Store, counted: AnyLive, calls: Calls, function: str) -> None:
+        super().__init__()
+        self._store = store
+        self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
+        self._known = calls, counted.chosen, counted.version
+        self._function = function
+        self._count: int | None = None
+        """Of the calls, and of constructors that constructed nothing."""
+        self._existing = 0
+        self._sort = 0
+        self._sorting = Background(self)
+        self._thinking = Background(self)
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        heads = (
+            f"{fixed('SUBMITTED', _START)}{right('WAIT', _TIME)}{right('RUN', _TIME)}{right('TRIES', _TRIES)}  OUTCOME"
+        )
+        yield Static(Content(heads), classes="heads")
+        yield CallLines(self._store)
+        yield Static(Content(_ENDED), classes="heads", id="note")
+        yield self.footer()
+
+    @property
+    def rows(self) -> CallLines:
+        """The calls."""
+        return self.query_one(CallLines)
+
+    def on_mount(self) -> None:
+        """Begin with the slowest."""
+        self.set_focus(self.rows)
+        self._list(self._take_known)
+        self.set_interval(ASK_AGAIN_S, self._think)
+
+    def show_frame(self) -> None:
+        """Say why the selected call has no attempt, or what it means that calls have ended."""
+        super().show_frame()
+        rows = self.rows
+        why = rows.reasons.get(rows.calls[rows.cursor].row) if rows.cursor < len(rows.calls) else None
+        text = _ENDED if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
+        self.query_one("#note", Static).update(Content(text))
+
+    def on_line_list_moved(self, event: CallLines.Moved) -> None:
+        """Say what is selected now."""
+        if event.sender is self.rows:
+            self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return what is listed."""
+        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.live.as_of}"
+        if self._count is None or self._sorting.is_busy:
+            return f"{head}   looking … {self._sorting.share_text}"
+        most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
+        existing = f", {self._existing:,} existed already" if self._existing else ""
+        generator = ", a generator" if self.rows.is_generator else ""
+        calls = count(self._count - self._existing, "call")
+        return f"{head}   {most}{calls}{existing}{generator}, by {_SORTS[self._sort].name}"
+
+    def _list(self, take: Callable[[_Listed], None]) -> None:
+        """List the calls that are known, in an order."""
+        calls, sort = self._known[0], _SORTS[self._sort]
+        self._sorting.begin(lambda tell: self._listed(calls, sort, tell), take)
+        self.refresh_frame()
+
+    def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
+        """Called in a thread: look for the calls that there are now."""
+        calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
+        return self._listed(calls, _SORTS[self._sort], part(tell, 0.5, 1.0))
+
+    def _listed(self, all_calls: Calls, sort: _Sort, tell: Tell) -> _Listed:
+        """Called in a thread: list the first calls of the function in an order."""
+        starts, places, calls = self._store.spans.start_ns, all_calls.of_function(self._function), list[Call]()
+        for number, place in enumerate(places):
+            if not number % _TOLD_EVERY:
+                tell(number / len(places))
+            calls.append(all_calls[place])
+        first = nlargest(MOST_CALLS, calls, key=lambda call: (sort.rank(call, starts), -call.row))
+        reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
+        existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
+        is_generator = self._function in generators_of(self._store)
+        return _Listed(all_calls, sort, len(calls), existing, first, reasons, is_generator=is_generator)
+
+    def _take_known(self, listed: _Listed) -> None:
+        self.live.begin_with(listed, *self._known[1:])
+        self.live.look()
+
+    def _take_sorted(self, listed: _Listed) -> None:
+        # What has come meanwhile is listed in this order already.
+        if listed.calls is self._known[0]:
+            self.rows.show(listed.first, listed.reasons)
+            self._think()
+
+    def _take_calls(self, listed: _Listed) -> None:
+        self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
+        self.rows.is_generator = listed.is_generator
+        if listed.sort is _SORTS[self._sort]:
+            self.rows.update(listed.first, listed.reasons)
+            self._think()
+        else:
+            # Another order was asked for meanwhile.
+            self._list(self._take_sorted)
+
+    def _think(self) -> None:
+        """While spans come, ask the system about calls without an attempt: they may be running."""
+        reasons = self.rows.reasons
+        alone = [call.row for call in self.rows.calls if call.row in reasons and reasons[call.row].may_run]
+        alone = alone[:_MOST_THOUGHTS]
+        if alone and self.viewer.feed_state.following and not self.viewer.paused:
+            running = self.viewer.running
+            self._thinking.queue(lambda _: {row: running.thought_of(row).text for row in alone}, self._take_thoughts)
+
+    def _take_thoughts(self, thoughts: dict[int, str]) -> None:
+        if thoughts != self.rows.notes:
+            self.rows.notes = thoughts
+            self.rows.refresh()
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Sort by the next thing."""
+        self._sort = (self._sort + 1) % len(_SORTS)
+        self.viewer.say(f"sorted by {_SORTS[self._sort].name}")
+        self._list(self._take_sorted if self._count is not None else self._take_known)
+
+    def action_error(self, _: int) -> None:
+        """Go to the next call that failed or left no attempt."""
+        calls, at = self.rows.calls, self.rows.cursor
+        for row in (*range(at + 1, len(calls)), *range(min(at + 1, len(calls)))):
+            if self.rows.is_worth_a_look(calls[row]):
+                self.rows.move_to(row)
+                return
+        self.viewer.say("no call here failed or went missing")
+
+    @property
+    def _chosen(self) -> int | None:
+        """The span that the selected call is opened at: its last attempt, or its PRODUCER."""
+        rows = self.rows
+        if rows.cursor >= len(rows.calls):
+            return None
+        call = rows.calls[rows.cursor]
+        return call.attempts[-1] if call.attempts else call.row
+
+    async def action_open(self) -> None:
+        """Show the call in its trace."""
+        row = self._chosen
+        if row is not None:
+            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+
+    def action_copy(self) -> None:
+        """Copy the span id."""
+        row = self._chosen
+        if row is not None:
+            self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")

@@ -1,0 +1,1 @@
+"""Findings, and problems of files."""

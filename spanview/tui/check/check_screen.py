@@ -1,0 +1,173 @@
+"""What is odd about everything that was read: findings, what they rest on, what to do; and the problems of files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.analysis.diagnosis.finding import SESSION
+from spanview.display.units import count, size
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.tui.check.check_model import CheckLine, identities, lines_of, severity_text
+from spanview.tui.keys import On
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.live import Live, Scope
+from spanview.tui.widgets.paint import fixed, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.segment import Segment
+    from textual.app import ComposeResult
+
+    from spanview.analysis.diagnosis.finding import Kind, Place
+    from spanview.analysis.diagnosis.report import Report
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+
+class CheckLines(LineList):
+    """The lines of a report."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[CheckLine] = []
+
+    @property
+    def selected(self) -> CheckLine | None:
+        """The line under the cursor."""
+        return self.lines[self.cursor] if self.cursor < len(self.lines) else None
+
+    def show(self, lines: list[CheckLine]) -> None:
+        """Show other lines; the cursor stays with what it is on."""
+        here = identities(self.lines)[self.cursor] if self.lines else None
+        self.lines = lines
+        row = next((row for row, identity in enumerate(identities(lines)) if identity == here), None)
+        self.take_rows(len(lines), row)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one line."""
+        shown = self.lines[row]
+        head = severity_text(shown)
+        style = {"error": "error", "warning": "warning"}.get(shown.severity or "", "accent")
+        return line(
+            [
+                (head, self.paint_style(style)),
+                (fixed(shown.text, max(0, width - len(head))), self.paint_style("dim") if shown.place else None),
+            ]
+        )
+
+
+class CheckScreen(BaseScreen):
+    """The check.
+
+    Args:
+        store: The store.
+        session: The folder of Ray's session that advice names where the files' paths don't tell it.
+    """
+
+    ON: ClassVar[On] = On.CHECK
+    BINDINGS = bindings_of(On.CHECK)
+
+    def __init__(self, store: Store, session: str = SESSION) -> None:
+        super().__init__()
+        self._store = store
+        self._session = session
+        self.live: Live[Report] = Live(self, Scope.everything(store), self._look, self._take_report)
+        self._report: Report | None = None
+        self._unfolded: set[Kind] = set()
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Static(Content(""), classes="heads")
+        yield CheckLines()
+        yield self.footer()
+
+    @property
+    def rows(self) -> CheckLines:
+        """The lines."""
+        return self.query_one(CheckLines)
+
+    def on_mount(self) -> None:
+        """Look at everything, in a thread."""
+        self.set_focus(self.rows)
+        self.live.begin()
+
+    def _look(self, _traces: Sequence[int] | None, tell: Tell) -> Report:
+        """Called in a thread, which numpy comes with."""
+        from spanview.analysis.diagnosis.report import diagnose
+
+        return diagnose(self._store, tell, self._session)
+
+    def title_text(self) -> str:
+        """Return what was found."""
+        if self._report is None:
+            return f"‹ check   looking … {self.live.share_text}"
+        found = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
+        return f"‹ check{self.live.as_of}   {found[0]}   {found[1]} of files"
+
+    def on_resize(self) -> None:
+        """Break lines where they end now."""
+        self._show()
+
+    def _take_report(self, report: Report) -> None:
+        self._report = report
+        summary = report.summary
+        parts = (
+            f"{count(summary.files, 'file')} of {size(summary.bytes)}",
+            count(summary.spans, "span"),
+            count(summary.traces, "trace"),
+            f"{summary.missing_parents:,} missing",
+            count(summary.duplicates, "double"),
+            f"{summary.torn:,} torn",
+        )
+        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)))
+        self._show()
+
+    def _show(self) -> None:
+        if self._report is not None:
+            self.rows.show(lines_of(self._report, self.rows.line_width, self._unfolded))
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    async def action_open(self) -> None:
+        """Go to what the line names, or unfold what its finding rests on."""
+        chosen = self.rows.selected
+        if chosen is None:
+            self.viewer.say("nothing was found yet")
+        elif chosen.place is not None and chosen.place.trace >= 0:
+            row = chosen.place.row if chosen.place.row >= 0 else None
+            await self.viewer.open_trace(chosen.place.trace, at_row=row)
+        elif chosen.place is not None or chosen.problem is not None:
+            self.viewer.say("a place in a file: y copies it")
+        elif chosen.finding is not None and chosen.finding.evidence:
+            self._unfolded ^= {chosen.finding.kind}
+            self._show()
+        else:
+            self.viewer.say("there is nothing to open here")
+
+    def action_copy(self) -> None:
+        """Copy the setting that a finding advises, the id, or the place in a file."""
+        chosen = self.rows.selected or CheckLine("")
+        if chosen.place is not None:
+            self.viewer.copy(*_copied(chosen.place))
+        elif chosen.problem is not None:
+            self.viewer.copy(f"{chosen.problem.file} @ {chosen.problem.offset}", "place in the file")
+        elif chosen.finding is not None:
+            self.viewer.copy(chosen.finding.setting, "advice")
+        else:
+            self.viewer.say("there is nothing to copy here")
+
+
+def _copied(place: Place) -> tuple[str, str]:
+    """Return what is copied of a place, and what that is."""
+    if place.span_id:
+        return format_span_id(place.span_id), "span id"
+    if place.trace_id:
+        return format_trace_id(place.trace_id), "trace id"
+    return (place.file, "path") if place.offset is None else (f"{place.file} @ {place.offset}", "place in the file")

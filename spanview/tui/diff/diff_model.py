@@ -1,0 +1,147 @@
+"""How two sides differ, in the orders that the screen has, and the spans behind a path: pure, a function of the store.
+
+by change     what has changed most first: the sum of its self times, or the P50 of its durations
+by time       what takes longest on one side first
+as a tree     each path below the one that it is called by, of siblings the slower first
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import Enum
+from heapq import merge
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.diff import diff, rank_of_change
+from spanview.analysis.stats import slowest
+from spanview.analysis.telling import part, unheard
+from spanview.display.diff_text import PER_TRACE, Labels
+from spanview.index.tree import ROOT
+from spanview.tui.stats.spans_screen import Spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spanview.analysis.diff import Diff, PathDiff
+    from spanview.analysis.flame import CallPath, Located
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+_MATCHED: Final = 0.4
+"""The share of the work until the paths are matched."""
+_PIECE: Final = 10_000
+
+
+class Order(Enum):
+    """What decides which path comes first."""
+
+    CHANGE = "the change of self time"
+    P50 = "the change of P50"
+    B = "B's self time"
+    A = "A's self time"
+    TREE = "what calls what"
+
+
+class DiffModel:
+    """Two sides, path by path.
+
+    Args:
+        store: Where the spans of both are.
+        sides: A and B.
+        tell: Told how far it is.
+    """
+
+    def __init__(self, store: Store, sides: tuple[Located, Located], tell: Tell = unheard) -> None:
+        self._store = store
+        self._sides = sides
+        a, b = sides
+        self.diff: Diff = diff(a.flame, b.flame, part(tell, 0.0, _MATCHED))
+        self.labels = Labels(self.diff)
+        self._below: defaultdict[int, list[PathDiff]] = defaultdict(list)
+        for path in self.diff.paths:
+            self._below[path.parent].append(path)
+        self.orders: dict[Order, Sequence[PathDiff]] = {}
+        """The paths in each order."""
+        for order, arrange in _ORDERS.items():
+            tell(_MATCHED + (1 - _MATCHED) * len(self.orders) / len(_ORDERS))
+            self.orders[order] = arrange(self.diff.paths)
+
+    def name_of(self, order: Order) -> str:
+        """Return what decides an order, in words."""
+        is_sum = order in {Order.CHANGE, Order.A, Order.B}
+        return f"{order.value} {PER_TRACE}" if is_sum and self.diff.is_per_trace else order.value
+
+    def same_path(self, before: DiffModel, path: PathDiff) -> PathDiff | None:
+        """Return the path that is called like one of another comparison; None where there is none."""
+        names = list[tuple[str | None, str]]()
+        at = path.number
+        while at != ROOT:
+            above = before.diff.paths[at]
+            names.append((above.name, above.service))
+            at = above.parent
+        same: PathDiff | None = None
+        for name in reversed(names):
+            parent = ROOT if same is None else same.number
+            same = next((below for below in self._below[parent] if (below.name, below.service) == name), None)
+            if same is None:
+                break
+        return same
+
+    def spans_of(self, path: PathDiff, most: int) -> Spans:
+        """Return the spans of a path that have a duration, of both sides.
+
+        Args:
+            path: The path.
+            most: So many at the most.
+        """
+        sides: dict[int, str] = {}
+        for letter, side, numbers in zip("AB", self._sides, self.diff.numbers, strict=True):
+            wanted = {at for at, number in enumerate(numbers) if number == path.number}
+            for row in slowest(self._store, side.column, wanted, None, most):
+                # A trace can be among those of both sides.
+                sides[row] = f"{sides[row]} {letter}" if row in sides else letter
+        spans = self._store.spans
+        rows = sorted(sides, key=lambda row: (spans.start_ns[row] - spans.end_ns[row], row))
+        return Spans(rows[:most], sides)
+
+
+def _sorted(paths: Sequence[PathDiff], rank: Callable[[PathDiff], Any]) -> list[PathDiff]:
+    """Sort in pieces: one sort of very many would let no other thread go on meanwhile."""
+    pieces = [sorted(paths[first : first + _PIECE], key=rank) for first in range(0, len(paths), _PIECE)]
+    return pieces[0] if len(pieces) == 1 else [*merge(*pieces, key=rank)]
+
+
+def _self_ns(side: CallPath | None) -> int:
+    return -1 if side is None else side.self_ns
+
+
+def _rank_of_p50(path: PathDiff) -> tuple[bool, tuple[int, bool], int]:
+    return path.change("p50_ns") is None, path.rank("p50_ns"), path.number
+
+
+def _as_tree(paths: Sequence[PathDiff]) -> list[PathDiff]:
+    below: dict[int, list[PathDiff]] = {}
+    for path in paths:
+        below.setdefault(path.parent, []).append(path)
+
+    def quicker(path: PathDiff) -> tuple[int, int]:
+        (a, b), (of_a, of_b) = path.sides("total_ns"), path.parts
+        return max((a or 0) * of_b, (b or 0) * of_a), -path.number
+
+    ordered: list[PathDiff] = []
+    # The last comes first from the stack.
+    pending = _sorted(below.get(ROOT, ()), quicker)
+    while pending:
+        path = pending.pop()
+        ordered.append(path)
+        pending += _sorted(below.get(path.number, ()), quicker)
+    return ordered
+
+
+_ORDERS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
+    Order.CHANGE: lambda paths: _sorted(paths, rank_of_change),
+    Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
+    Order.B: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.b), path.number)),
+    Order.A: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.a), path.number)),
+    Order.TREE: _as_tree,
+}

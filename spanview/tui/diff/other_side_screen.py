@@ -1,0 +1,210 @@
+"""What one side is compared with: the traces that a query finds, or the rest. A query divides all traces in two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.analysis.query import parse_query
+from spanview.analysis.select import selected_traces
+from spanview.display.sanitise import sanitise
+from spanview.model.problems import QueryError
+from spanview.tui.diff.comparing import Side
+from spanview.tui.traces.matching import TraceMatcher
+from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from spanview.analysis.query import Query
+    from spanview.index.store import Store
+
+_LONGEST: Final = 60
+"""Characters of a query."""
+_OF_SIDE: Final = "Enter compares with the traces that match; with all others, where nothing is typed."
+_OF_ALL: Final = "Enter compares the traces that match with the rest."
+_EXAMPLES: Final = (
+    "name~batch            a span's name has it",
+    "trace.errors>0        traces with an error",
+    "file~after            one of several folders",
+)
+
+
+class OtherSideScreen(BaseScreen):
+    """A line for the query of the other side.
+
+    Args:
+        store: The store.
+        side: What is compared with it; None for all traces, which a query divides in two.
+    """
+
+    HINTS = "⏎ compare  Esc back"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
+
+    def __init__(self, store: Store, side: Side | None) -> None:
+        super().__init__()
+        self._store = store
+        self._side = side
+        self._sought: str | None = None
+        """The query that was looked for last."""
+        self._matcher: TraceMatcher | None = None
+        self._found: set[int] = set()
+        self._spans = 0
+        """How many there were when the looking began."""
+        self._waiting = 0.0
+        """What share of the traces is still to be looked at."""
+        self._is_done = False
+        """Whether Enter was pressed."""
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        hint = "a query: what matches against the rest" if self._side is None else "a query; nothing: all others"
+        yield Prompt(hint, is_query=True, is_ready=True)
+        lines = (_OF_ALL if self._side is None else _OF_SIDE, "", *_EXAMPLES)
+        yield Static(Content("\n".join(lines)), id="nothing")
+        yield self.footer()
+
+    async def on_mount(self) -> None:
+        """Let a query be typed."""
+        await self.query_one(Prompt).open()
+        self.refresh_frame()
+
+    def on_unmount(self) -> None:
+        """End the looking."""
+        self._cancel()
+
+    def title_text(self) -> str:
+        """Return what is compared."""
+        return "‹ compare what matches with the rest" if self._side is None else f"‹ compare {self._side.what} with …"
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Look for what is typed; Enter compares, at the latest when all was looked at.
+
+        What is typed right before Enter can be told after it: it takes back an Enter only where it is another text.
+        """
+        prompt = self.query_one(Prompt)
+        if self.is_left or event.text != prompt.text:
+            return
+        if event.text != self._sought:
+            self._is_done = False
+            self._look_for(event.text)
+        if event.done:
+            self._is_done = True
+            self._compare()
+
+    def _look_for(self, text: str) -> None:
+        self._cancel()
+        self._sought, self._found, self._waiting = text, set(), 0.0
+        prompt = self.query_one(Prompt)
+        try:
+            query = parse_query(text)
+        except QueryError as error:
+            prompt.say(str(error), is_mistake=True)
+            return
+        prompt.say("")
+        if not query.is_empty:
+            self._waiting, self._spans = 1.0, len(self._store.spans)
+            self._matcher = TraceMatcher(self._store, query, self._matched)
+            self._matcher.look_at(range(len(self._store.trace_table)))
+
+    def _cancel(self) -> None:
+        if self._matcher is not None:
+            self._matcher.cancel()
+            self._matcher = None
+
+    def _matched(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
+        """Called from the matcher's thread."""
+        self.app.call_from_thread(self._take_matches, matcher, found, waiting)
+
+    def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
+        if matcher is self._matcher and not self.is_left:
+            self._found |= found
+            self._waiting = waiting
+            looking = f", {1 - waiting:.0%} looked at" if waiting else ""
+            self.query_one(Prompt).say(f"{len(self._found):,} of {len(self._store.trace_table):,} traces{looking}")
+            if self._is_done:
+                self._compare()
+
+    def _compare(self) -> None:
+        """Compare, if it is known with what."""
+        sides = self._sides()
+        if sides is not None:
+            self.app.pop_screen()
+            self.viewer.open_diff(*sides)
+
+    def _sides(self) -> tuple[Side, Side] | None:
+        """Return A and B; None, and say why, where there are none yet."""
+        prompt, store = self.query_one(Prompt), self._store
+        if self._matcher is None:
+            if (self._sought or "").strip():
+                return None
+            if self._side is None or not self._has_others(self._side):
+                prompt.say("there are no other traces: type a query", is_mistake=True)
+                return None
+            listed = self._side.traces
+            return self._side, Side(None, "all others", lambda: _rest(len(store.trace_table), listed()))
+        if self._waiting:
+            return None
+        if not self._found:
+            prompt.say("no trace matches", is_mistake=True)
+            return None
+        matching = Matching(store, self._matcher.query, sorted(self._found), self._spans)
+        side = Side(None, sanitise((self._sought or "").strip(), _LONGEST), matching)
+        if self._side is not None:
+            return self._side, side
+        if len(self._found) == len(store.trace_table):
+            prompt.say("every trace matches: there is no rest to compare with", is_mistake=True)
+            return None
+        return side, Side(None, "the rest", matching.rest)
+
+    def _has_others(self, side: Side) -> bool:
+        """Tell whether there are traces that aren't among those of a side."""
+        number = len(self._store.trace_table)
+        # What is marked is one trace, or a group that takes a while to count.
+        return number > 1 if side.key is not None else len(side.traces()) < number
+
+
+class Matching:
+    """The traces that match a query, now and whenever they are asked for again; for a thread.
+
+    Args:
+        store: Where to look.
+        query: What to look for.
+        found: Those that are known by now.
+        spans: How many spans there were by then.
+    """
+
+    def __init__(self, store: Store, query: Query, found: Sequence[int], spans: int) -> None:
+        self._store = store
+        self._query = query
+        self._known = spans, len(store.trace_table), found
+
+    def __call__(self) -> Sequence[int]:
+        """Return those that match."""
+        return self._now()[2]
+
+    def rest(self) -> Sequence[int]:
+        """Return those that don't, of the same traces."""
+        _, number, found = self._now()
+        return _rest(number, found)
+
+    def _now(self) -> tuple[int, int, Sequence[int]]:
+        store = self._store
+        spans, number = len(store.spans), len(store.trace_table)
+        if spans != self._known[0]:
+            self._known = spans, number, selected_traces(store, query=self._query)
+        return self._known
+
+
+def _rest(number: int, traces: Collection[int]) -> list[int]:
+    """Return the traces that aren't among some, of so many."""
+    return sorted({*range(number)}.difference(traces))

@@ -1,0 +1,1 @@
+"""Call paths as blocks."""

@@ -1,0 +1,284 @@
+"""Where the time of some traces goes, as blocks: a row a level of calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from spanview.analysis.flame import flame
+from spanview.display.units import count, duration
+from spanview.index.table import NO_ROW
+from spanview.index.tree import ROOT
+from spanview.tui.app.colorless import CURSOR
+from spanview.tui.app.settings import chosen
+from spanview.tui.flame.flame_model import By, FlameModel
+from spanview.tui.keys import On
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.legend import color_of
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.paint import data_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.flame.flame_model import Block
+    from spanview.tui.widgets.live import Scope
+
+_UNSEEN: Final = "? parent not seen"
+_WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
+
+
+class Blocks(Widget, can_focus=True, inherit_bindings=False):
+    """The blocks, one of them selected."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"blocks--selected"}
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.model: FlameModel | None = None
+        self._tops: list[int] = []
+        self.selected = ROOT
+        self._drawn: tuple[tuple[object, ...], list[list[Block]]] | None = None
+
+    @property
+    def top(self) -> int:
+        """The path that takes the whole width; `ROOT` for all roots side by side."""
+        return self._tops[-1] if self._tops else ROOT
+
+    def come_closer(self, path: int) -> None:
+        """Let a path take the whole width."""
+        self._tops.append(path)
+        self.refresh()
+
+    def step_back(self) -> bool:
+        """Show what was shown before; return False where that was everything."""
+        if not self._tops:
+            return False
+        self._tops.pop()
+        self.refresh()
+        return True
+
+    def show(self, model: FlameModel) -> None:
+        """Show call paths; the one that is selected, and those that take the whole width, stay."""
+        before, self.model = self.model, model
+        if before is None or self.selected == ROOT:
+            self.selected = model.widest_below(ROOT)
+        else:
+            tops = [model.path_of(before.names(top)) for top in self._tops]
+            self._tops = [top for top in tops if top != ROOT]
+            selected = model.path_of(before.names(self.selected))
+            self.selected = selected if selected != ROOT else model.widest_below(self.top)
+        self.refresh()
+
+    def rows(self) -> list[list[Block]]:
+        """Return the blocks that are drawn; made anew when something of them changes."""
+        if self.model is None:
+            return []
+        key = (self.model, self.model.by, self.top, self.size)
+        if self._drawn is None or self._drawn[0] != key:
+            self._drawn = key, self.model.rows(self.top, self.size.width, self.size.height)
+        return self._drawn[1]
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one level."""
+        rows, width = self.rows(), self.size.width
+        if self.model is None or y >= len(rows):
+            return Strip.blank(width, self.rich_style)
+        segments: list[Segment] = []
+        at = 0
+        chosen, page = self.get_component_rich_style("blocks--selected"), Style(bgcolor=self.rich_style.bgcolor)
+        for block in rows[y]:
+            segments.append(Segment(" " * (block.left - at), page))
+            path = self.model.flame.paths[block.path]
+            cells = block.right - block.left
+            mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
+            edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
+            text = edge + mark + (path.name if path.name is not None else _UNSEEN)
+            color = color_of(_number_of(path.name or ""))
+            style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
+            if block.path == self.selected:
+                style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True)
+            segments.append(Segment(data_text(text, cells), style))
+            at = block.right
+        return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
+
+    def select(self, path: int) -> None:
+        """Select another path."""
+        if path != self.selected:
+            self.selected = path
+            self.refresh()
+            if isinstance(self.screen, FlameScreen):
+                self.screen.refresh_frame()
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the block that was clicked; at the second click it takes the whole width."""
+        rows = self.rows()
+        if event.y >= len(rows):
+            return
+        block = next((block for block in rows[event.y] if block.left <= event.x < block.right), None)
+        if block is None:
+            return
+        self.select(block.path)
+        if event.chain > 1:
+            self.come_closer(block.path)
+
+
+def _number_of(name: str) -> int:
+    """Return the number of a name's colour, the same in every run."""
+    return sum(name.encode("utf-8", "replace"))
+
+
+class FlameScreen(BaseScreen):
+    """The flame view.
+
+    Args:
+        store: The store.
+        scope: The traces that count.
+    """
+
+    ON: ClassVar[On] = On.FLAME
+    BINDINGS = bindings_of(On.FLAME)
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        super().__init__()
+        self._store = store
+        self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield TwoSided(classes="chosen")
+        yield Blocks()
+        yield self.footer()
+
+    @property
+    def blocks(self) -> Blocks:
+        """The blocks."""
+        return self.query_one(Blocks)
+
+    def on_mount(self) -> None:
+        """Merge the traces, in a thread."""
+        self.set_focus(self.blocks)
+        self.live.begin()
+
+    def _merge(self, traces: Sequence[int] | None, tell: Tell) -> FlameModel:
+        """Called in a thread."""
+        return FlameModel(flame(self._store, traces, tell))
+
+    def _take_model(self, model: FlameModel) -> None:
+        self.blocks.show(model)
+        self.take_settings()
+
+    def take_settings(self) -> None:
+        """Let what made blocks wide last make them wide."""
+        if self.blocks.model is not None:
+            self.blocks.model.by = chosen(By, self.viewer.settings.blocks_by) or By.TOTAL
+            self.blocks.refresh()
+            self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return what is merged."""
+        model = self.blocks.model
+        if model is None:
+            return f"‹ where the time goes in {self.live.what}   merging … {self.live.share_text}"
+        paths = count(len(model.flame.paths), "call path")
+        return f"‹ where the time goes in {self.live.what}{self.live.as_of}   {paths}   by {model.by.value}"
+
+    def show_frame(self) -> None:
+        """Say what is selected, too."""
+        super().show_frame()
+        model, selected = self.blocks.model, self.blocks.selected
+        if model is None or selected == ROOT:
+            self.query_one(".chosen", TwoSided).say("", "")
+            return
+        path = model.flame.paths[selected]
+        part = model.share(selected)
+        share = "" if part is None else f"{part:.1%} of {_WHOLE[model.by]}"
+        errors = f"   ✖ {path.errors:,}" if path.errors else ""
+        figures = {"total": path.total_ns, "self": path.self_ns, "p50": path.p50_ns, "p95": path.p95_ns}
+        times = "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items())
+        name = data_text(path.name if path.name is not None else _UNSEEN, 40).rstrip()
+        self.query_one(".chosen", TwoSided).say(f"{name}   ×{path.count:,}{errors}   {times}", share)
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """Go down to the widest path below, or up to the one above."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        if by > 0:
+            blocks.select(blocks.model.widest_below(blocks.selected))
+        elif (parent := blocks.model.above(blocks.selected, blocks.top)) != ROOT:
+            blocks.select(parent)
+
+    def action_page(self, by: int) -> None:
+        """Go on by a level, as a page is one screen already."""
+        self.action_move(by)
+
+    def action_edge(self, last: int) -> None:
+        """Go to what takes the whole width, or down the widest paths as far as they go."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        # One selection, however many levels there are: each paints all blocks.
+        blocks.select(blocks.model.end_of(blocks.selected, blocks.top, last=bool(last)))
+
+    def action_sibling(self, by: int) -> None:
+        """Go to the next path beside, or to the one before."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected in {ROOT, blocks.top}:
+            return
+        drawn = {block.path for row in blocks.rows() for block in row}
+        beside = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
+        siblings = [path for path in beside if path in drawn or path == blocks.selected]
+        at = siblings.index(blocks.selected) + by
+        if 0 <= at < len(siblings):
+            blocks.select(siblings[at])
+
+    async def action_open(self) -> None:
+        """Let the selected path take the whole width; where it does, open the trace of its first span."""
+        blocks = self.blocks
+        if blocks.model is None or blocks.selected == ROOT:
+            return
+        if blocks.top != blocks.selected:
+            blocks.come_closer(blocks.selected)
+            self.viewer.say("Enter again: its first span; Esc: wider")
+            return
+        row = blocks.model.flame.paths[blocks.selected].first_row
+        if row != NO_ROW:
+            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+
+    def action_sort(self) -> None:
+        """Let the other time make blocks wide."""
+        model = self.blocks.model
+        if model is not None:
+            self.viewer.keep(blocks_by=(By.SELF if model.by is By.TOTAL else By.TOTAL).value)
+            self.take_settings()
+            self.viewer.say(f"as wide as their {model.by.value}")
+
+    def action_back(self) -> None:
+        """Show what is above again, then go back."""
+        if not self.blocks.step_back():
+            self.app.pop_screen()
+
+    def action_copy(self) -> None:
+        """Copy the selected path."""
+        model, at = self.blocks.model, self.blocks.selected
+        names: list[str] = []
+        while model is not None and at != ROOT:
+            path = model.flame.paths[at]
+            names.append(_UNSEEN if path.name is None else path.name)
+            at = path.parent
+        if names:
+            self.viewer.copy(" › ".join(reversed(names)), "call path")

@@ -1,0 +1,130 @@
+"""The keys, from the one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.cells import cell_len
+from rich.segment import Segment
+
+from spanview.display.cells import in_lines
+from spanview.tui.keys import KEYS, Key, On, spelt
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.linelist import LineList
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+
+_SHOWN: Final = 15
+"""Cells before what a key does."""
+
+
+class KeyLines(LineList):
+    """A line a key, or more where what it does has no room on one."""
+
+    def __init__(self, keys: list[Key | str], *, spells: bool, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._keys = keys
+        self._spells = spells
+        self._lines: list[tuple[Key | str, str, str]] = []
+        """What each line is of, the key as it is shown, and what it does."""
+        self._width = 0
+        """Cells that they were wrapped for."""
+
+    @property
+    def selected(self) -> Key | str | None:
+        """What the cursor stands on; None before there are lines."""
+        return self._lines[self.cursor][0] if self._lines else None
+
+    def on_mount(self) -> None:
+        """Show the keys."""
+        self._wrap()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap the lines anew where there is more or less room."""
+        if self.line_width != self._width:
+            self._wrap()
+        super().on_resize(event)
+
+    def _wrap(self) -> None:
+        width, selected = self.line_width, self.selected
+        self._width, self._lines = width, []
+        for key in self._keys:
+            if isinstance(key, str):
+                self._lines += [(key, "", text) for text in in_lines(key, max(1, width - 1))]
+                continue
+            shown = f"   {spelt(key.shown) if self._spells else key.shown} "
+            first, *more = in_lines(key.text, max(1, width - max(_SHOWN, cell_len(shown))))
+            self._lines += [(key, shown, first), *((key, "", text) for text in more)]
+        at = next((at for at, each in enumerate(self._lines) if each[0] is selected), 0)
+        self.rows_have_changed(len(self._lines), at)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - it is wrapped
+        """Return one line."""
+        key, shown, text = self._lines[row]
+        if isinstance(key, str):
+            return [Segment(f" {text}", self.paint_style("dim"))]
+        padding = " " * max(0, _SHOWN - cell_len(shown))
+        return [Segment(f"{shown}{padding}", self.paint_style("accent")), Segment(text)]
+
+
+class HelpScreen(BaseScreen):
+    """What the keys do; those of the screen it was called from come first, and are done from here too.
+
+    Args:
+        below: The screen it was called from.
+    """
+
+    ON: ClassVar[On] = On.HELP
+    BINDINGS = bindings_of(On.HELP)
+
+    def __init__(self, below: BaseScreen) -> None:
+        super().__init__()
+        self._below = below
+        here = [key for key in KEYS if key.on & below.ON]
+        others = [key for key in KEYS if not key.on & below.ON]
+        self._lines: list[Key | str] = ["on this screen", *here]
+        if others:
+            self._lines += ["", "on the other screens", *others]
+        self._lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
+        self._lines += ["while typing: Tab takes what is proposed, ↑ ↓ mark another, a click takes one"]
+        self._lines.append("a hint in the footer does what it says, and so do the lines above: ? and : have the rest")
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield KeyLines(self._lines, spells=self.viewer.spells)
+        yield self.footer()
+
+    @property
+    def rows(self) -> KeyLines:
+        """The lines."""
+        return self.query_one(KeyLines)
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.set_focus(self.rows)
+        self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return the header."""
+        return "‹ keys"
+
+    async def action_open(self) -> None:
+        """Do what the cursor stands on, on the screen that this one was called from."""
+        key = self.rows.selected
+        if isinstance(key, Key) and key.on & self._below.ON:
+            self.app.pop_screen()
+            if key.action != "help":
+                await self._below.run_action(key.action)
+
+    async def action_help(self) -> None:
+        """Go back."""
+        self.app.pop_screen()
+
+    def action_copy(self) -> None:
+        """Say that there is nothing to copy."""
+        self.viewer.say("there is nothing to copy here")

@@ -1,0 +1,1 @@
+"""A timeline of each worker."""

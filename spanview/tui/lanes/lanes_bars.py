@@ -1,0 +1,235 @@
+"""One lane's time as a line of cells.
+
+blocks     |leaf        |  |pipeline         ✖|  ▅▃▂  |▌
+           what is wide has its name              how much of a cell is covered, where blocks are narrower
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from operator import sub
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from spanview.display.bars import EIGHTHS, OPENINGS
+from spanview.tui.trace.runs import marked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from spanview.analysis.lanes import Blocks, Lane
+    from spanview.tui.widgets.window import Window
+
+FAILED: Final = "✖"
+_FULL: Final = EIGHTHS[-1]
+_DENSITY: Final = " ▁▂▃▄▅▆▇"
+_BEFORE, _BEHIND = "‹", "›"
+LOOKED_AT: Final = 5
+"""Of the blocks of one cell so many are held against each other, for its colour."""
+NOBODY: Final = -1
+"""The place of no block."""
+_FEWEST_AT_ONCE: Final = 200
+"""From so many blocks of a lane on it takes less time to ask for all cells at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A line of cells."""
+
+    glyphs: list[str]
+    places: list[int]
+    """The block that each cell shows, `NOBODY` where it shows none."""
+    mixed: list[bool]
+    """Whether it shows blocks of several functions, none of which takes half of it."""
+
+    def full_runs(self, fewest: int) -> Iterator[tuple[int, int]]:
+        """Yield where so many cells or more are full of one block: the first, and the one behind the last."""
+        first = 0
+        for at in range(1, len(self.glyphs) + 1):
+            same = slice(first, at + 1, at - first)
+            if self.glyphs[same] == [_FULL] * 2 and self.places[first] == self.places[same][-1]:
+                continue
+            if self.glyphs[first] == _FULL and at - first >= fewest:
+                yield first, at
+            first = at
+
+
+def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], selected: int = NOBODY) -> Cells:
+    """Return a lane's time in some cells.
+
+    Args:
+        lane: The lane.
+        window: What is shown of its time.
+        width: Cells.
+        numbers: Of functions, by the numbers of names.
+        selected: The place of a block that is shown wherever it runs, whatever else does.
+    """
+    begin, length = window.start_ns, window.length_ns
+    edges = [begin + at * length // width for at in range(width + 1)]
+    cells = Cells(_shares(lane, edges), [NOBODY] * width, [False] * width)
+    if pays_at_once(lane):
+        from spanview.tui.lanes.lanes_bulk import AllAtOnce
+
+        _place(lane.blocks, edges, AllAtOnce(lane.blocks, edges, numbers), cells)
+    else:
+        _place(lane.blocks, edges, _OneByOne(lane.blocks, edges, numbers), cells)
+    if selected != NOBODY:
+        _show(lane.blocks, selected, window, cells)
+    for at, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
+        if is_marked:
+            cells.glyphs[at] = FAILED
+    if width and lane.end_ns < begin:
+        cells.glyphs[0] = _BEFORE
+    elif width and lane.start_ns > window.end_ns:
+        cells.glyphs[-1] = _BEHIND
+    return cells
+
+
+def pays_at_once(lane: Lane) -> bool:
+    """Tell whether all cells of a lane are asked for at once, for which numpy is imported."""
+    return len(lane.blocks.rows) >= _FEWEST_AT_ONCE and isinstance(lane.blocks.starts, array)
+
+
+def _shares(lane: Lane, edges: list[int]) -> list[str]:
+    """Return how much of each cell is covered: at the edges of what runs to an eighth from the side, else by height."""
+    starts, ends, sums = lane.busy.starts, lane.busy.ends, lane.busy.sums
+    glyphs: list[str] = []
+    earlier, before, until, is_on = edges[0] - 1, 0, 0, False
+    # This runs for every cell in sight: comparisons cost less than builtins for the lesser and the greater.
+    for edge in edges:
+        number = bisect_left(starts, edge, before)
+        was_on, came, done = is_on, number - before, until
+        over = ends[number - 1] - edge if number else 0
+        is_on, before, until = over > 0, number, sums[number]
+        if is_on:
+            until -= over
+        size, covered, earlier = edge - earlier, until - done, edge
+        if not covered:
+            glyphs.append(" ")
+        elif covered == size:
+            glyphs.append(_FULL)
+        else:
+            # Neither nothing nor all: what there is, and the gap in it, can be seen.
+            eighths = (16 * covered + size) // (2 * size) or 1
+            eighths = 7 if eighths > 7 else eighths  # noqa: PLR2004, FURB136 - of eight
+            if was_on and not is_on and not came:
+                glyphs.append(EIGHTHS[eighths])
+            elif is_on and not was_on and came == 1:
+                glyphs.append(OPENINGS[8 - eighths])
+            else:
+                glyphs.append(_DENSITY[eighths])
+    # What came before the first edge is no cell.
+    return glyphs[1:]
+
+
+def _failures(ends: Sequence[int], edges: list[int]) -> list[int]:
+    """Return how many blocks that failed end in each cell; the last has the end of the time, too."""
+    first, behind = bisect_left(ends, edges[0]), bisect_right(ends, edges[-1])
+    if first == behind:
+        return []
+    if behind - first >= len(edges):
+        numbers = [bisect_left(ends, edge, first, behind) for edge in edges[:-1]]
+        return [*map(sub, [*numbers[1:], behind], numbers)]
+    counts = [0] * (len(edges) - 1)
+    for end in ends[first:behind]:
+        counts[min(bisect_right(edges, end), len(counts)) - 1] += 1
+    return counts
+
+
+def _place(blocks: Blocks, edges: list[int], shown: Chooser, cells: Cells) -> None:
+    """Find the block that each cell shows, and mark those that have no length."""
+    glyphs, places, begun = cells.glyphs, cells.places, shown.begun
+    place = NOBODY
+    for at, glyph in enumerate(glyphs):
+        first, behind = begun[at], begun[at + 1]
+        if behind > first:
+            running = shown.running(at)
+            place = running if running != NOBODY else first
+            if glyph == " ":
+                glyphs[at] = EIGHTHS[1]
+            if behind - first > 1 or running != NOBODY:
+                place = shown.longest(at)
+                cells.mixed[at] = place == NOBODY
+                place = place if place != NOBODY else behind - 1
+        elif glyph == " ":
+            place = NOBODY
+        elif place == NOBODY or blocks.ends[place] <= edges[at]:
+            place = shown.running(at)
+            if place == NOBODY and blocks.rows:
+                # None runs, but something that it began does so still.
+                place = max(0, first - 1)
+        places[at] = place
+
+
+class Chooser(Protocol):
+    """What knows of a lane's blocks which ones a line of cells may show."""
+
+    begun: list[int]
+    """How many blocks had begun before each edge; before or at the last one, for the last cell has the end, too."""
+
+    def running(self, at: int) -> int:
+        """Return the block that runs on at the beginning of a cell, `NOBODY` where none does.
+
+        Of several it is the one that started last, else the one that ends last.
+        """
+
+    def longest(self, at: int) -> int:
+        """Return the block that takes most of a cell in which some begin.
+
+        It is `NOBODY` where no function takes half of what is taken. Besides the one that runs on from before, of many
+        that begin only some are looked at: each of `step_of` of their number.
+        """
+
+
+def step_of(number: Any) -> Any:
+    """Return the step by which some of the blocks in a cell are looked at: for a number, or an array of numbers."""
+    return number // LOOKED_AT + (number < LOOKED_AT)
+
+
+class _OneByOne:
+    """Chooses of few blocks.
+
+    Args:
+        blocks: Those of the lane.
+        edges: When the cells begin, and when the last one ends.
+        numbers: Of functions, by the numbers of names.
+    """
+
+    def __init__(self, blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> None:
+        self.begun = [
+            *(bisect_left(blocks.starts, edge) for edge in edges[:-1]),
+            bisect_right(blocks.starts, edges[-1]),
+        ]
+        self._blocks, self._edges, self._numbers = blocks, edges, numbers
+
+    def running(self, at: int) -> int:
+        begun, ends, ns = self.begun[at], self._blocks.ends, self._edges[at]
+        if not begun:
+            return NOBODY
+        place = begun - 1 if ends[begun - 1] > ns else self._blocks.reach[begun - 1]
+        return place if ends[place] > ns else NOBODY
+
+    def longest(self, at: int) -> int:
+        blocks, begin, end = self._blocks, self._edges[at], self._edges[at + 1]
+        running, first, behind = self.running(at), self.begun[at], self.begun[at + 1]
+        best, most, lengths = first, -1, dict[int, int]()
+        for place in (*((running,) if running != NOBODY else ()), *range(first, behind, step_of(behind - first))):
+            length = min(blocks.ends[place], end) - max(blocks.starts[place], begin)
+            if length > most:
+                best, most = place, length
+            function = self._numbers[blocks.names[place]]
+            lengths[function] = lengths.get(function, 0) + length
+        return NOBODY if 2 * max(lengths.values()) < sum(lengths.values()) else best
+
+
+def _show(blocks: Blocks, selected: int, window: Window, cells: Cells) -> None:
+    """Let the selected block be seen wherever it runs."""
+    width = len(cells.glyphs)
+    start, end = (window.place(each[selected], width) for each in (blocks.starts, blocks.ends))
+    if end < 0 or start > width:
+        return
+    first = max(0, min(width - 1, int(start)))
+    last = max(first, min(width - 1, int(end) - (end == int(end))))
+    for at in range(first, last + 1):
+        cells.places[at], cells.mixed[at] = selected, False

@@ -1,0 +1,290 @@
+"""What each worker did over time: a line each."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from spanview.analysis.calls import RAN
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.waits import wait_between, wait_word
+from spanview.analysis.workers import worker_of
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
+from spanview.index.table import NO_ROW
+from spanview.model.codes import CONSUMER, ERROR
+from spanview.model.times import NO_TIME
+from spanview.tui.app.settings import chosen
+from spanview.tui.keys import On
+from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
+from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
+from spanview.tui.widgets.background import Background
+from spanview.tui.widgets.base_screen import bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.legend import Legend
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.minimap import Minimap
+from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.zooming import ZoomingScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from spanview.analysis.lanes import Key, Lane
+    from spanview.analysis.telling import Tell
+    from spanview.analysis.workers import Worker
+    from spanview.index.store import Store
+    from spanview.tui.widgets.live import Scope
+
+_SHORTEST_NAME: Final = 12
+_LONGEST_ID: Final = 20
+
+
+class LanesScreen(ZoomingScreen):
+    """The lanes.
+
+    Args:
+        store: The store.
+        scope: The traces that count.
+    """
+
+    ON: ClassVar[On] = On.LANES
+    BINDINGS = bindings_of(On.LANES)
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        super().__init__()
+        self._store = store
+        self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
+        self._asking = Background(self)
+        self._model = LanesModel(store)
+        self.is_known = False
+        """Whether it has been found out who the lanes are."""
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Minimap(self._model)
+        yield LaneHeads(self._model, classes="heads")
+        yield LaneLines(self._model)
+        yield Legend(self._model)
+        yield TwoSided(classes="chosen", id="lane")
+        yield TwoSided(classes="chosen", id="block")
+        yield self.footer()
+
+    @property
+    def rows(self) -> LaneLines:
+        """The lanes."""
+        return self.query_one(LaneLines)
+
+    @property
+    def zoomable(self) -> LanesModel:
+        """The lanes."""
+        return self._model
+
+    @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        return self.rows.time_cells
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """When the selected block runs."""
+        return self.rows.interval
+
+    def on_mount(self) -> None:
+        """Find the lanes out, in a thread."""
+        self.set_focus(self.rows)
+        self.take_settings()
+        self.live.begin()
+
+    def _find_lanes(self, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
+        """Called in a thread."""
+        return LanesShape.of(self._store, traces, tell)
+
+    def _take_lanes(self, shape: LanesShape) -> None:
+        lane, row = self.rows.lane, self.rows.row
+        self._model.take(shape)
+        if lane is None:
+            self.rows.show_all()
+        else:
+            self.rows.update(self._model.place_of(key_of(lane)), row)
+        self.refresh_time()
+        self.query_one(Legend).refresh()
+        self.call_after_refresh(self._look_at_records)
+
+    def _look_at_records(self) -> None:
+        lanes = self._model.unknown()
+        if not self.is_left and (lanes or not self.is_known):
+            self._asking.queue(lambda tell: self._find_workers(lanes, tell), self._take_workers)
+
+    def _find_workers(self, lanes: Sequence[Lane], tell: Tell) -> dict[Key, tuple[Worker, int]]:
+        """Called in a thread: some records of each process are read again."""
+        workers: dict[Key, tuple[Worker, int]] = {}
+        for number, lane in enumerate(lanes):
+            tell(number / len(lanes))
+            workers[key_of(lane)] = worker_of(self._store, lane), lane.spans
+        return workers
+
+    def _take_workers(self, workers: dict[Key, tuple[Worker, int]]) -> None:
+        place = self._selected
+        self._model.know(workers)
+        self.is_known = True
+        self.rows.keep_on(place)
+        self.rows.refresh()
+
+    @property
+    def _selected(self) -> int | None:
+        """The selected lane's place among all."""
+        order, cursor = self._model.order, self.rows.cursor
+        return order[cursor] if cursor < len(order) else None
+
+    # -- texts -------------------------------------------------------------------------------------------------------
+
+    def title_text(self) -> str:
+        """Return what is shown."""
+        if not self.live.has_answer:
+            return f"‹ lanes of {self.live.what}   looking at spans … {self.live.share_text}"
+        number = count(len(self._model.shape.lanes), "lane")
+        return f"‹ lanes of {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
+
+    def refresh_time(self) -> None:
+        """Paint anew what says which time is shown."""
+        self.query_one(Minimap).refresh()
+        self.query_one(LaneHeads).refresh()
+        self.refresh_frame()
+
+    def on_line_list_moved(self, event: LaneLines.Moved) -> None:
+        """Say what is selected now."""
+        if not self.is_left and event.sender is self.rows:
+            self.refresh_frame()
+
+    def show_frame(self) -> None:
+        """Say what is selected, too."""
+        super().show_frame()
+        lane, at = self.rows.lane, self._selected
+        texts = [("", ""), ("", "")]
+        if lane is not None and at is not None:
+            texts = [(self._lane_text(lane, at), ""), self._block_texts(lane, at)]
+        for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
+            self.query_one(name, TwoSided).say(left, right)
+
+    def _lane_text(self, lane: Lane, at: int) -> str:
+        parts, worker = [], self._model.worker(at)
+        if lane.share is not None:
+            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
+            rest = ", without its generators" if at in self._model.shape.with_generators else ""
+            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown{rest}")
+        if lane.gap is not None:
+            most = self._model.at_most(at)
+            parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
+        parts.append(f"{lane.most:,} at once")
+        named = {"pid": worker.pid, "node": worker.node, "actor": worker.actor, "id": worker.actor_id}
+        parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
+        return "   ".join(parts)
+
+    def _block_texts(self, lane: Lane, at: int) -> tuple[str, str]:
+        """Return what is said of the selected block, and which one of all it is."""
+        block, row, spans = self.rows.block, self.rows.row, self._store.spans
+        if block is None or row is None:
+            return "no span of this lane has a start", ""
+        start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
+        parts = [self._after(start), self._length_text(row, start, end)]
+        if parent != NO_ROW and (wait := wait_between(self._store, parent, row)):
+            parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
+        gap = lane.gap_before(start)
+        if gap is None:
+            parts.append("the first here")
+        else:
+            parts.append(f"idle {self._model.at_most(at)}{duration(gap)} before" if gap else "others ran before")
+        is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
+        rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
+        mark = "✖ " if is_failed else "(✖ inside) " if failed else ""
+        # What it is called gives way to what is said of it.
+        room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
+        name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
+        return mark + name + rest, place
+
+    def _length_text(self, row: int, start: int, end: int) -> str:
+        spans, texts = self._store.spans, self._store.names.texts
+        generator = self._model.shape.generators.get(texts[spans.name[row]].removesuffix(RAN))
+        if generator is not None and spans.kind[row] == CONSUMER:
+            is_likely = generator is Certainty.LIKELY
+            return "likely a generator: end not known" if is_likely else "a generator: end not known"
+        return "no end" if end == NO_TIME else duration(end - start)
+
+    def _after(self, ns: int) -> str:
+        return f"+{duration(ns - self._model.whole.start_ns)}"
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def take_settings(self) -> None:
+        """Sort as was sorted last."""
+        self._sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
+
+    def _sort(self, by: Sort) -> None:
+        at = self._selected
+        self._model.sort(by)
+        self.rows.keep_on(at)
+        self.refresh_frame()
+
+    def action_sort(self) -> None:
+        """Sort by the next thing."""
+        sorts = list[Sort](Sort)
+        by = sorts[(sorts.index(self._model.by) + 1) % len(sorts)]
+        self.viewer.keep(lanes_sort=by.value)
+        self._sort(by)
+        self.viewer.say(f"sorted by {by.value}")
+
+    def action_sibling(self, by: int) -> None:
+        """Go to the next block of the lane, or to the one before."""
+        rows = self.rows
+        if rows.lane is None or rows.block is None:
+            self.viewer.say("there is no block in this lane")
+        elif 0 <= rows.block + by < len(rows.lane.blocks.rows):
+            self._go_to(rows.block + by)
+        else:
+            self.viewer.say("this is the last block of the lane" if by > 0 else "this is the first block of the lane")
+
+    def _go_to(self, block: int) -> None:
+        """Select a block, and show another time where it isn't in sight."""
+        self.rows.select(block)
+        interval, shown, whole = self.interval, self._model.shown, self._model.whole
+        if interval is not None and (interval[1] < shown.start_ns or interval[0] > shown.end_ns):
+            begin = (sum(interval) - shown.length_ns) // 2
+            begin = max(whole.start_ns, min(begin, whole.end_ns - shown.length_ns))
+            self.look_at(whole.within(begin, begin + shown.length_ns))
+
+    def action_error(self, by: int) -> None:
+        """Go to the next block with an error, lane after lane; round the end if need be."""
+        order, rows = self._model.order, self.rows
+        failed = [self._model.lane(at).blocks.failed for at in order]
+        before = [*accumulate(map(len, failed), initial=0)]
+        if not before[-1]:
+            self.viewer.say("no error in these lanes")
+            return
+        here = -1 if rows.block is None else rows.block
+        place = bisect_right(failed[rows.cursor], here) if by > 0 else bisect_left(failed[rows.cursor], here) - 1
+        at = (before[rows.cursor] + place) % before[-1]
+        row = bisect_right(before, at) - 1
+        rows.move_to(row)
+        self._go_to(failed[row][at - before[row]])
+        self.viewer.say(f"error {at + 1:,} of {before[-1]:,}")
+
+    async def action_open(self) -> None:
+        """Show the selected block in its trace."""
+        row = self.rows.row
+        if row is not None:
+            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+        else:
+            self.viewer.say("there is nothing to open")
+
+    def action_copy(self) -> None:
+        """Copy the span id of the selected block."""
+        row = self.rows.row
+        if row is not None:
+            self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")
+        else:
+            self.viewer.say("there is nothing to copy")

@@ -1,0 +1,1 @@
+"""One span: its details, its links."""

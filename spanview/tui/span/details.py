@@ -1,0 +1,308 @@
+"""The details of one span: below the waterfall where there is room, else on a screen of their own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.worker import get_current_worker
+
+from spanview.display.parts import DetailLine, Part, Tone
+from spanview.display.sanitise import sanitise
+from spanview.display.span_text import RAW, SECTIONS, SpanInTree, View, detail_lines, section_titles
+from spanview.display.units import duration
+from spanview.model.codes import ERROR
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.paint import fixed, right
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+    from spanview.display.parts import Path
+    from spanview.display.timing_text import TimingFacts
+
+_LINKS: Final = "Links"
+_TIMING: Final = "Timing"
+_SHORTEST_PLACE: Final = 12
+"""Cells that the end of a file's name and an offset take."""
+_SHORTEST_ERROR: Final = 80
+"""So many characters of what an error says are shown, whatever stands behind them."""
+_SOON_COUNTED: Final = 10_000
+"""So many spans are counted before anybody notices."""
+_BRIGHT: Final = Style(bold=True)
+_STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
+
+
+def headline(subject: SpanInTree, room: int) -> str:
+    """Return name, status, kind, duration and service of a span in one line; what an error says has the rest of it."""
+    span, failed = subject.span, subject.span.status.code_value == ERROR
+    name = sanitise(span.name, 120) or "(no name)"
+    status = "✖ ERROR" if failed else "" if span.status.name == "UNSET" else span.status.name
+    rest = [span.kind_name or "no kind", duration(span.duration_ns), sanitise(span.service or "", 40)]
+    if failed and span.status.description:
+        first_line = span.status.description.strip(" \r\n").split("\n")[0]
+        left = room - cell_len("   ".join(filter(None, (name, status, *rest)))) - 1
+        status = f"{status} {sanitise(first_line, max(_SHORTEST_ERROR, left))}".rstrip()
+    return "   ".join(filter(None, (name, status, *rest)))
+
+
+class DetailLines(LineList):
+    """The lines of one section."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.lines: list[DetailLine] = []
+        self._column = 0
+
+    @property
+    def selected(self) -> Part | None:
+        """What the cursor is on."""
+        return self.lines[self.cursor].part if self.lines else None
+
+    def show(self, lines: list[DetailLine], *, stay: bool = False) -> None:
+        """Show other lines, from the first on, or from where one is."""
+        self.lines = lines
+        self._column = max((cell_len(line.key) for line in lines), default=0)
+        if stay:
+            self.rows_have_changed(len(lines))
+            return
+        self.scroll_to(y=0, animate=False, immediate=True)
+        self.rows_have_changed(len(lines), 0)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one line."""
+        line = self.lines[row]
+        key = fixed(line.key, self._column) + "  " if self._column else ""
+        tone = line.part.tone
+        style = _BRIGHT if tone is Tone.OWN else self.paint_style(_STYLES[tone]) if tone in _STYLES else None
+        return [
+            Segment(" "),
+            Segment(key, self.paint_style("accent") if line.is_strong else None),
+            Segment(fixed(line.text, max(0, width - cell_len(key) - 1)), style),
+        ]
+
+    def clicked(self, row: int, x: int) -> bool:  # noqa: ARG002 - anywhere on the line
+        """Fold or unfold what was clicked."""
+        if self.lines[row].part.fold is None or not isinstance(self.parent, Details):
+            return False
+        self.move_to(row)
+        self.parent.toggle()
+        return True
+
+    def above(self) -> int | None:
+        """Return the line that hides the one under the cursor when it is folded."""
+        part = self.selected
+        inside = None if part is None else part.inside
+        fits = (row for row in range(self.cursor, -1, -1) if self.lines[row].part.fold == inside)
+        return None if inside is None else next(fits, None)
+
+
+class TabLine(Widget):
+    """The titles of the sections, and where the record stands; a click opens a section."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._titles: list[str] = []
+        self._section = SECTIONS[0]
+        self._place = ""
+
+    def show(self, titles: list[str], section: str, place: str) -> None:
+        """Show other titles."""
+        self._titles, self._section, self._place = titles, section, place
+        self.refresh()
+
+    def render(self) -> Content:
+        """Return the line."""
+        texts = [(f" {title} ", title.split()[0] == self._section) for title in self._titles]
+        if self.app.no_color:
+            texts = [(f"[{text[1:-1]}]" if is_open else text, is_open) for text, is_open in texts]
+        content = Content.assemble(*[(text, "reverse" if is_open else "") for text, is_open in texts])
+        used = sum(len(text) for text, _ in texts)
+        room = self.size.width - used - 1
+        place = self._place if len(self._place) <= room else "…" + self._place[1 - room :]
+        return content + Content(right(place, room) if room >= _SHORTEST_PLACE else "")
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the section that was clicked."""
+        end = 0
+        for title, section in zip(self._titles, SECTIONS, strict=False):
+            end += len(title) + 2
+            if event.x < end:
+                event.stop()
+                if isinstance(self.parent, Details):
+                    self.parent.open_section(section)
+                return
+
+
+class Details(Vertical):
+    """A span's headline, the titles of its sections, and the lines of the open one."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.subject: SpanInTree | None = None
+        self.section = SECTIONS[0]
+        self._section_before_raw = SECTIONS[0]
+        self._shown: tuple[int, str] | None = None
+        """The row of the span and the section that are shown."""
+        self._folds: dict[Path, bool] = {}
+        self._facts: tuple[SpanInTree, TimingFacts] | None = None
+        self._linked: tuple[Part, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Make the pane."""
+        yield Headline(classes="headline")
+        yield TabLine(classes="tabs")
+        yield DetailLines()
+
+    @property
+    def lines(self) -> DetailLines:
+        """The list of lines."""
+        return self.query_one(DetailLines)
+
+    @property
+    def shows_timing(self) -> bool:
+        """Whether what is shown has been counted among all spans."""
+        return self.section == _TIMING and self.display
+
+    def show(self, subject: SpanInTree, facts: TimingFacts | None = None) -> None:
+        """Show another span, or the same one again, with what was counted for it, where that is known."""
+        if facts is not None:
+            self._facts = subject, facts
+        if self.subject is None or subject.row != self.subject.row:
+            self._folds, self._linked = {}, ()
+        self.subject = subject
+        self._refresh()
+
+    def show_lines(self, headline: str, pairs: list[tuple[str, str]]) -> None:
+        """Show names and values of something else than one span; all of it safe to print already."""
+        self._folds, self._linked = {}, ()
+        self.subject = self._shown = None
+        self.query_one(Headline).say(headline)
+        self.query_one(TabLine).show([], "", "")
+        parts = [Part(name, value, value) for name, value in pairs]
+        self.lines.show([DetailLine(part.key, part.text, part, is_strong=True) for part in parts])
+
+    def _refresh(self) -> None:
+        if self.subject is None:
+            return
+        source = self.subject.span.source
+        self.query_one(Headline).say(headline(self.subject, self.size.width - 2))
+        place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
+        self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
+        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)
+        shown = self.subject.row, self.section
+        self.lines.show(
+            detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown
+        )
+        self._shown = shown
+
+    def show_linked(self, linked: tuple[Part, ...]) -> None:
+        """Show what is known of the spans that link to this one."""
+        self._linked = linked
+        if self.section == _LINKS:
+            self._refresh()
+
+    # -- what is to be counted ---------------------------------------------------------------------------------------
+
+    def _timing(self, subject: SpanInTree) -> TimingFacts | None:
+        """Return what was counted for a span; where that takes a while, it is counted in a thread."""
+        from spanview.display.timing_text import timing_facts
+
+        known = self._facts
+        if known is not None and known[0] is subject:
+            return known[1]
+        if len(subject.store.spans) < _SOON_COUNTED:
+            self._facts = subject, timing_facts(subject)
+            return self._facts[1]
+        self.run_worker(partial(self._count, subject), thread=True, group="timing", exclusive=True)
+        # What was counted a moment ago stays until there is more.
+        return known[1] if known is not None and known[0].row == subject.row else None
+
+    def _count(self, subject: SpanInTree) -> None:
+        """Called in a thread: all spans are looked at."""
+        from spanview.display.timing_text import timing_facts
+
+        worker, facts = get_current_worker(), timing_facts(subject)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._take_facts, subject, facts)
+
+    def _take_facts(self, subject: SpanInTree, facts: TimingFacts) -> None:
+        if subject is self.subject and self.is_attached:
+            self._facts = subject, facts
+            self._refresh()
+
+    # -- folding -----------------------------------------------------------------------------------------------------
+
+    def toggle(self) -> bool:
+        """Fold or unfold what the cursor is on; return False where that can't be folded."""
+        part = self.lines.selected
+        if part is None or part.fold is None:
+            return False
+        self._folds[part.fold] = not part.is_open
+        self._refresh()
+        return True
+
+    def fold(self) -> None:
+        """Fold what the cursor is on, or go to what it is in."""
+        part = self.lines.selected
+        if part is not None and part.fold is not None and part.is_open:
+            self.toggle()
+        elif (above := self.lines.above()) is not None:
+            self.lines.move_to(above)
+
+    def unfold(self) -> None:
+        """Unfold what the cursor is on, or go into it."""
+        part = self.lines.selected
+        if part is None or part.fold is None:
+            return
+        if part.is_open:
+            self.lines.move_to(self.lines.cursor + 1)
+        else:
+            self.toggle()
+
+    # -- sections ----------------------------------------------------------------------------------------------------
+
+    def on_resize(self) -> None:
+        """Wrap the lines anew."""
+        self._refresh()
+
+    def open_section(self, section: str) -> None:
+        """Show another section."""
+        self.section = section
+        self._refresh()
+
+    def next_section(self) -> None:
+        """Show the next section."""
+        self.open_section(SECTIONS[(SECTIONS.index(self.section) + 1) % len(SECTIONS)])
+
+    def toggle_raw(self) -> None:
+        """Show the record as the file has it, or what was shown before."""
+        if self.section == RAW:
+            self.open_section(self._section_before_raw)
+        else:
+            self._section_before_raw = self.section
+            self.open_section(RAW)
+
+
+class Headline(Widget):
+    """The line that names the span."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._text = ""
+
+    def say(self, text: str) -> None:
+        """Show another text, which is safe to print already."""
+        self._text = text
+        self.refresh()
+
+    def render(self) -> Content:
+        """Return the line."""
+        return Content(fixed(" " + self._text, self.size.width))

@@ -1,0 +1,330 @@
+"""Statistics of some spans: a line a name, a service, a kind, a name on critical paths, or a value of any attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, Column, column_of
+from spanview.analysis.stats import POWERS, Group, groups_of, spans_of
+from spanview.analysis.telling import part
+from spanview.display.group_text import group_text
+from spanview.display.histogram import SCALE, histogram_text
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
+from spanview.model.problems import QueryError
+from spanview.tui.keys import On
+from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
+from spanview.tui.stats.stats_columns import BETWEEN, ON_PATH, TIME, Shown
+from spanview.tui.traces.traces_model import has_services
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.segment import Segment
+    from rich.style import Style
+    from textual.app import ComposeResult
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.widgets.live import Ask, Scope
+
+_SORTS: Final[dict[str, Callable[[Group], int]]] = {
+    "total": lambda group: group.total_ns,
+    "self": lambda group: group.self_ns,
+    "count": lambda group: group.count,
+    "errors": lambda group: group.errors,
+    "p95": lambda group: group.p95_ns or 0,
+    "max": lambda group: group.max_ns or 0,
+}
+_SORTS_OF_PATH: Final = ("total", "self", "count")
+_OFFERED: Final = (*GROUPINGS, ON_PATH)
+_OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *_OFFERED[1:])
+"""The same where there are several services."""
+
+
+class GroupLines(LineList):
+    """A line a group."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: list[Group] = []
+        self._by = self._sort = ""
+
+    @property
+    def columns(self) -> Shown:
+        """The columns that there are."""
+        return Shown.of(self.line_width, self._by, self._sort)
+
+    def show(self, groups: list[Group], by: str, sort: str, *, stay: bool = False) -> None:
+        """Show other groups, from the first on, or with the cursor where it is.
+
+        Args:
+            groups: In their order.
+            by: What they are grouped by.
+            sort: The head of the column that they are sorted by.
+            stay: Whether the cursor stays on its group.
+        """
+        here = self.groups[self.cursor].key if self.cursor < len(self.groups) else ""
+        self.groups, self._by, self._sort = groups, by, sort
+        if stay:
+            self.take_rows(len(groups), next((row for row, group in enumerate(groups) if group.key == here), None))
+        else:
+            self.rows_have_changed(len(groups), 0)
+            self.reveal()
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one group's line."""
+        group, shown = self.groups[row], Shown.of(width, self._by, self._sort)
+        parts: list[tuple[str, Style | None]] = [
+            (right(f"{group.count:,}", shown.count), None),
+            (right(f"{group.errors:,}" if group.errors else "", shown.errors), self.paint_style("error")),
+            ("".join(right(duration(time_of(group)), TIME) for _, time_of in shown.times), None),
+        ]
+        if shown.has_histogram:
+            parts.append((" " * BETWEEN + histogram_text(group.histogram), self.paint_style("accent")))
+        name = group_text(group.key, self._by, shown.name * 2 + 2)
+        parts.append((" " * BETWEEN + fixed(name, shown.name), None))
+        return line(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted."""
+
+    by: str
+    column: Column
+    groups: Sequence[Group]
+
+
+def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> list[Group]:
+    """Return what names take of critical paths: running and waiting as the total, running alone as self time."""
+    from spanview.analysis.critical import critical_by_name
+
+    return [
+        Group(
+            key=share.name,
+            count=share.traces,
+            errors=0,
+            total_ns=share.self_ns + share.wait_ns,
+            self_ns=share.self_ns,
+            min_ns=None,
+            p50_ns=None,
+            p95_ns=None,
+            p99_ns=None,
+            max_ns=None,
+            histogram=[0] * POWERS,
+        )
+        for share in critical_by_name(store, traces, tell)
+    ]
+
+
+def _counted(store: Store, by: str, traces: Sequence[int] | None, tell: Tell) -> Counted | str:
+    """Return the groups, or why there are none; for a thread."""
+    if by == ON_PATH:
+        return Counted(by, column_of(store, "name"), _groups_on_path(store, traces, tell))
+    try:
+        column = column_of(store, by, traces, part(tell, 0.0, 0.5))
+    except QueryError:
+        return f"no span here has {sanitise(by, 40)}"
+    return Counted(by, column, groups_of(store, column, traces, part(tell, 0.5, 1.0)))
+
+
+def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int] | None, tell: Tell) -> Spans:
+    """Return the slowest spans of a group as it is now; for a thread."""
+    try:
+        return Spans(spans_of(store, column_of(store, by, traces, tell), key, traces, MOST_SPANS))
+    except QueryError:
+        return Spans(())
+
+
+class StatsScreen(BaseScreen):
+    """Statistics.
+
+    Args:
+        store: The store.
+        scope: The traces that count.
+    """
+
+    ON: ClassVar[On] = On.STATS
+    BINDINGS = bindings_of(On.STATS)
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        super().__init__()
+        self._store = store
+        self._counted: Counted | None = None
+        self._by = GROUPINGS[0]
+        """What is counted by, or was asked for."""
+        self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
+        self._own: tuple[str, ...] = ()
+        """The key of an attribute that was counted by."""
+        self._sort = next(iter(_SORTS))
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
+        yield Static(Content(""), classes="heads")
+        yield GroupLines()
+        yield self.footer()
+
+    @property
+    def rows(self) -> GroupLines:
+        """The groups."""
+        return self.query_one(GroupLines)
+
+    def on_mount(self) -> None:
+        """Begin with the names."""
+        self.set_focus(self.rows)
+        self.take_settings()
+        self._count(self._by)
+
+    def title_text(self) -> str:
+        """Return what is counted."""
+        number = count(len(self._counted.groups), "row") if self._counted is not None else ""
+        if self.live.is_asked:
+            number = f"counting … {self.live.share_text}; Esc ends it"
+        return f"‹ statistics of {self.live.what}{self.live.as_of}   by {data_text(self._by, 40).rstrip()}   {number}"
+
+    def on_resize(self) -> None:
+        """Show as many columns as there is room for."""
+        self._show(stay=True)
+
+    def _count(self, by: str) -> None:
+        self._by = by
+        self.live.begin(self._count_by(by))
+
+    def _count_by(self, by: str) -> Ask[Counted | str]:
+        return partial(_counted, self._store, by)
+
+    def _go_on_as_before(self) -> bool:
+        """Count by what is shown, from now on; return whether something else was being counted."""
+        self._by = self._counted.by if self._counted is not None else self._by
+        return self.live.end(self._count_by(self._by))
+
+    def _take_groups(self, answer: Counted | str) -> None:
+        prompt = self.query_one(Prompt)
+        if isinstance(answer, str):
+            self._go_on_as_before()
+            prompt.say(answer, is_mistake=True)
+            self.app.call_later(prompt.open)
+            return
+        is_same = self._counted is not None and self._counted.by == answer.by
+        self._counted = answer
+        if is_same:
+            self._show(stay=True)
+            return
+        if answer.by not in _OF_SERVICES:
+            self._own = (answer.by,)
+        # Who types another key by now goes on.
+        if not isinstance(self.focused, Input):
+            prompt.clear()
+            self.set_focus(self.rows)
+        self._show()
+
+    def _show(self, *, stay: bool = False) -> None:
+        if self._counted is None:
+            return
+        by = self._counted.by
+        name = self._sort if self._sort in self._sorts else self._sorts[0]
+        groups = sorted(self._counted.groups, key=_SORTS[name], reverse=True)
+        self.rows.show(groups, by, name.upper(), stay=stay)
+        shown = self.rows.columns
+        columns = [("count", shown.count), ("errors", shown.errors), *((head.lower(), TIME) for head, _ in shown.times)]
+        texts = {"count": "TRACES"} if by == ON_PATH else {}
+        heads = "".join(
+            right(texts.get(head, head.upper()) + (" ▾" if head == name else ""), cells) for head, cells in columns
+        )
+        scale = " " * BETWEEN + SCALE if shown.has_histogram else ""
+        named = by.upper() if by in _OF_SERVICES else data_text(by, 40).rstrip()
+        self.query_one(".heads", Static).update(Content(f"{heads}{scale}{' ' * BETWEEN}{named}"))
+        self.refresh_frame()
+
+    def take_settings(self) -> None:
+        """Sort as was sorted last."""
+        wanted = self.viewer.settings.statistics_sort
+        self._sort = wanted if wanted in _SORTS else next(iter(_SORTS))
+        self._show()
+
+    @property
+    def _sorts(self) -> tuple[str, ...]:
+        """What can be sorted by."""
+        return _SORTS_OF_PATH if self._counted is not None and self._counted.by == ON_PATH else (*_SORTS,)
+
+    # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        sorts = self._sorts
+        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)] if self._sort in sorts else sorts[1]
+        self.viewer.keep(statistics_sort=self._sort)
+        self.viewer.say(f"sorted by {self._sort}")
+        self._show()
+
+    def action_group(self) -> None:
+        """Group by the next thing."""
+        groupings = (_OF_SERVICES if has_services(self._store) else _OFFERED) + self._own
+        at = groupings.index(self._by) + 1 if self._by in groupings else 0
+        self._count(groupings[at % len(groupings)])
+        self.viewer.say(f"by {sanitise(self._by, 40)}")
+
+    async def action_by_key(self) -> None:
+        """Let the key of an attribute be typed."""
+        await self.query_one(Prompt).open()
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Count by what was typed."""
+        if self.is_left:
+            return
+        prompt = self.query_one(Prompt)
+        prompt.say("")
+        if event.done:
+            self.set_focus(self.rows)
+            if event.text.strip():
+                self._count(event.text)
+            else:
+                prompt.clear()
+
+    def action_back(self) -> None:
+        """End the counting, or the typing, then go back."""
+        prompt = self.query_one(Prompt)
+        has_ended = self._counted is not None and self._go_on_as_before()
+        self.live.look()
+        if prompt.display:
+            prompt.clear()
+            self.set_focus(self.rows)
+        elif not has_ended:
+            self.app.pop_screen()
+        if has_ended:
+            self.viewer.say("the counting was ended")
+
+    async def action_open(self) -> None:
+        """List the spans of the group, slowest first."""
+        rows, counted = self.rows, self._counted
+        if counted is not None and rows.cursor < len(rows.groups):
+            key = rows.groups[rows.cursor].key
+            store, by = self._store, "name" if counted.by == ON_PATH else counted.by
+            spans = Spans(spans_of(store, counted.column, key, self.live.chosen.traces, MOST_SPANS))
+            what = f"{sanitise(counted.by, 40)} {group_text(key, counted.by, 60)}"
+            screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, key))
+            await self.app.push_screen(screen)
+
+    def action_copy(self) -> None:
+        """Copy the name of the group."""
+        rows = self.rows
+        if self._counted is not None and rows.cursor < len(rows.groups):
+            key, by = rows.groups[rows.cursor].key, sanitise(self._counted.by, 40)
+            if key is None:
+                self.viewer.say(f"these spans have no {by}: there is nothing to copy")
+            else:
+                self.viewer.copy(key, by)

@@ -1,0 +1,1 @@
+"""One trace: tree, waterfall, and the details of the selected span."""

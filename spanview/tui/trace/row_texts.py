@@ -1,0 +1,107 @@
+"""What a trace's rows say beside their names, on the screen and in pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.calls import SUBMITTED
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
+from spanview.model.codes import ERROR, PRODUCER
+from spanview.model.ids import format_span_id
+from spanview.model.times import NO_TIME
+from spanview.tui.trace.trace_marks import in_full, in_short, marks_of_run
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.tui.trace.trace_facets import Facets
+    from spanview.tui.trace.trace_model import TraceModel
+
+_ON_PATH: Final = "•"
+_LONGEST_GUESS: Final = 60
+
+
+class RowTexts:
+    """The texts of a trace's rows.
+
+    Args:
+        store: The store.
+        model: The trace.
+        facets: What is shown of it.
+    """
+
+    def __init__(self, store: Store, model: TraceModel, facets: Facets) -> None:
+        self._store = store
+        self._model = model
+        self._facets = facets
+
+    def name(self, node: int) -> str:
+        """Return a span's name, from a file and so to be made harmless; of a placeholder, what is known of it."""
+        tree = self._model.tree
+        if tree.is_missing(node):
+            guess = self._facets.guesses.get(tree.span_id(node))
+            if guess is not None:
+                return f"? probably {sanitise(guess.name, _LONGEST_GUESS)}, not seen"
+            return f"? parent not seen {format_span_id(tree.span_id(node))[:8]}"
+        submitted = self._model.shape.submitted.get(tree.rows[node])
+        if submitted is not None:
+            return self._name_of(submitted).removesuffix(SUBMITTED)
+        return self._name_of(tree.rows[node]) or "(no name)"
+
+    def _name_of(self, row: int) -> str:
+        return self._store.names.texts[self._store.spans.name[row]]
+
+    def arrow(self, node: int) -> str:
+        """Return whether something hangs below a row, and whether it is shown, in two cells."""
+        if not self._model.run(node) and not self._model.below(node):
+            return "  "
+        return "▸ " if self._model.is_collapsed(node) else "▾ "
+
+    def marks(self, node: int) -> list[str]:
+        """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
+        model, tree, lit = self._model, self._model.tree, self._facets.lit
+        first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
+        if run := model.run(node):
+            return marks_of_run(first, run, model.shape.failed_between(run.first, run.end))
+        if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
+            first.append("✖")
+        last = ["↻ cycle"] if node in tree.cut else []
+        if not model.is_collapsed(node):
+            marks = " ".join([*first, *last])
+            told = self._told_of_call(node)
+            if not told:
+                return [marks]
+            # Where there is no room for the reason, its mark still says that there is no attempt.
+            short = [f"{marks} ◌".strip()] if told.startswith("◌") else []
+            return [" ".join(filter(None, (marks, told))), *short, marks]
+        hidden, errors = model.below(node), model.errors_below(node)
+        return [
+            " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])
+            for number in (in_full, in_short)
+        ]
+
+    def _told_of_call(self, node: int) -> str:
+        """Return what is said of a Ray call where calls are rows; empty for all else."""
+        shape, tree = self._model.shape, self._model.tree
+        if not shape.joins or tree.is_missing(node):
+            return ""
+        if tree.rows[node] in shape.submitted:
+            return f"wait {duration(shape.wait(node))}"
+        if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
+            return ""
+        attempts = len(tree.children(node)) or int(tree.rows[node] in shape.served)
+        if attempts:
+            return count(attempts, "attempt")
+        why = self._facets.reasons.get(tree.rows[node])
+        return "◌ no attempt seen" if why is None else f"◌ {why.label}"
+
+    def lasted(self, node: int) -> list[str]:
+        """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""
+        tree, spans = self._model.tree, self._store.spans
+        if tree.is_missing(node):
+            return [""]
+        if run := self._model.run(node):
+            text = duration(run.figures.p50)
+            return [f"p50 {text}", text]
+        start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
+        return ["no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)]

@@ -1,0 +1,291 @@
+"""What more a trace's lines can say: further columns, and what their colours stand for."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from copy import copy
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.workers import node_of
+from spanview.display.units import count, duration
+from spanview.model.codes import KIND_NAMES
+from spanview.model.times import NO_TIME
+from spanview.tui.app.settings import NAMES_PERCENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from spanview.analysis.critical import CriticalPath
+    from spanview.analysis.reasons import Why
+    from spanview.analysis.unseen import Guess
+    from spanview.index.store import Store
+    from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.trace.trace_shape import Shape
+
+_STEM: Final = re.compile(r"\.(?:txt|json)$")
+_LARGEST_WITH_EVENTS: Final = 64 * 1024
+_MOST_EVENTS, _KEPT_EVENTS = 256, 4096
+_NODE_CELLS: Final = 12
+"""Of a node's name; Ray's are long, and differ in any part of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A column that can be shown beside the duration."""
+
+    head: str
+    width: int
+    is_number: bool
+
+
+_LEAST_REST: Final = 44
+"""Cells for a name, a duration and some of the waterfall: further columns leave as many."""
+EXTRAS: Final = (
+    Extra("SELF", 9, True),
+    Extra("SHARE", 7, True),
+    Extra("AFTER", 10, True),
+    Extra("SERVICE", 18, False),
+    Extra("PROCESS", 12, False),
+)
+"""Self time; duration as a share of the trace's; start after the trace's start; service; the file's process."""
+SELF, SHARE, AFTER, SERVICE, PROCESS = range(len(EXTRAS))
+
+
+class ColorBy(Enum):
+    """What a bar's colour stands for."""
+
+    SERVICE = "service"
+    PROCESS = "process"
+    KIND = "kind"
+    NODE = "node"
+
+
+_COLUMNS: Final = {
+    ColorBy.SERVICE: "service",
+    ColorBy.PROCESS: "source",
+    ColorBy.KIND: "kind",
+    ColorBy.NODE: "source",
+}
+"""Of the span table: spans that have the same there have one colour."""
+
+
+class LitPath:
+    """A critical path, ready to be drawn.
+
+    Args:
+        shape: The stitched trace that it is of.
+        path: The path.
+    """
+
+    def __init__(self, shape: Shape, path: CriticalPath) -> None:
+        self.shape = shape
+        # By node, then by time, in arrays: a path has stretches by the ten thousands.
+        shown = {segment.node: shape.shown_node(segment.node) for segment in path.segments}
+        segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
+        self._nodes = array("q", [shown[segment.node] for segment in segments])
+        self._starts = array("q", [segment.start_ns for segment in segments])
+        self._ends = array("q", [segment.end_ns for segment in segments])
+        own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
+        self._places = sorted({shape.place[node] for node in self._nodes})
+        spans = count(len(shown), "span")
+        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
+        if path.reason:
+            self.text += f"; not sure: {path.reason}"
+
+    def is_at(self, node: int, start: int, end: int) -> bool:
+        """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        at = bisect_right(self._ends, start, first, behind)
+        return at < behind and self._starts[at] < end
+
+    def of(self, node: int) -> list[tuple[int, int]]:
+        """Return when the path is at a node, as starts and ends by time; none where it never is."""
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        return [*zip(self._starts[first:behind], self._ends[first:behind], strict=True)]
+
+    def is_between(self, first: int, end: int) -> bool:
+        """Tell whether a node between two places is on the path."""
+        at = bisect_left(self._places, first)
+        return at < len(self._places) and self._places[at] < end
+
+
+class Facets:
+    """What is shown of a trace's spans besides their names and times.
+
+    Args:
+        store: The store.
+        model: The trace.
+    """
+
+    def __init__(self, store: Store, model: TraceModel) -> None:
+        self._store = store
+        self._model = model
+        self.shown: list[int] = []
+        """Numbers of the columns that are shown, in the order of `EXTRAS`."""
+        self.names_percent = NAMES_PERCENT
+        """How much of a line names have."""
+        self._chosen: ColorBy | None = None
+        self.is_explained = False
+        """Whether it is shown what colours stand for."""
+        self.guesses: Mapping[int, Guess] = {}
+        """What missing parents probably are, by span id."""
+        self.reasons: Mapping[int, Why] = {}
+        """Why calls have no attempt, by row, as far as that was asked."""
+        self.lit: LitPath | None = None
+        """The critical path, where it is lit."""
+        self._events: dict[int, list[int]] = {}
+        self._nodes: dict[int, str] = {}
+        """By source."""
+        self._node_numbers: dict[str, int] = {}
+
+    def snapshot(self, model: TraceModel) -> Facets:
+        """Return the same for a snapshot of the trace, for another thread."""
+        taken = copy(self)
+        taken._model, taken._events = model, {}  # noqa: SLF001 - our own kind
+        taken._nodes, taken._node_numbers = {**self._nodes}, {**self._node_numbers}  # noqa: SLF001 - too
+        return taken
+
+    # -- columns -----------------------------------------------------------------------------------------------------
+
+    def toggle(self, number: int) -> bool:
+        """Show a column, or leave it out; return which."""
+        is_new = number not in self.shown
+        self.shown = sorted({*self.shown, number}) if is_new else [each for each in self.shown if each != number]
+        return is_new
+
+    def shown_in(self, width: int) -> list[int]:
+        """Return those of the columns that are shown for which lines `width` cells wide have room beside all else."""
+        left, fit = width - _LEAST_REST, []
+        for number in self.shown:
+            cells = EXTRAS[number].width + 1
+            if cells <= left:
+                left -= cells
+                fit.append(number)
+        return fit
+
+    def text_of(self, number: int, node: int) -> str:
+        """Return what a column says of a span; from a file, so to be made harmless."""
+        row = self._model.tree.rows[node]
+        spans, whole = self._store.spans, self._model.whole
+        start, end = spans.start_ns[row], spans.end_ns[row]
+        if number == SELF:
+            own = self._model.shape.own[node] if self._model.shape.is_own_known else NO_TIME
+            return "" if own is None else "…" if own == NO_TIME else duration(own)
+        if number == SHARE:
+            return "" if NO_TIME in (start, end) else f"{(end - start) / whole.length_ns:.1%}"
+        if number == AFTER:
+            return "" if start == NO_TIME else f"+{duration(start - whole.start_ns)}"
+        return self._service(row) if number == SERVICE else self._process(row)
+
+    def find_beforehand(self, shape: Shape) -> None:
+        """Find out, in a thread, what painting a trace needs of all of its spans."""
+        for column in {*_COLUMNS.values()}:
+            shape.tally(column)
+        if SELF in self.shown:
+            _ = shape.own
+        if self.color_by is ColorBy.NODE:
+            self.learn_nodes([*shape.tally("source")[1].values()])
+
+    def events_of(self, row: int) -> list[int]:
+        """Return the times of a span's events; of records that are no larger than most."""
+        if self._store.spans.length[row] > _LARGEST_WITH_EVENTS:
+            return []
+        if row not in self._events:
+            if len(self._events) > _KEPT_EVENTS:
+                self._events.clear()
+            self._events[row] = [
+                event.timestamp_ns for event in self._store.span(row).events if event.timestamp_ns is not None
+            ][:_MOST_EVENTS]
+        return self._events[row]
+
+    # -- colours -----------------------------------------------------------------------------------------------------
+
+    @property
+    def color_by(self) -> ColorBy:
+        """What colours stand for: services where the trace has several, unless something was chosen."""
+        return self._chosen or (ColorBy.SERVICE if self._model.has_services else ColorBy.PROCESS)
+
+    @property
+    def colored_by(self) -> str:
+        """What colours stand for, in a word."""
+        return self.color_by.value
+
+    def choose(self, color_by: ColorBy | None) -> None:
+        """Let colours stand for something; None for what goes with the trace."""
+        self._chosen = color_by
+
+    def next_color(self) -> ColorBy:
+        """Let colours stand for the next thing, and return it."""
+        self._chosen = color = self.coming_color
+        return color
+
+    @property
+    def coming_color(self) -> ColorBy:
+        """What colours stand for next."""
+        every = list[ColorBy](ColorBy)
+        return every[(every.index(self.color_by) + 1) % len(every)]
+
+    def unknown_nodes(self) -> list[int]:
+        """Return a span of each process of which it isn't known where it runs, by its row."""
+        return [row for source, row in self._model.shape.tally("source")[1].items() if source not in self._nodes]
+
+    def learn_nodes(self, rows: list[int]) -> None:
+        """Find out where the processes of some spans run; each is read again."""
+        for row in rows:
+            self._node_number(row)
+
+    def color_number(self, row: int) -> int:
+        """Return a small number that spans of one colour have in common."""
+        if self.color_by is ColorBy.NODE:
+            return self._node_number(row)
+        number: int = getattr(self._store.spans, _COLUMNS[self.color_by])[row]
+        return number
+
+    def _node_number(self, row: int) -> int:
+        return self._node_numbers.setdefault(self._node(row), len(self._node_numbers))
+
+    def tally(self, shape: Shape) -> tuple[Counter[int], dict[int, int]]:
+        """Return how many spans have each colour, by its number or that of their file, and the row of one of them."""
+        return shape.tally(_COLUMNS[self.color_by])
+
+    def legend(self) -> list[tuple[int, str]]:
+        """Return the numbers of the trace's colours and what they stand for, the most frequent first."""
+        name_of: Callable[[int], str] = {
+            ColorBy.SERVICE: self._service,
+            ColorBy.PROCESS: self._process,
+            ColorBy.KIND: self.kind,
+            ColorBy.NODE: self._node,
+        }[self.color_by]
+        tally, rows = self.tally(self._model.shape)
+        counts: Counter[int] = Counter()
+        names: dict[int, str] = {}
+        for value, number_of_spans in tally.items():
+            number = self.color_number(rows[value])
+            counts[number] += number_of_spans
+            names.setdefault(number, name_of(rows[value]) or "none")
+        return [(number, names[number]) for number, _ in counts.most_common()]
+
+    def _service(self, row: int) -> str:
+        return self._store.services.texts[self._store.spans.service[row]]
+
+    def _process(self, row: int) -> str:
+        path = self._store.sources[self._store.spans.source[row]].path
+        return _STEM.sub("", os.path.basename(path))
+
+    def kind(self, row: int) -> str:
+        """Return the kind of a span."""
+        kind = self._store.spans.kind[row]
+        return KIND_NAMES[kind] if kind < len(KIND_NAMES) else "UNSPECIFIED"
+
+    def _node(self, row: int) -> str:
+        """Return where a span's process runs, as one span of its file says it."""
+        source = self._store.spans.source[row]
+        if source not in self._nodes:
+            self._nodes[source] = node_of(self._store.span(row))[:_NODE_CELLS]
+        return self._nodes[source]

@@ -1,0 +1,344 @@
+"""One trace as rows: which nodes are in sight, how deep, and what hangs below them. Pure, a function of the tree."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from copy import copy
+from typing import TYPE_CHECKING, overload
+
+from spanview.index.tree import ROOT
+from spanview.tui.trace.trace_shape import Shape
+
+if TYPE_CHECKING:
+    from spanview.analysis.intervals import Covered
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+    from spanview.tui.trace.runs import Run
+    from spanview.tui.widgets.window import Window
+
+
+class Rows(Sequence[tuple[int, int]]):
+    """Node and depth of each row, from the top.
+
+    Args:
+        shape: The stitched trace.
+        places: Of the nodes in sight, in order.
+    """
+
+    def __init__(self, shape: Shape, places: list[int]) -> None:
+        self.places = places
+        self._shape = shape
+
+    @overload
+    def __getitem__(self, row: int) -> tuple[int, int]: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[tuple[int, int]]: ...
+
+    def __getitem__(self, row: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
+        order, depths = self._shape.order, self._shape.depths
+        if isinstance(row, slice):
+            return [(order[place], depths[place]) for place in self.places[row]]
+        place = self.places[row]
+        return order[place], depths[place]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class TraceModel:
+    """A trace that is looked at.
+
+    Nodes get other numbers when the trace grows, so what a person did is kept by key: a span's row, or a placeholder's
+    span id.
+
+    Args:
+        store: The store.
+        trace: The trace's row in the trace table.
+        shape: The trace as it is stitched already; without, it is stitched here.
+    """
+
+    def __init__(self, store: Store, trace: int, shape: Shape | None = None) -> None:
+        self._store = store
+        self.trace = trace
+        self.folds = True
+        """Whether runs of like siblings are one row each."""
+        self.window: Window | None = None
+        """What was zoomed to; None for the whole trace."""
+        self._wanted: set[int] | None = None
+        """Keys of the nodes that are shown, with those above them; None for all."""
+        self._are_collapsed = False
+        """Whether the children of all nodes are hidden but for `_others`, or shown but for them."""
+        self._others: set[int] = set()
+        """Keys."""
+        self._unfolded: set[int] = set()
+        """Keys of members of runs that are shown one by one all the same."""
+        self._came: dict[int, int] = {}
+        """Keys of placeholders, and of the spans that took their places."""
+        self.shape = shape or Shape(store, trace, store.tree(trace))
+        self._lay_out()
+
+    @property
+    def tree(self) -> TraceTree:
+        """The stitched trace, as it is shown."""
+        return self.shape.tree
+
+    def snapshot(self) -> TraceModel:
+        """Return what is shown now, for another thread: it stays as it is while this one changes."""
+        taken = copy(self)
+        for name in ("_others", "_unfolded", "_came", "_behind", "_folded", "_hiding", "_places"):
+            setattr(taken, name, copy(getattr(self, name)))
+        return taken
+
+    def refresh(self, key: int | None = None) -> None:
+        """Stitch the trace as it is now, and show it."""
+        self.take(Shape(self._store, self.trace, self._store.tree(self.trace)), key)
+
+    def take(self, shape: Shape, key: int | None = None) -> None:
+        """Show the trace as it was stitched anew.
+
+        Args:
+            shape: What it has come to.
+            key: Of the node under the cursor. Where its like siblings have become enough to be folded, they are not.
+        """
+        before, self.shape = self.shape, shape
+        stays = key in before.node_of and not self._is_out_of_sight(before, key)
+        if came := {*before.tree.missing}.difference(shape.tree.missing):
+            ids = self._store.spans.span_id
+            self._came |= {-1 - ids[row]: row for row in shape.tree.rows if ids[row] in came}
+            self._others = {self._came.get(other, other) for other in self._others}
+        # Where calls have been joined, or no longer are, a node can have another key.
+        node_of = shape.node_of
+        self._others = {shape.key(node_of[key]) if key in node_of else key for key in self._others}
+        if stays and (node := self._node_of(key)) is not None:
+            self._unfold_round(node)
+        self._lay_out()
+
+    def _is_out_of_sight(self, shape: Shape, key: int | None) -> bool:
+        """Tell whether a node was not in sight, or stood for its like siblings."""
+        place = shape.place[shape.node_of[key]] if key is not None else -1
+        at = bisect_left(self._places, place)
+        return at == len(self._places) or self._places[at] != place or place in self._folded
+
+    # -- which nodes are in sight --------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Rows:
+        """Node and depth of each row, from the top."""
+        return Rows(self.shape, self._places)
+
+    def _lay_out(self) -> None:
+        shape, node_of = self.shape, self.shape.node_of
+        self._kept = None if self._wanted is None else shape.with_all_above(shape.places_of_rows(self._wanted))
+        closed: Sequence[int]
+        others = {shape.place[node_of[key]] for key in self._others if key in node_of}
+        if self._are_collapsed:
+            closed = [place for place in shape.parents if place not in others] if others else shape.parents
+        else:
+            closed = sorted(place for place in others if shape.ends[place] > place + 1)
+        self._behind = dict(zip(closed, map(shape.ends.__getitem__, closed), strict=True))
+        """The places of what hides something, and the first place behind what is hidden."""
+        self._folded: dict[int, Run] = {}
+        """The runs that are one row each, by place."""
+        if self.folds and self._kept is None:
+            unfolded = {run.first for key in self._unfolded if (run := self._run_of_key(key))}
+            self._folded = {run.first: run for run in shape.runs if run.first not in unfolded}
+            self._behind |= {run.first: run.end for run in self._folded.values()}
+        self._hiding = sorted(self._behind)
+        self._places = self._in_sight(0, len(shape.order))
+        """Of the nodes in sight, in order."""
+
+    def _in_sight(self, first: int, end: int) -> list[int]:
+        """Return which places of a stretch are in sight; looks at nothing that is hidden."""
+        sight, at, number = list[int](), first, bisect_left(self._hiding, first)
+        while number < len(self._hiding) and self._hiding[number] < end:
+            hiding = self._hiding[number]
+            sight += self._stretch(at, hiding + 1)
+            at = self._behind[hiding]
+            number = bisect_left(self._hiding, at, number + 1)
+        sight += self._stretch(at, end)
+        return sight
+
+    def _stretch(self, first: int, end: int) -> Sequence[int]:
+        if self._kept is None:
+            return range(first, end)
+        return self._kept[bisect_left(self._kept, first) : bisect_left(self._kept, end)]
+
+    def _run_of_key(self, key: int) -> Run | None:
+        node = self.shape.node_of.get(key)
+        return None if node is None else self.shape.run_of.get(node)
+
+    def run(self, node: int) -> Run | None:
+        """Return the like siblings that a row stands for; None where it stands for itself."""
+        return self._folded.get(self.shape.place[node])
+
+    def run_round(self, node: int) -> Run | None:
+        """Return the like siblings that a node belongs to, folded or not."""
+        return self.shape.run_of.get(node)
+
+    def toggle_folds(self) -> bool:
+        """Fold runs of like siblings, or show each; return which."""
+        self.folds = not self.folds
+        self._unfolded.clear()
+        self._lay_out()
+        return self.folds
+
+    def show_only(self, rows: set[int] | None) -> None:
+        """Show the spans of these rows and what stands above them, and no others; None for all."""
+        self._wanted = rows
+        self._lay_out()
+
+    @property
+    def has_services(self) -> bool:
+        """Whether the spans come from more than one service."""
+        return len(self.shape.tally("service")[0]) > 1
+
+    @property
+    def has_folded(self) -> bool:
+        """Whether some run is one row."""
+        return bool(self._folded)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether nothing is left out because it doesn't match."""
+        return self._wanted is None
+
+    # -- rows, nodes and keys ----------------------------------------------------------------------------------------
+
+    def key(self, node: int) -> int:
+        """Return what a node is known by when the tree is stitched anew."""
+        return self.shape.key(node)
+
+    def _node_of(self, key: int | None) -> int | None:
+        return None if key is None else self.shape.node_of.get(self._came.get(key, key))
+
+    def row_of(self, node: int) -> int:
+        """Return the row of a node, or of what hides it."""
+        return max(0, bisect_right(self._places, self.shape.place[node]) - 1)
+
+    def row_of_key(self, key: int | None, otherwise: int) -> int:
+        """Return the row of a node that was known by a key, or of what hides it."""
+        node = self._node_of(key)
+        return otherwise if node is None else self.row_of(node)
+
+    def parent_row(self, row: int) -> int | None:
+        """Return the row of a row's parent."""
+        parent = self.tree.parents[self.rows[row][0]]
+        return None if parent == ROOT else self.row_of(parent)
+
+    def is_collapsed(self, node: int) -> bool:
+        """Whether a node's children, or its like siblings, are hidden."""
+        return self.shape.place[node] in self._behind
+
+    def below(self, node: int) -> int:
+        """Return how many spans and missing parents hang below a node."""
+        place = self.shape.place[node]
+        return self.shape.spans_between(place + 1, self.shape.ends[place])
+
+    def errors_below(self, node: int) -> int:
+        """Return how many spans below a node have the status ERROR."""
+        place = self.shape.place[node]
+        return self.shape.failed_between(place + 1, self.shape.ends[place])
+
+    def reach(self, node: int) -> tuple[int, int]:
+        """Return the places that a node's row stands for: itself, and what it hides."""
+        place = self.shape.place[node]
+        return place, self._behind.get(place, place + 1)
+
+    # -- folding -----------------------------------------------------------------------------------------------------
+
+    def collapse(self, row: int) -> bool:
+        """Hide what is below a row; return False where there is nothing to hide."""
+        place = self._places[row]
+        end = self.shape.ends[place]
+        if place in self._behind or end == place + 1:
+            return False
+        self._others ^= {self.key(self.shape.order[place])}
+        self._behind[place] = end
+        self._hiding.insert(bisect_left(self._hiding, place), place)
+        del self._places[row + 1 : bisect_left(self._places, end)]
+        return True
+
+    def expand(self, row: int) -> bool:
+        """Show what is below a row; return False where nothing was hidden."""
+        place = self._places[row]
+        end = self._behind.get(place)
+        if end is None:
+            return False
+        key = self.key(self.shape.order[place])
+        if run := self._folded.pop(place, None):
+            self._unfold(run)
+            is_closed = self.shape.ends[place] > place + 1 and (key in self._others) != self._are_collapsed
+        else:
+            self._others ^= {key}
+            is_closed = False
+        if is_closed:
+            self._behind[place] = self.shape.ends[place]
+        else:
+            del self._behind[place]
+            del self._hiding[bisect_left(self._hiding, place)]
+        self._places[row : row + 1] = self._in_sight(place, end)
+        return True
+
+    def _unfold(self, run: Run) -> None:
+        # Where others come between them, either part is known by one of its ends.
+        self._unfolded |= {self.key(run.members[0]), self.key(run.members[-1])}
+
+    def _unfold_round(self, node: int) -> bool:
+        """Show the like siblings round a node, and round those above it, one by one; tell whether some were folded."""
+        runs = [run for each in self.shape.with_those_above(node) if (run := self.shape.run_of.get(each))]
+        for run in runs:
+            self._unfold(run)
+        return any(run.first in self._folded for run in runs)
+
+    def collapse_all(self) -> None:
+        """Hide everything but the roots."""
+        self._are_collapsed = True
+        self._others.clear()
+        self._lay_out()
+
+    def expand_all(self) -> None:
+        """Show what hangs below every node; runs stay one row each."""
+        self._are_collapsed = False
+        self._others.clear()
+        self._lay_out()
+
+    def reveal(self, node: int) -> int:
+        """Expand and unfold what hides a node, and return its row."""
+        shape, was_hidden = self.shape, False
+        if self._kept is not None and not self._has_kept(shape.place[node]):
+            self._wanted, was_hidden = None, True
+        above = [*shape.with_those_above(node)]
+        if self.folds and self._wanted is None:
+            was_hidden |= self._unfold_round(node)
+        closed = [key for each in above[1:] if ((key := self.key(each)) in self._others) != self._are_collapsed]
+        self._others ^= {*closed}
+        if was_hidden or closed:
+            self._lay_out()
+        return self.row_of(node)
+
+    def _has_kept(self, place: int) -> bool:
+        kept = self._kept or []
+        at = bisect_left(kept, place)
+        return at < len(kept) and kept[at] == place
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> Window:
+        """The time of the whole trace."""
+        return self.shape.whole
+
+    @property
+    def shown(self) -> Window:
+        """The time that the waterfall shows."""
+        return self.window or self.whole
+
+    def interval(self, node: int) -> tuple[int, int] | None:
+        """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
+        return self.shape.interval(node)
+
+    def own_times(self, node: int) -> Covered:
+        """Return when a node runs and nothing below it does."""
+        return self.shape.own_times(node)

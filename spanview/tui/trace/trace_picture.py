@@ -1,0 +1,190 @@
+"""From a trace that is looked at to what is drawn of it in pictures and texts that leave the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.waits import wait_word
+from spanview.display.picture import Picture, Row
+from spanview.display.sanitise import sanitise
+from spanview.display.tree_text import error_text, trace_title
+from spanview.display.units import count, duration
+from spanview.index.table import NO_ROW
+from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
+from spanview.tui.trace.row_texts import RowTexts
+from spanview.tui.trace.runs import marked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spanview.display.picture import Stretch
+    from spanview.index.store import Store
+    from spanview.tui.trace.runs import Run
+    from spanview.tui.trace.trace_facets import Facets
+    from spanview.tui.trace.trace_model import TraceModel
+
+MOST_ROWS: Final = 400
+"""So many rows are drawn of one trace."""
+_LONGEST_NAME: Final = 400
+_FINEST: Final = 1 / 700
+"""What is shorter, as a share of the time that is drawn, is not drawn by itself."""
+_PARTS: Final = 160
+"""How finely the density of like siblings is drawn."""
+_MOST_EVENTS: Final = 64
+_LARGEST_READ: Final = 64 * 1024
+"""Bytes of a record that is read again for what its status says."""
+_MOST_IN_LEGEND: Final = 8
+_LONGEST_IN_LEGEND: Final = 30
+
+
+def picture_of(store: Store, model: TraceModel, facets: Facets, most: int = MOST_ROWS) -> Picture:
+    """Return what is drawn of a trace: what is shown of it, from the top.
+
+    Args:
+        store: The store.
+        model: The trace, with what is folded, hidden and zoomed to.
+        facets: What else is shown of it.
+        most: So many rows at the most.
+    """
+    shown, origin = model.shown, model.whole.start_ns
+    root, drawn = store.trace_table.root_row[model.trace], model.rows[:most]
+    name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
+    legend = [(number, sanitise(each, _LONGEST_IN_LEGEND)) for number, each in facets.legend()]
+    if len(legend) > _MOST_IN_LEGEND:
+        legend = [*legend[: _MOST_IN_LEGEND - 1], (-1, f"and {len(legend) - _MOST_IN_LEGEND + 1:,} more")]
+    rows = _Rows(store, model, facets)
+    return Picture(
+        name=sanitise(name, _LONGEST_NAME),
+        title=trace_title(store, model.trace, model.shape.stitched, in_utc=True),
+        first_ns=shown.start_ns - origin,
+        last_ns=shown.end_ns - origin,
+        rows=tuple(rows.row(node, depth) for node, depth in drawn),
+        left_out=_left_out(model, len(drawn)),
+        color_by=facets.color_by.value,
+        legend=tuple(legend),
+        is_lit=facets.lit is not None,
+    )
+
+
+def _left_out(model: TraceModel, drawn: int) -> str:
+    """Return how many spans stand in the rows that are not drawn, or are folded into them."""
+    shape, spans, errors = model.shape, 0, 0
+    for node, _ in model.rows[drawn:]:
+        first, end = model.reach(node)
+        spans += shape.spans_between(first, end) - shape.rows[first:end].count(NO_ROW)
+        errors += shape.failed_between(first, end)
+    failed = f", {count(errors, 'error')} among them" if errors else ""
+    return f"… {count(spans, 'more span')}{failed}: not drawn" if len(model.rows) > drawn else ""
+
+
+class _Rows:
+    """Makes rows from nodes."""
+
+    def __init__(self, store: Store, model: TraceModel, facets: Facets) -> None:
+        self._store = store
+        self._model = model
+        self._facets = facets
+        self._texts = RowTexts(store, model, facets)
+        self._window = model.shown
+
+    def row(self, node: int, depth: int) -> Row:
+        model, tree, spans = self._model, self._model.tree, self._store.spans
+        is_missing, run = tree.is_missing(node), model.run(node)
+        name = sanitise(self._texts.name(node), _LONGEST_NAME)
+        arrow, marks, lasted = self._texts.arrow(node), tuple(self._texts.marks(node)), tuple(self._texts.lasted(node))
+        row = 0 if is_missing else tree.rows[node]
+        color = 0 if is_missing else self._facets.color_number(row)
+        about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
+        is_error = not run and not is_missing and spans.status[row] == ERROR
+        if is_error and spans.length[row] <= _LARGEST_READ:
+            about += f"\n✖ {error_text(self._store, row)}"
+        told = (depth, arrow, name, marks, lasted, about, color)
+        if run:
+            return Row(*told, density=self._density(run), failures=self._failures(run))
+        interval, inferred, bar = model.interval(node), None, None
+        if interval is None:
+            start = tree.start_ns(node)
+            inferred = None if start == NO_TIME else (self._place(start), 1.0)
+        elif is_missing:
+            inferred = self._stretch(interval)
+        else:
+            bar = self._stretch(interval)
+        return Row(
+            *told,
+            bar=bar,
+            own=self._own(node, bar),
+            lit=self._lit(node),
+            wait=self._wait(node, bar),
+            inferred=inferred,
+            is_open=not is_missing,
+            events=() if is_missing else self._events(row),
+            is_error=is_error,
+        )
+
+    def _place(self, ns: int) -> float:
+        return self._window.place(ns, 1)
+
+    def _stretch(self, interval: tuple[int, int]) -> Stretch:
+        return self._place(interval[0]), self._place(interval[1])
+
+    def _when(self, node: int) -> str:
+        start = self._model.tree.start_ns(node)
+        wait = self._model.shape.wait(node)
+        waited = f", {wait_word(self._store, self._model.tree.rows[node])} {duration(wait)}" if wait else ""
+        return (
+            "" if start == NO_TIME else f"begins {duration(start - self._model.whole.start_ns)} after the trace{waited}"
+        )
+
+    def _density(self, run: Run) -> tuple[float, ...]:
+        counts = run.timed.profile(self._window, _PARTS)
+        most = max(counts, default=0)
+        return tuple(number / most for number in counts) if most else ()
+
+    def _failures(self, run: Run) -> tuple[float, ...]:
+        marks = marked(run.failures.profile(self._window, _PARTS))
+        return tuple((at + 1 / 2) / _PARTS for at, is_marked in enumerate(marks) if is_marked)
+
+    def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
+        """Return the parts of a bar in which nothing below the span runs, but for those that nobody could see."""
+        interval = self._model.interval(node)
+        if bar is None or interval is None or bar[1] < 0 or bar[0] > 1:
+            return ()
+        own = self._model.own_times(node)
+        if own.sums[-1] == interval[1] - interval[0]:
+            return (bar,)
+        stretches = map(self._stretch, zip(own.starts, own.ends, strict=True))
+        shown = [(max(0.0, start), min(1.0, end)) for start, end in stretches]
+        # What nobody could see is left out, and so are the gaps, without which less is written.
+        return tuple(_merged((start, end) for start, end in shown if end - start > _FINEST))
+
+    def _lit(self, node: int) -> tuple[Stretch, ...]:
+        if self._facets.lit is None:
+            return ()
+        stretches = map(self._stretch, self._facets.lit.of(node))
+        return tuple(_merged(each for each in stretches if each[1] >= 0 and each[0] <= 1))
+
+    def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:
+        wait = 0 if bar is None else self._model.shape.wait(node)
+        return (self._place(self._model.tree.start_ns(node) - wait), bar[0]) if wait and bar is not None else None
+
+    def _events(self, row: int) -> tuple[float, ...]:
+        places: list[float] = []
+        for place in sorted(map(self._place, self._facets.events_of(row))):
+            if 0 <= place <= 1 and (not places or place - places[-1] > _FINEST):
+                places.append(place)
+        return tuple(places[:_MOST_EVENTS])
+
+
+def _merged(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+    """Yield stretches, by time, those with next to nothing between them as one."""
+    last: Stretch | None = None
+    for start, end in sorted(stretches):
+        if last is not None and start - last[1] <= _FINEST:
+            last = last[0], max(last[1], end)
+        else:
+            if last is not None:
+                yield last
+            last = start, end
+    if last is not None:
+        yield last

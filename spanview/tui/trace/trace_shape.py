@@ -1,0 +1,341 @@
+"""A stitched trace as its rows need it: nodes in the order of the screen, what hangs below each, runs of like siblings.
+
+node     tree             place   end    what hangs below a node stands between its place and its end
+a        a                  0      6
+b        ├ leaf             1      2  │
+c        ├ leaf             2      4  │  a run: siblings of one name and kind, no other between
+e        │ └ work           3      4  │
+d        └ leaf             4      6  │
+f          └ work           5      6
+
+Made once for each stitch, in a thread where the trace is long, and never changed: whoever asks for a row, for the next
+match or for what is hidden looks it up.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from functools import cached_property
+from itertools import accumulate, compress, groupby, repeat
+from operator import add, eq, gt
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.intervals import Covered
+from spanview.analysis.joined import joined
+from spanview.analysis.selftime import own_stretches, self_times
+from spanview.analysis.serve_calls import served_in
+from spanview.analysis.waits import wait_between, wait_of
+from spanview.index.table import NO_ROW
+from spanview.index.tree import ROOT
+from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
+from spanview.tui.trace.runs import FEWEST_IN_RUN, Run, Timed
+from spanview.tui.widgets.window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+AT_ONCE: Final = 4_000
+"""A trace of up to so many spans is stitched within the time that a key may take."""
+_BULK: Final = 20_000
+"""From so many nodes on it pays to ask something of all of them with numpy."""
+_MANY: Final = 2_000
+"""From so many spans in and below a run on, what its painting needs is found out with the rest."""
+
+
+class Shape:
+    """What one stitch of a trace comes to.
+
+    Args:
+        store: The store.
+        trace: The trace's row in the trace table.
+        tree: The stitched trace; of a part of its spans, where there was no time for all.
+        joins: Whether each Ray call with one attempt is one node.
+    """
+
+    def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
+        self._store = store
+        self._spans = store.spans
+        self.joins = joins
+        self.stitched = tree
+        """The trace as it is; its nodes have other numbers where calls are joined."""
+        self.tree, self.submitted = joined(store, tree) if joins else (tree, dict[int, int]())
+        """The trace as it is shown, and the rows of the PRODUCERs that attempts stand for, by the attempts' rows."""
+        tree = self.tree
+        self.whole = _whole(store, trace)
+        """The time of the whole trace."""
+        # Arrays, because the garbage collector looks at each item of a list again and again.
+        self.order = array("q", tree.in_order())
+        """All nodes, parents before their children: the rows, where nothing is hidden."""
+        self.place = array("q", bytes(8 * len(tree)))
+        """Of each node, in the order."""
+        for place, node in enumerate(self.order):
+            self.place[node] = place
+        self.depths, self.ends = self._find_depths(), self._find_ends()
+        """By place: how deep, and the first place behind all that hangs below."""
+        self.node_of = dict(zip(tree.rows, range(len(tree.rows)), strict=True))
+        """Each node by its key: a span's row, or what `key` makes of a placeholder's span id."""
+        self.node_of |= {-1 - span_id: node for node, span_id in enumerate(tree.missing, len(tree.rows))}
+        self.node_of |= {submitted: self.node_of[row] for row, submitted in self.submitted.items()}
+        rows = [*tree.rows, *[NO_ROW] * len(tree.missing)]
+        self.rows = array("q", map(rows.__getitem__, self.order))
+        """The span of each place; of placeholders `NO_ROW`."""
+        self.parents = array("q", [place for place, end in enumerate(self.ends) if end > place + 1])
+        """The places that have something below them."""
+        self._joined = [*accumulate((row in self.submitted for row in self.rows), initial=0)] if self.submitted else []
+        """How many calls are joined before each place, and in all."""
+        status = self._spans.status
+        has_errors = store.trace_table.error_count[trace]
+        failed = {*compress(self.place, map(ERROR.__eq__, map(status.__getitem__, tree.rows)))} if has_errors else set()
+        failed |= {self.place[self.node_of[row]] for row in self.submitted.values() if status[row] == ERROR}
+        self.failed = sorted(failed)
+        """The places of spans with the status ERROR."""
+        self._tallies: dict[str, tuple[Counter[int], dict[int, int]]] = {}
+        self._intervals: dict[int, tuple[int, int] | None] = {}
+        self._own_times: dict[int, Covered] = {}
+        self.runs = self._find_runs()
+        """All runs, by place."""
+        self.run_of = {node: run for run in self.runs for node in run.members}
+        """The run that a node belongs to."""
+        self.timed = Timed.of(self._spans, tree.rows)
+        """When how many spans run."""
+        self.failures = Timed.ended(self._spans, map(self.rows.__getitem__, self.failed))
+        """When spans failed."""
+        self._find_out_beforehand()
+
+    def _find_depths(self) -> array[int]:
+        # The last number is that of no node, and what is above the roots.
+        parents, depths = self.tree.parents, [0] * len(self.order) + [-1]
+        for node in self.order:
+            depths[node] = depths[parents[node]] + 1
+        return array("q", map(depths.__getitem__, self.order))
+
+    def _find_ends(self) -> array[int]:
+        # The last number is that of no node, and takes what roots have.
+        sizes, parents = [1] * len(self.order) + [0], self.tree.parents
+        for node in reversed(self.order):
+            sizes[parents[node]] += sizes[node]
+        return array("q", map(add, range(len(self.order)), map(sizes.__getitem__, self.order)))
+
+    def _find_runs(self) -> list[Run]:
+        tree, runs = self.tree, list[Run]()
+        names, kinds, rows, count = self._spans.name, self._spans.kind, self.tree.rows, len(self.tree.rows)
+
+        def likeness(node: int) -> tuple[int, int] | None:
+            return (names[rows[node]], kinds[rows[node]]) if node < count else None
+
+        for siblings in (tree.roots, *map(tree.children, tree.with_children(FEWEST_IN_RUN))):
+            if len(siblings) < FEWEST_IN_RUN:
+                continue
+            for like, alike in groupby(siblings, likeness):
+                members = [*alike]
+                if like is not None and len(members) >= FEWEST_IN_RUN:
+                    places = self.place[members[0]], self.ends[self.place[members[-1]]]
+                    own = [*map(rows.__getitem__, members)]
+                    run = Run(self._spans, self.rows, members, places, own)
+                    run.hidden = self.spans_between(*places) - len(own) - sum(row in self.submitted for row in own)
+                    runs.append(run)
+        return sorted(runs, key=lambda run: run.first)
+
+    def _find_out_beforehand(self) -> None:
+        """Now what would hold a key, where it were found out when it is painted."""
+        if self._has_bulk:
+            from spanview.tui.trace import trace_bulk  # noqa: F401 - the import alone takes longer than a key may
+        for run in self.runs:
+            if run.end - run.first >= _MANY:
+                _ = run.figures, run.most_at_once, run.timed, run.failures
+        if len(self.tree) > AT_ONCE:
+            _ = self._own_stretches
+
+    # -- one node ----------------------------------------------------------------------------------------------------
+
+    def key(self, node: int) -> int:
+        """Return what a node is known by when the tree is stitched anew."""
+        return -1 - self.tree.span_id(node) if self.tree.is_missing(node) else self.tree.rows[node]
+
+    def with_those_above(self, node: int) -> Iterator[int]:
+        """Yield a node, its parent, and so on up to a root."""
+        while node != ROOT:
+            yield node
+            node = self.tree.parents[node]
+
+    def interval(self, node: int) -> tuple[int, int] | None:
+        """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
+        tree, ends = self.tree, self._spans.end_ns
+        if not tree.is_missing(node):
+            row = tree.rows[node]
+            return _ordered(self._spans.start_ns[row], ends[row])
+        if node not in self._intervals:
+            end = max((ends[tree.rows[child]] for child in tree.children(node)), default=NO_TIME)
+            self._intervals[node] = _ordered(self._start_of_missing(node), end)
+        return self._intervals[node]
+
+    def _start_of_missing(self, node: int) -> int:
+        if not self.submitted:
+            return self.tree.start_ns(node)
+        rows = [self.tree.rows[child] for child in self.tree.children(node)]
+        starts = [self._spans.start_ns[self.submitted.get(row, row)] for row in rows]
+        return min((start for start in starts if start != NO_TIME), default=NO_TIME)
+
+    def own_times(self, node: int) -> Covered:
+        """Return when a node runs and nothing below it does; that of a placeholder is not known."""
+        known = self._own_times.get(node)
+        if known is None:
+            nodes, starts, ends = self._own_stretches
+            stitched = self.stitched_node(node)
+            first, end = bisect_left(nodes, stitched), bisect_right(nodes, stitched)
+            known = self._own_times[node] = Covered.by(starts[first:end], ends[first:end])
+        return known
+
+    @cached_property
+    def _own_stretches(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        """Nodes of the trace as it is, in order, with the starts and the ends of the stretches of each, by time."""
+        if self._has_bulk:
+            from spanview.analysis.bulk import stretches_of
+
+            columns = stretches_of(self.stitched, self._spans)
+            if columns is not None:
+                nodes, starts, ends = (array("q", column.tobytes()) for column in columns)
+                return nodes, starts, ends
+        # Arrays, because a trace has as many stretches as spans, and more.
+        nodes, starts, ends = array("q"), array("q"), array("q")
+        for node, start, end in own_stretches(self.stitched, self._spans):
+            nodes.append(node)
+            starts.append(start)
+            ends.append(end)
+        order = sorted(range(len(nodes)), key=nodes.__getitem__)
+        in_order = [array("q", map(column.__getitem__, order)) for column in (nodes, starts, ends)]
+        return in_order[0], in_order[1], in_order[2]
+
+    def submission(self, node: int) -> tuple[int, int] | None:
+        """Return when a call that is one node was being submitted; None for all other nodes."""
+        row = None if self.tree.is_missing(node) else self.submitted.get(self.tree.rows[node])
+        return None if row is None else _ordered(self._spans.start_ns[row], self._spans.end_ns[row])
+
+    def wait(self, node: int) -> int:
+        """Return the nanoseconds that a node waited before it ran, as `wait_of` has them."""
+        if self.tree.is_missing(node):
+            return 0
+        submitted = self.submitted.get(self.tree.rows[node])
+        if submitted is None:
+            return wait_of(self._store, self.tree, node)
+        return wait_between(self._store, submitted, self.tree.rows[node])
+
+    def stitched_node(self, node: int) -> int:
+        """Return the node that a node that is shown has in the trace as it is."""
+        if not self.submitted:
+            return node
+        if self.tree.is_missing(node):
+            return node + len(self.stitched.rows) - len(self.tree.rows)
+        return self._stitched_nodes[self.tree.rows[node]]
+
+    @cached_property
+    def _stitched_nodes(self) -> dict[int, int]:
+        return dict(zip(self.stitched.rows, range(len(self.stitched.rows)), strict=True))
+
+    def shown_node(self, node: int) -> int:
+        """Return the node that shows a node of the trace as it is."""
+        if not self.submitted:
+            return node
+        count = len(self.stitched.rows)
+        return node - count + len(self.tree.rows) if node >= count else self.node_of[self.stitched.rows[node]]
+
+    # -- all nodes -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def served(self) -> Collection[int]:
+        """The rows of calls that a replica of Ray Serve ran, whose span stands beside the call."""
+        return served_in(self._store, self.stitched, self.stitched.rows)
+
+    @cached_property
+    def own(self) -> list[int | None]:
+        """The self time of each node."""
+        times = self_times(self.stitched, self._spans)
+        if not self.submitted:
+            return times
+        own = dict(zip(self.stitched.rows, times, strict=False))
+        return [*map(own.__getitem__, self.tree.rows), *[None] * len(self.tree.missing)]
+
+    @property
+    def is_own_known(self) -> bool:
+        """Whether self times have been found out, or take no time to speak of."""
+        return "own" in self.__dict__ or len(self.tree) <= AT_ONCE
+
+    @cached_property
+    def processes(self) -> int:
+        """How many processes wrote the trace: of a document that was gathered from several, a service is one."""
+        sources, services = (len(self.tally(column)[0]) for column in ("source", "service"))
+        if 1 in (sources, services):
+            return max(sources, services)
+        spans, rows = self._spans, self.stitched.rows
+        return len({*zip(map(spans.source.__getitem__, rows), map(spans.service.__getitem__, rows), strict=True)})
+
+    def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
+        """Return how many spans have each value of a column of the span table, and the row of the first that does."""
+        if column not in self._tallies:
+            rows = self.stitched.rows
+            values = [*map(getattr(self._spans, column).__getitem__, rows)]
+            self._tallies[column] = Counter(values), dict(zip(reversed(values), reversed(rows), strict=True))
+        return self._tallies[column]
+
+    # -- many nodes --------------------------------------------------------------------------------------------------
+
+    def failed_between(self, first: int, end: int) -> int:
+        """Return how many spans between two places have the status ERROR."""
+        return bisect_left(self.failed, end) - bisect_left(self.failed, first)
+
+    def spans_between(self, first: int, end: int) -> int:
+        """Return how many spans and missing parents stand between two places."""
+        return end - first + (self._joined[end] - self._joined[first] if self._joined else 0)
+
+    @property
+    def _has_bulk(self) -> bool:
+        return len(self.order) >= _BULK
+
+    def places_of_rows(self, rows: set[int]) -> list[int]:
+        """Return the places of some spans, by their rows, in order."""
+        if self.submitted:
+            rows = rows | {row for row, submitted in self.submitted.items() if submitted in rows}
+        if self._has_bulk:
+            from spanview.tui.trace.trace_bulk import places_of_rows
+
+            return places_of_rows(self.rows, rows)
+        return [*compress(range(len(self.rows)), map(rows.__contains__, self.rows))]
+
+    def places_of_name(self, name: int) -> list[int]:
+        """Return the places of the spans with a name, in order."""
+        if self._has_bulk:
+            from spanview.tui.trace.trace_bulk import places_of_value
+
+            return places_of_value(self.rows, self._spans.name, name)
+        names = [*map(self._spans.name.__getitem__, self.tree.rows), *[-1] * len(self.tree.missing)]
+        return [*compress(range(len(self.order)), map(eq, map(names.__getitem__, self.order), repeat(name)))]
+
+    def with_all_above(self, places: Sequence[int]) -> list[int]:
+        """Return places and those of all that stand above them, in order."""
+        if self._has_bulk:
+            from spanview.tui.trace.trace_bulk import with_all_above
+
+            return with_all_above(self.ends, places)
+        wanted = [0] * len(self.order)
+        for place in places:
+            wanted[place] = 1
+        before = [*accumulate(wanted, initial=0)]
+        return [*compress(range(len(self.order)), map(gt, map(before.__getitem__, self.ends), before))]
+
+
+def _whole(store: Store, trace: int) -> Window:
+    table = store.trace_table
+    start, end = table.start_ns[trace], table.end_ns[trace]
+    if start == NO_TIME:
+        start = end if end != NO_TIME else 0
+    return Window(start, max(start + 1, end))
+
+
+def _ordered(start: int, end: int) -> tuple[int, int] | None:
+    return None if NO_TIME in (start, end) else (start, max(start, end))

@@ -1,0 +1,237 @@
+"""Tree and waterfall: a line a span, its place in the tree on the left, its time on the right."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.widget import Widget
+
+from spanview.display.cells import fitting
+from spanview.display.timeline import ruler
+from spanview.model.times import NO_TIME
+from spanview.tui.app.colorless import MATCH, letter_of
+from spanview.tui.app.settings import NAMES_PERCENT
+from spanview.tui.trace.row_texts import RowTexts
+from spanview.tui.trace.trace_bars import Bars
+from spanview.tui.trace.trace_facets import AFTER, EXTRAS
+from spanview.tui.trace.trace_marks import indent_of
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.paint import data_text, fixed, right
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spanview.index.store import Store
+    from spanview.tui.trace.trace_facets import Extra, Facets
+    from spanview.tui.trace.trace_model import TraceModel
+
+_DURATION: Final = 10
+_ARROW: Final = 2
+_BOLD: Final = Style(bold=True)
+_NARROWEST_NAME, _WIDEST_NAME, _SHORTEST_TIME = 24, 72, 8
+_SHORTEST_NAME: Final = 14
+"""Cells that are left to a name, whatever is said behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How a line's width is shared out."""
+
+    name: int
+    time: int
+
+    @classmethod
+    def of(cls, width: int, extras: int = 0, percent: int = NAMES_PERCENT) -> Split:
+        """Return the shares for a screen.
+
+        Args:
+            width: Its cells.
+            extras: How many of them further columns take.
+            percent: How much of the rest names have; as many cells as are worth it where that is the usual share.
+        """
+        most = _WIDEST_NAME if percent == NAMES_PERCENT else width
+        name = max(_NARROWEST_NAME, min(most, round((width - extras) * percent / 100)))
+        time = max(_SHORTEST_TIME, width - extras - name - _DURATION - 2)
+        return cls(max(_NARROWEST_NAME, min(name, width - extras - time - _DURATION - 2)), time)
+
+
+def width_of(columns: Iterable[Extra]) -> int:
+    """Return the cells of further columns, with the blanks before them."""
+    return sum(column.width + 1 for column in columns)
+
+
+class RulerLine(Widget):
+    """The line above the waterfall."""
+
+    def __init__(self, model: TraceModel, facets: Facets, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._model = model
+        self._facets = facets
+
+    def render(self) -> Content:
+        """Return heads and ruler."""
+        width = self.size.width - 1
+        extras = [EXTRAS[number] for number in self._facets.shown_in(width)]
+        split = Split.of(width, width_of(extras), self._facets.names_percent)
+        shown, origin = self._model.shown, self._model.whole.start_ns
+        scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
+        heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
+        return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
+
+
+class Waterfall(LineList):
+    """The rows of one trace."""
+
+    def __init__(self, store: Store, model: TraceModel, facets: Facets, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._store = store
+        self.model = model
+        self.facets = facets
+        self._texts = RowTexts(store, model, facets)
+        self._bars = Bars(store, model, facets, self.paint_style, lambda: self.app.no_color)
+        self.matched: set[int] = set()
+        """Rows of the spans that a search has found."""
+        self._found: tuple[object, object, list[int]] | None = None
+
+    @property
+    def node(self) -> int | None:
+        """The node under the cursor."""
+        rows = self.model.rows
+        return rows[self.cursor][0] if self.cursor < len(rows) else None
+
+    @property
+    def found(self) -> list[int]:
+        """The places of what a search has found, in order."""
+        if self._found is None or self._found[0] is not self.matched or self._found[1] is not self.model.shape:
+            places = self.model.shape.places_of_rows(self.matched) if self.matched else []
+            self._found = self.matched, self.model.shape, places
+        return self._found[2]
+
+    def found_between(self, first: int, end: int) -> bool:
+        """Tell whether a search has found something between two places."""
+        found = self.found
+        at = bisect_left(found, first)
+        return at < len(found) and found[at] < end
+
+    def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
+        """Take note that there are other rows now: another node can stand under the cursor, wherever that is."""
+        super().rows_have_changed(count, cursor)
+        self.post_message(self.Moved(self))
+
+    def refresh_rows(self, key: int | None = None) -> None:
+        """Take in what has changed; the cursor stays on its node, and on its place on the screen.
+
+        Args:
+            key: Of the node the cursor was on, where the tree has been stitched anew.
+        """
+        before = self.cursor
+        cursor = before if key is None else self.model.row_of_key(key, before)
+        self.rows_have_changed(len(self.model.rows), cursor)
+        self.keep_in_place(cursor - before)
+
+    def clicked(self, row: int, x: int) -> bool:
+        """Fold or unfold where the arrow before a name was clicked."""
+        node, depth = self.model.rows[row]
+        indent = len(indent_of(depth, self._split(self.line_width).name))
+        has_arrow = self.model.run(node) is not None or self.model.below(node)
+        if not has_arrow or not indent <= x < indent + _ARROW:
+            return False
+        self.move_to(row)
+        if not self.model.collapse(row):
+            self.model.expand(row)
+        self.refresh_rows()
+        return True
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one node's line."""
+        node, depth = self.model.rows[row]
+        split = self._split(width)
+        return [
+            # The median of like siblings begins where the duration of a span has a blank.
+            *self._label(node, depth, split.name - bool(self.model.run(node))),
+            *self._extras(node, self.facets.shown_in(width)),
+            *self._lasted(node),
+            *self._bars.of(node, split.time),
+        ]
+
+    def _split(self, width: int) -> Split:
+        extras = width_of(EXTRAS[number] for number in self.facets.shown_in(width))
+        return Split.of(width, extras, self.facets.names_percent)
+
+    @property
+    def name_cells(self) -> int:
+        """The cells at the beginning of each line that show the tree."""
+        return self._split(self.line_width).name
+
+    @property
+    def time_cells(self) -> int:
+        """The cells at the end of each line that show time."""
+        return self._split(self.line_width).time
+
+    def color_of(self, node: int) -> Style:
+        """Return the colour of a node."""
+        return self._bars.color_of(node)
+
+    # -- the left side -----------------------------------------------------------------------------------------------
+
+    def _label(self, node: int, depth: int, width: int) -> list[Segment]:
+        model, tree = self.model, self.model.tree
+        dim, error = self.paint_style("dim"), self.paint_style("error")
+        indent, arrow, name = indent_of(depth, width), self._texts.arrow(node), self._texts.name(node)
+        is_found = self.found_between(*model.reach(node))
+        plain = self._plain_marks(node, is_found=is_found) if self.app.no_color else []
+        marks = fitting(
+            [" ".join(filter(None, (each, *plain))) for each in self._texts.marks(node)],
+            width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name[:_SHORTEST_NAME])) - 1,
+        )
+        room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
+        if tree.is_missing(node):
+            segment = Segment(fixed(name, room), dim)
+        else:
+            style = self.paint_style("accent") if is_found else self._lit_style(node)
+            segment = Segment(data_text(name, room), style)
+        segments = [Segment(indent + arrow, dim), segment]
+        if marks:
+            segments.append(Segment(" " + marks, error if "✖" in marks else dim))
+        return segments
+
+    def _lit_style(self, node: int) -> Style | None:
+        """Return how a name is written: where the critical path is lit, what isn't on it steps back."""
+        lit = self.facets.lit
+        if lit is None:
+            return None
+        return _BOLD if lit.is_between(*self.model.reach(node)) else self.paint_style("dim")
+
+    def _plain_marks(self, node: int, *, is_found: bool) -> list[str]:
+        """Return what colours say where there are some."""
+        marks = [MATCH] if is_found else []
+        if self.facets.is_explained and not self.model.tree.is_missing(node):
+            marks.append(letter_of(self.facets.color_number(self.model.tree.rows[node])))
+        return marks
+
+    def _extras(self, node: int, columns: list[int]) -> list[Segment]:
+        """Return the further columns."""
+        if not columns:
+            return []
+        if self.model.tree.is_missing(node):
+            return [Segment(" " * width_of(EXTRAS[number] for number in columns))]
+        # What is said of each of like siblings isn't said of all.
+        shown = {AFTER} if self.model.run(node) else {*columns}
+        texts = [(EXTRAS[number], self.facets.text_of(number, node) if number in shown else "") for number in columns]
+        parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
+        return [Segment("".join(parts), self.paint_style("dim"))]
+
+    def _lasted(self, node: int) -> list[Segment]:
+        tree, texts = self.model.tree, self._texts.lasted(node)
+        if tree.is_missing(node):
+            return [Segment(" " * (_DURATION + 2))]
+        if self.model.run(node):
+            return [Segment(" " + right(fitting(texts, _DURATION + 1), _DURATION + 1) + " ")]
+        has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
+        return [Segment(right(texts[0], _DURATION) + "  ", None if has_end else self.paint_style("warning"))]

@@ -1,0 +1,1 @@
+"""The first screen: all traces, as a list, in groups and as a plot."""

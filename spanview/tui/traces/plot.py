@@ -1,0 +1,164 @@
+"""The plot above the list of traces: durations over time, of which a range can be picked."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from spanview.display.units import moment
+from spanview.model.times import NS_PER_SECOND
+from spanview.tui.app.colorless import OUTSIDE
+from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid
+from spanview.tui.widgets.paint import right
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+
+    from spanview.tui.traces.traces_model import TracesModel
+
+ROWS: Final = 5
+_LABELS: Final = 8
+_BETWEEN_TIMES: Final = 20
+"""Cells from one time on the axis to the next."""
+_NEAR: Final = 3
+"""So many cells beside a trace a click still means it."""
+
+
+class Plot(Widget, inherit_bindings=False):
+    """Draws the traces that are listed, those outside a picked range too.
+
+    Args:
+        model: The list of traces.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"plot--bar", "plot--error", "plot--dim"}
+
+    class Picked(Message):
+        """A range of time was picked with the mouse."""
+
+        def __init__(self, start_ns: int, end_ns: int) -> None:
+            super().__init__()
+            self.start_ns, self.end_ns = start_ns, end_ns
+
+    def __init__(self, model: TracesModel, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._model = model
+        self._grid: Grid | None = None
+        self._lit: Sequence[str | None] = ()
+        self._dragged: tuple[int, int] | None = None
+        """The columns over which the mouse is drawn."""
+
+    def look_again(self, lit: Sequence[str | None] | None = None) -> None:
+        """Take in what is listed now.
+
+        Args:
+            lit: The root name whose traces are set off from all others, or none; as before where it isn't said.
+        """
+        self._lit = self._lit if lit is None else lit
+        width = self.size.width - _LABELS - 1
+        if self.display and width > 0:
+            self._grid = self._model.grid(width, ROWS, self._lit)
+            self.refresh()
+
+    def light(self, lit: Sequence[str | None]) -> None:
+        """Set the traces of another root name off from all others, or those of none."""
+        if lit != self._lit:
+            self.look_again(lit)
+
+    def on_resize(self) -> None:
+        """Count anew: there are more columns now, or fewer."""
+        self.look_again()
+
+    # -- painting ----------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one row of cells, or the axis below them."""
+        grid, width = self._grid, self.size.width
+        if grid is None or grid.columns + _LABELS + 1 != width:
+            return Strip.blank(width, self.rich_style)
+        dim, bar, error = (self._style(name) for name in ("dim", "bar", "error"))
+        if y >= ROWS:
+            return self._strip([Segment(self._axis(grid), dim)])
+        segments = [Segment(right(grid.label(y, ROWS), _LABELS - 1) + "┤", dim)]
+        first, last = self._picked_columns(grid)
+        most = grid.most
+        texts: list[tuple[str, Style]] = []
+        for column in range(grid.columns):
+            glyph = grid.glyph(column, y, most)
+            style = error if glyph == FAILED else dim if glyph == OTHERS else bar
+            is_in = first <= column <= last
+            shown = OUTSIDE if self.app.no_color and not is_in and not glyph.isspace() else glyph
+            texts.append((shown, style if is_in else dim))
+        # One segment for all cells of a style that stand behind one another: painting costs by the segment.
+        runs = groupby(texts, key=itemgetter(1))
+        segments += [Segment("".join(glyph for glyph, _ in run), style) for style, run in runs]
+        return self._strip(segments)
+
+    def _strip(self, segments: list[Segment]) -> Strip:
+        style = Style(bgcolor=self.rich_style.bgcolor)
+        return Strip(Segment.apply_style(segments, style)).adjust_cell_length(self.size.width, style)
+
+    def _style(self, name: str) -> Style:
+        full = self.get_component_rich_style(f"plot--{name}")
+        return Style(color=full.color, bold=full.bold)
+
+    def _axis(self, grid: Grid) -> str:
+        # As many decimals as tell one time from the next.
+        step_ns = (grid.end_ns - grid.start_ns) * _BETWEEN_TIMES // grid.columns
+        digits = next((digits for digits in (0, 3) if step_ns >= NS_PER_SECOND // 10**digits), 6)
+        with_date = self._model.spans_days
+        step = max(_BETWEEN_TIMES, len(moment(grid.start_ns, with_date=with_date, digits=digits)) + 3)
+        text, before = " " * _LABELS, ""
+        for column in range(0, max(1, grid.columns - step + 4), step):
+            stamp = moment(grid.time_of(column), with_date=with_date, digits=digits)
+            # All traces may have begun within one of what the digits tell.
+            if stamp != before:
+                text, before = f"{text.ljust(_LABELS + column)}╵{stamp} ", stamp
+        return text
+
+    def _picked_columns(self, grid: Grid) -> tuple[int, int]:
+        if self._dragged is not None:
+            return min(self._dragged), max(self._dragged)
+        start, end = self._model.picked
+        first = 0 if start is None else grid.column_of(start)
+        return first, grid.columns if end is None else grid.column_of(end)
+
+    # -- picking -----------------------------------------------------------------------------------------------------
+
+    def _column(self, event: events.MouseEvent) -> int:
+        columns = self._grid.columns if self._grid is not None else 1
+        return max(0, min(columns - 1, event.x - _LABELS))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin a range."""
+        if self._grid is not None and event.x >= _LABELS:
+            self._dragged = self._column(event), self._column(event)
+            self.capture_mouse()
+            self.refresh()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show the range so far."""
+        if self._dragged is not None:
+            self._dragged = self._dragged[0], self._column(event)
+            self.refresh()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Take the range."""
+        if self._dragged is None or self._grid is None:
+            return
+        columns = self._dragged[0], self._column(event)
+        if len({*columns}) == 1:
+            columns = (self._grid.near(columns[0], _NEAR),) * 2
+        self._dragged = None
+        self.release_mouse()
+        end = self._grid.time_of(max(columns) + 1) - 1
+        self.post_message(self.Picked(self._grid.time_of(min(columns)), end))

@@ -1,0 +1,149 @@
+"""The list of many traces with numpy: the same as `traces_model` says of one trace after the other, in a few steps."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.index.bulk import copy_of
+from spanview.index.table import NO_ROW
+from spanview.model.times import NO_TIME
+from spanview.tui.traces.plot_model import POWERS, Grid, powers_of, rows_of
+from spanview.tui.traces.traces_model import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.analysis.root_groups import RootGroups
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.store import Store
+
+_NO_NAME: Final = -1
+_LONGEST: Final = 2**63 - 1
+
+
+class Columns:
+    """What is known of all traces of a store now.
+
+    Args:
+        store: The store, which may grow meanwhile.
+        groups: What the traces are grouped by; without, each root name is a group.
+    """
+
+    def __init__(self, store: Store, groups: RootGroups | None = None) -> None:
+        table = store.trace_table
+        self.count = len(table)
+        self.starts = copy_of(table.start_ns)[: self.count]
+        self.spans = copy_of(table.span_count)[: self.count]
+        self.errors = copy_of(table.error_count)[: self.count]
+        ends, roots = copy_of(table.end_ns)[: self.count], copy_of(table.root_row)[: self.count]
+        names = copy_of(store.spans.name)
+        has_root = roots != NO_ROW
+        self.names = np.full(self.count, _NO_NAME, np.int64)
+        self.names[has_root] = names[roots[has_root]]
+        self._texts: Sequence[str] = store.names.texts
+        self.groups = self.names if groups is None else self._grouped(groups)
+        """As `names`, of the groups."""
+        lengths = ends - self.starts
+        # Further apart than 64 bits can say.
+        lengths[(ends > 0) & (self.starts < 0) & (lengths < 0)] = _LONGEST
+        self.durations = np.where((self.starts == NO_TIME) | (ends == NO_TIME), -1, lengths)
+
+    def _grouped(self, groups: RootGroups) -> Places:
+        known = groups.groups.copy()
+        if not known:
+            return self.names
+        numbers = {text: number for number, text in enumerate(self._texts)}
+        # A group may have the name of a root, or one of its own.
+        group_of = np.arange(len(self._texts) + 1)
+        for name, text in known.items():
+            group_of[name] = numbers.setdefault(text, len(numbers))
+        self._texts = [*numbers]
+        group_of[_NO_NAME] = _NO_NAME
+        grouped: Places = group_of[self.names]
+        return grouped
+
+    def order(self, traces: Places, column: Column, *, descending: bool) -> Places:
+        """Return traces sorted by a column; those that are equal stay as they are."""
+        if column is Column.ROOT:
+            used, which = np.unique(self.names[traces], return_inverse=True)
+            texts = [self._texts[name] if name != _NO_NAME else "" for name in used.tolist()]
+            ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
+            keys = np.array([ranks[text] for text in texts], np.int64)[which]
+        else:
+            keys = self._values(column)[traces].astype(np.int64)
+        # Turned round without overflow: what is equal keeps its order.
+        return traces[np.argsort(~keys if descending else keys, kind="stable")]
+
+    def _values(self, column: Column) -> NDArray[Any]:
+        values = {
+            Column.DURATION: self.durations,
+            Column.SPANS: self.spans,
+            Column.ERRORS: self.errors,
+        }
+        return values.get(column, self.starts)
+
+    def texts_of(self, names: Places) -> list[str | None]:
+        """Return what numbers in `names` or `groups` stand for; None for no root."""
+        return [None if name == _NO_NAME else self._texts[name] for name in names.tolist()]
+
+    def flags_of(self, traces: Iterable[int], *, also_from: int | None = None) -> Flags:
+        """Return which traces are among some, or come from a number on."""
+        flags = np.zeros(self.count, np.bool_)
+        some = np.fromiter(traces, np.int64)
+        flags[some[some < self.count]] = True
+        if also_from is not None:
+            flags[also_from:] = True
+        return flags
+
+    def start_between(self, start_ns: int | None, end_ns: int | None) -> Flags:
+        """Return the traces that start between two times; None for no bound."""
+        flags = np.ones(self.count, np.bool_)
+        if start_ns is not None:
+            flags &= self.starts >= start_ns
+        if end_ns is not None:
+            flags &= self.starts <= end_ns
+        return flags
+
+    def group_is(self, text: str | None) -> Flags:
+        """Return the traces of a group; None for those without a root."""
+        number = _NO_NAME if text is None else self._texts.index(text)
+        flags: Flags = self.groups == number
+        return flags
+
+
+def as_array(traces: Places) -> array[int]:
+    """Return numbers of traces as the list has them."""
+    result = array("I")
+    result.frombytes(traces.astype(np.uint32).tobytes())
+    return result
+
+
+def grid_of_many(
+    columns: Columns, traces: Places, width: int, rows: int, lit: Sequence[str | None] = ()
+) -> Grid | None:
+    """Return traces in cells, as `grid_of` does."""
+    traces = traces[columns.starts[traces] != NO_TIME]
+    if not len(traces):
+        return None
+    starts = columns.starts[traces]
+    first, last = int(starts.min()), int(starts.max())
+    powers = np.maximum(np.searchsorted(np.array(POWERS), columns.durations[traces], "right") - 1, 0)
+    of_rows = powers_of(np.bincount(powers, minlength=len(POWERS)).tolist(), rows)
+    across = np.clip(((starts - first) / (last - first + 1) * width).astype(np.int64), 0, width - 1)
+    cells = across * rows + np.array(rows_of(of_rows))[powers]
+    are_failed = columns.errors[traces] > 0
+
+    def cells_of(chosen: Flags | slice) -> tuple[dict[tuple[int, int], int], frozenset[tuple[int, int]]]:
+        counts = np.bincount(cells[chosen])
+        used = np.flatnonzero(counts)
+        failed = np.unique(cells[chosen][are_failed[chosen]]).tolist()
+        pairs = zip(used.tolist(), counts[used].tolist(), strict=True)
+        return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
+
+    lit_cells = cells_of(columns.group_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
+    return Grid(width, first, last + 1, of_rows, int(powers.min()), *cells_of(slice(None)), *lit_cells)

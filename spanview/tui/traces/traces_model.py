@@ -1,0 +1,353 @@
+"""Which traces are listed, in what order, and what a line says of each: pure, a function of the store."""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.root_groups import RootGroups
+from spanview.display.units import moment
+from spanview.index.table import NO_ROW
+from spanview.model.ids import format_span_id
+from spanview.model.times import NO_TIME
+from spanview.tui.traces.plot_model import grid_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from spanview.index.store import Store
+    from spanview.tui.traces.group_list import GroupRow
+    from spanview.tui.traces.plot_model import Grid
+
+_KEPT_FACTS: Final = 4096
+HUGE: Final = 5_000
+"""A trace of more spans isn't stitched while its line is painted."""
+MANY: Final = 5_000
+"""Traces from which on it pays to ask something of all of them with numpy."""
+_QUICK: Final = 200_000
+_MOST_READ_AT_ONCE: Final = 50
+"""Records that may be read before the next key."""
+"""So many traces are grouped in some ten milliseconds."""
+_DAY_NS: Final = 86_400 * 1_000_000_000
+
+
+class Column(Enum):
+    """What the list can be sorted by."""
+
+    START = "START"
+    DURATION = "DURATION"
+    SPANS = "SPANS"
+    ERRORS = "ERR"
+    ROOT = "ROOT"
+
+    @property
+    def word(self) -> str:
+        """What is sorted by, in words."""
+        return {"ERR": "errors", "ROOT": "root name"}.get(self.value, self.value.lower())
+
+
+def has_services(store: Store) -> bool:
+    """Tell whether there are several services to tell from each other."""
+    return sum(map(bool, store.services.texts[:3])) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a trace only once it is stitched."""
+
+    processes: int
+    """Distinct files and services that its spans come from."""
+    complete: bool
+    missing: str
+    """The span id of the first parent that is missing, or an empty string."""
+    service: int
+    """The number of the root's service, or of the first one's where there is no root."""
+    services: int
+    """Distinct services that its spans have."""
+
+
+class TracesModel:
+    """The list of traces.
+
+    Args:
+        store: The store, which may grow while it is shown.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.order = array("I")
+        """The listed traces, from the top."""
+        self.sort = Column.START
+        self.descending = True
+        self.only_root: str | None = None
+        """Only traces with this root name, when `is_drilled`."""
+        self.is_drilled = False
+        self.matching: set[int] | None = None
+        """Only these traces; None for all."""
+        self.limit: set[int] | None = None
+        """Only these of the traces that are there already; newer ones are listed too."""
+        self._limit_end = 0
+        self.picked: tuple[int | None, int | None] = None, None
+        """Only traces that start between these times, in nanoseconds since 1970; None for no bound."""
+        self._plotted = array("I")
+        """Those that would be listed if no times were picked."""
+        self.longest_ns = 1
+        self.spans_days = False
+        """Whether the starts are more than a day apart."""
+        self.root_groups = RootGroups(store)
+        """What traces are grouped by."""
+        self._seen = 0
+        self._facts: OrderedDict[int, tuple[int, Facts]] = OrderedDict()
+
+    @property
+    def narrowed_to(self) -> str:
+        """What the list is narrowed to, beside the filter, in words from a file; empty where it isn't."""
+        root = "traces without a root" if self.only_root is None else self.only_root or "(no name)"
+        parts = [f"only {root}"] if self.is_drilled else []
+        for word, ns in zip(("from", "to"), self.picked, strict=True):
+            if ns is not None:
+                parts.append(f"{word} {moment(ns, with_date=self.spans_days, digits=3)}")
+        return " ".join(parts)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing narrows the list."""
+        return self.matching is None and self.limit is None and not self.is_drilled and self.picked == (None, None)
+
+    # -- the list ----------------------------------------------------------------------------------------------------
+
+    def refresh(self, *, anew: bool = False) -> None:
+        """Take in what is new and put everything in order.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+        """
+        count = len(self._store.trace_table)
+        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
+        anew = anew or self.is_drilled
+        if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
+            self.root_groups.look()
+        if count >= MANY:
+            self._refresh_many(anew=anew)
+            return
+        table = self._store.trace_table
+        new: Iterable[int] = range(0 if anew else self._seen, count)
+        if anew:
+            self.order, self._plotted = array("I"), array("I")
+        self._list(new)
+        self._seen = count
+        self.order = array("I", sorted(self.order, key=self._key(), reverse=self.descending))
+        starts = table.start_ns
+        self.longest_ns = max(1, max(map(self.duration_ns, self.order), default=1))
+        timed = [starts[trace] for trace in self.order if starts[trace] != NO_TIME]
+        self.spans_days = bool(timed) and max(timed) - min(timed) > _DAY_NS
+
+    def _refresh_many(self, *, anew: bool) -> None:
+        import numpy as np
+
+        from spanview.tui.traces.traces_bulk import Columns, as_array
+
+        columns = Columns(self._store, self.root_groups)
+        listed = np.ones(columns.count, np.bool_)
+        if self.matching is not None:
+            listed &= columns.flags_of(self.matching)
+        if self.limit is not None:
+            listed &= columns.flags_of(self.limit, also_from=self._limit_end)
+        if self.is_drilled:
+            listed &= columns.group_is(self.only_root)
+        first = 0 if anew else self._seen
+        plotted = np.flatnonzero(listed[first:]) + first
+        chosen = plotted[columns.start_between(*self.picked)[plotted]]
+        if not anew:
+            plotted, chosen = (
+                np.append(np.array(known, np.int64), new)
+                for known, new in ((self._plotted, plotted), (self.order, chosen))
+            )
+        self._plotted = as_array(plotted)
+        self._seen = columns.count
+        chosen = columns.order(chosen, self.sort, descending=self.descending)
+        self.order = as_array(chosen)
+        timed = columns.starts[chosen]
+        timed = timed[timed != NO_TIME]
+        self.longest_ns = int(columns.durations[chosen].max(initial=1))
+        self.spans_days = bool(len(timed)) and int(timed.max()) - int(timed.min()) > _DAY_NS
+
+    def limit_to(self, traces: set[int] | None) -> None:
+        """List only these of the traces that are there now."""
+        self.limit, self._limit_end = traces, len(self._store.trace_table)
+
+    def add_matching(self, traces: Iterable[int]) -> None:
+        """Let traces that have come to match into the list."""
+        if self.matching is not None:
+            fresh = [trace for trace in traces if trace not in self.matching]
+            self.matching.update(fresh)
+            self._list(trace for trace in fresh if trace < self._seen)
+
+    def _list(self, traces: Iterable[int]) -> None:
+        start, end = self.picked
+        starts = self._store.trace_table.start_ns
+        plotted = [trace for trace in traces if self._is_listed(trace)]
+        self._plotted.extend(plotted)
+        self.order.extend(
+            trace
+            for trace in plotted
+            if (start is None or starts[trace] >= start) and (end is None or starts[trace] <= end)
+        )
+
+    def _is_listed(self, trace: int) -> bool:
+        if self.matching is not None and trace not in self.matching:
+            return False
+        if self.limit is not None and trace < self._limit_end and trace not in self.limit:
+            return False
+        return not self.is_drilled or self.group_name(trace) == self.only_root
+
+    def _key(self) -> Callable[[int], Any]:
+        table = self._store.trace_table
+        if self.sort is Column.DURATION:
+            return self.duration_ns
+        if self.sort is Column.SPANS:
+            return table.span_count.__getitem__
+        if self.sort is Column.ERRORS:
+            return table.error_count.__getitem__
+        if self.sort is Column.ROOT:
+            return lambda trace: self.root_name(trace) or ""
+        return table.start_ns.__getitem__
+
+    def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
+        """Return durations over time, of the traces outside of picked times too.
+
+        Args:
+            columns: How many cells across.
+            rows: How many down.
+            lit: The root name whose traces are set off from all others; none without.
+        """
+        if len(self._plotted) >= MANY:
+            import numpy as np
+
+            from spanview.tui.traces.traces_bulk import Columns, grid_of_many
+
+            return grid_of_many(
+                Columns(self._store, self.root_groups), np.array(self._plotted, np.int64), columns, rows, lit
+            )
+        table = self._store.trace_table
+        points = [
+            (table.start_ns[trace], self.duration_ns(trace), table.error_count[trace] > 0) for trace in self._plotted
+        ]
+        return grid_of(
+            points, columns, rows, [self.group_name(trace) in lit for trace in self._plotted] if lit else None
+        )
+
+    def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
+        """Return the listed traces by root name, the most frequent first.
+
+        Args:
+            incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
+        """
+        if self.has_many:
+            from spanview.tui.traces.groups_bulk import groups_of_many
+
+            return groups_of_many(self._store, self.root_groups, self.order, incomplete)
+        from spanview.tui.traces.groups_model import groups_of
+
+        return groups_of(self._store, self, self.order, incomplete)
+
+    @property
+    def has_many(self) -> bool:
+        """Whether so many traces are listed that numpy counts them."""
+        return len(self.order) >= MANY
+
+    @property
+    def has_few_names(self) -> bool:
+        """Whether `groups` takes no longer than a key may."""
+        if self.root_groups.open > _MOST_READ_AT_ONCE:
+            return False
+        return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < MANY)
+
+    def named(self, name: str | None) -> Sequence[int]:
+        """Return the listed traces with a root name, from the top; None for those without a root."""
+        if self.has_many:
+            import numpy as np
+
+            from spanview.tui.traces.traces_bulk import Columns, as_array
+
+            listed = np.array(self.order, np.int64)
+            return as_array(listed[Columns(self._store, self.root_groups).group_is(name)[listed]])
+        return [trace for trace in self.order if self.group_name(trace) == name]
+
+    def newest_failure(self, names: Sequence[str | None] = (), before: int | None = None) -> int | None:
+        """Return the listed trace with an error that started last; None where none has one.
+
+        Args:
+            names: The root name that it has to have; none without.
+            before: A trace: one that started before it is meant, as long as there is one.
+        """
+        table = self._store.trace_table
+        listed: Sequence[int] = self.order
+        for name in names:
+            listed = self.named(name)
+        if self.has_many:
+            import numpy as np
+
+            from spanview.index.bulk import copy_of
+
+            traces = np.array(listed, np.int64)
+            listed = traces[copy_of(table.error_count)[traces] > 0].tolist()
+        failed = [(table.start_ns[trace], trace) for trace in listed if table.error_count[trace]]
+        if before is not None:
+            failed = [each for each in failed if each < (table.start_ns[before], before)] or failed
+        return max(failed)[1] if failed else None
+
+    # -- one trace ---------------------------------------------------------------------------------------------------
+
+    def duration_ns(self, trace: int) -> int:
+        """Return nanoseconds from the least start to the greatest end; -1 where one is missing."""
+        table = self._store.trace_table
+        start, end = table.start_ns[trace], table.end_ns[trace]
+        return -1 if NO_TIME in (start, end) else end - start
+
+    def root_name(self, trace: int) -> str | None:
+        """Return the name of the earliest span without a parent; None where there is none."""
+        row = self._store.trace_table.root_row[trace]
+        return None if row == NO_ROW else self._store.names.texts[self._store.spans.name[row]]
+
+    def group_name(self, trace: int) -> str | None:
+        """Return the group that a trace belongs to, as far as that was found out; None where it has no root."""
+        row = self._store.trace_table.root_row[trace]
+        return None if row == NO_ROW else self.root_groups.of_name(self._store.spans.name[row])
+
+    @property
+    def has_services(self) -> bool:
+        """Whether there are several services to tell from each other."""
+        return has_services(self._store)
+
+    def service_text(self, facts: Facts) -> str:
+        """Return the service of a trace's root, and how many others it has; from a file, to be made harmless."""
+        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
+        return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
+
+    def facts(self, trace: int, *, whatever_it_takes: bool = False) -> Facts | None:
+        """Return what stitching tells; None where that would take too long to do while painting.
+
+        Args:
+            trace: The trace.
+            whatever_it_takes: Whether to stitch it however large it is; for other threads.
+        """
+        count = self._store.trace_table.span_count[trace]
+        known = self._facts.get(trace)
+        if known is not None and known[0] == count:
+            return known[1]
+        if count > HUGE and not whatever_it_takes:
+            return known[1] if known is not None else None
+        tree, spans = self._store.tree(trace), self._store.spans
+        processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
+        missing = format_span_id(tree.missing[0]) if tree.missing else ""
+        root = self._store.trace_table.root_row[trace]
+        service = spans.service[tree.rows[0] if root == NO_ROW else root]
+        facts = Facts(len(processes), tree.complete, missing, service, len({each for _, each in processes}))
+        self._facts[trace] = count, facts
+        if len(self._facts) > _KEPT_FACTS:
+            self._facts.popitem(last=False)
+        return facts

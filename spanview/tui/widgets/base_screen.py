@@ -1,0 +1,203 @@
+"""What the screens have in common: header, footer, keys from the one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.widgets import Input
+
+from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
+from spanview.tui.widgets.header import Footer, TwoSided, state_text
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+    from textual.events import ScreenResume
+    from textual.geometry import Size
+
+    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.live import AnyLive
+    from spanview.tui.widgets.prompt import Prompt
+
+
+ASK_AGAIN_S: Final = 0.5
+"""How often screens ask what lives: the answer is kept for a second, and what has changed is to be told within two."""
+_PAUSE, _FOLLOW = "␣ pause", "␣ follow"
+
+
+def bindings_of(screen: On) -> list[BindingType]:
+    """Return the bindings of a screen, from the table of keys."""
+    return [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(screen)]
+
+
+class BaseScreen(Screen[None]):
+    """A screen of the viewer."""
+
+    ON: ClassVar[On] = On.EVERYWHERE
+    HINTS: ClassVar[str] = ""
+    """What the footer says; of the screen's keys where it is empty."""
+    AUTO_FOCUS = ""
+    """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
+
+    live: AnyLive | None = None
+    """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
+    _theme = ""
+    """The one that it was styled by."""
+
+    @property
+    def viewer(self) -> SpanviewApp:
+        """The application."""
+        return cast("SpanviewApp", self.app)
+
+    @property
+    def rows(self) -> LineList:
+        """The list that the moving keys move in."""
+        raise NotImplementedError
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it was left, or is being closed: its widgets go, and messages that were on their way still come."""
+        return self._pruning or self not in self.app.screen_stack
+
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
+        event.refresh_styles = False
+        if self._theme and self._theme != self.app.theme:
+            self.app.stylesheet.update(self)
+        self._theme = self.app.theme
+        if self.live is not None:
+            self.live.look()
+
+    def on_screen_suspend(self) -> None:
+        """Remember by which theme it is styled."""
+        self._theme = self.app.theme
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out what has another size now.
+
+        Textual tells a screen of its size after each layout for a new one, too, and then lays out and paints again.
+        """
+        if size != self._compositor.size:
+            super()._screen_resized(size)
+
+    def title_text(self) -> str:
+        """Return what the header says on the left."""
+        raise NotImplementedError
+
+    def footer(self) -> Footer:
+        """Make the footer."""
+        return Footer(self._act_on_hint, classes="footer")
+
+    def _act_on_hint(self, shown: str) -> None:
+        """Do what a key does whose hint was clicked, in its turn among the keys."""
+        action = action_of(self.ON, shown)
+        if action is not None:
+            self.app.call_later(self._act, action)
+
+    async def _act(self, action: str) -> None:
+        field = self.focused
+        if not self.is_current:
+            return
+        if action == "open" and isinstance(field, Input):
+            await field.action_submit()
+        else:
+            await self.run_action(action)
+
+    def refresh_frame(self, *_: Any) -> None:
+        """Bring header and footer up to date, where they are still there."""
+        if not self.is_left:
+            self.show_frame()
+
+    def show_frame(self) -> None:
+        """Say in header and footer what there is to say now."""
+        state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
+        self.query_one(".header", TwoSided).say(self.title_text(), state)
+        hints = self.HINTS or footer_text(self.ON)
+        if not self.viewer.follows:
+            hints = hints.replace(_PAUSE, _FOLLOW)
+        self.query_one(".footer", TwoSided).say(
+            spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
+        )
+
+    def feed_has_news(self, changed: set[int]) -> None:  # noqa: ARG002 - for screens that show traces
+        """Take in that the store has grown.
+
+        Args:
+            changed: The traces that have grown.
+        """
+        if self.live is not None:
+            self.live.look()
+        self.refresh_frame()
+
+    def mark_has_changed(self) -> None:
+        """Take in that something else is marked now, or nothing."""
+
+    def growth_has_changed(self) -> None:
+        """Take in that other traces may still grow now."""
+
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """Open what was double-clicked, in its turn among the keys, and once however often it was clicked."""
+        self.app.call_later(self._open, event.sender)
+
+    async def _open(self, rows: LineList) -> None:
+        if self.is_current and rows is self.rows:
+            await self.action_open()
+
+    async def action_open(self) -> None:
+        """Open what is selected, where that can be."""
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Take what is typed into the prompt, where there is one."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys alone that were pressed before the screen has its widgets."""
+        return self.is_mounted and super().check_action(action, parameters)
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.rows.action_move(by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.rows.action_page(by)
+
+    def action_edge(self, last: int) -> None:
+        """Move the cursor to the first row, or to the last."""
+        self.rows.action_edge(last)
+
+    def action_back(self) -> None:
+        """Go back to the screen before."""
+        self.app.pop_screen()
+
+    def action_leave(self) -> None:
+        """Go back to the screen before; the first one quits."""
+        self.app.pop_screen()
+
+    def action_pause(self) -> None:
+        """Hold what is shown still, or go on."""
+        self.viewer.toggle_pause()
+
+    def take_settings(self) -> None:
+        """Bring what is shown in line with what is set; settings were forgotten."""
+
+    def action_theme(self) -> None:
+        """Show the next theme."""
+        self.viewer.next_theme()
+
+    async def action_palette(self) -> None:
+        """Offer all actions."""
+        from spanview.tui.app.palette import PaletteScreen
+
+        await self.app.push_screen(PaletteScreen(self))
+
+    async def action_check(self) -> None:
+        """Show what is odd about everything that was read."""
+        await self.viewer.open_check()
+
+    async def action_help(self) -> None:
+        """Show the keys."""
+        from spanview.tui.help.help_screen import HelpScreen
+
+        await self.app.push_screen(HelpScreen(self))

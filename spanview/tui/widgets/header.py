@@ -1,0 +1,162 @@
+"""The lines at the top and the bottom of every screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+
+from spanview.display.cells import in_lines
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, size
+from spanview.tui.widgets.paint import fixed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual import events
+
+    from spanview.index.store import Store
+    from spanview.tui.app.feed import FeedState
+
+_BAR = 12
+_SHARE_OF_SCREEN = 4
+"""What the last key did takes so little of the lines at the most: one of four."""
+
+
+def totals_text(store: Store, places: str, notices: int, room: int) -> str:
+    """Return what was read, in one line.
+
+    Args:
+        store: The store.
+        places: The PATHs; what doesn't fit of them is left out at their beginning.
+        notices: How much was refused or could not be read.
+        room: Cells that there are for it.
+    """
+    table, tallies = store.trace_table, store.tallies
+    parts = [
+        count(tallies.files, "file"),
+        count(len(store.spans), "span"),
+        count(len(table), "trace"),
+    ]
+    errors = sum(table.error_count)
+    if errors:
+        parts.append(count(errors, "error"))
+    if tallies.torn:
+        parts.append(f"{tallies.torn:,} torn")
+    if notices:
+        parts.append(count(notices, "notice"))
+    totals = " · ".join(parts)
+    place = sanitise(places, 1000)
+    most = max(12, room - len(totals) - len("spanview     "))
+    return f"spanview  {place if len(place) <= most else '…' + place[1 - most :]}   {totals}"
+
+
+def state_text(state: FeedState, *, paused: bool) -> str:
+    """Return what is going on, in words."""
+    if state.failure:
+        return f"✖ reading ended: {sanitise(state.failure, 80)}"
+    if state.loading:
+        if not state.bytes_total:
+            return f"reading {size(state.bytes_read)}" if state.bytes_read else "reading"
+        done = min(1.0, state.bytes_read / state.bytes_total)
+        filled = round(done * _BAR)
+        return f"reading {'━' * filled}{'─' * (_BAR - filled)} {done:4.0%}"
+    if paused:
+        return "‖ paused"
+    if state.to_check:
+        return f"checking {1 - state.to_check:4.0%}"
+    if state.waiting_for:
+        more = f" and {len(state.waiting_for) - 1} more" if len(state.waiting_for) > 1 else ""
+        return f"○ waiting for {sanitise(state.waiting_for[0], 40)}{more}"
+    if state.following:
+        word = "● following by polling" if state.polling else "● following"
+        return f"{word}   {state.spans_per_second:,.0f} spans/s" if state.spans_per_second >= 0.5 else word  # noqa: PLR2004
+    return ""
+
+
+class TwoSided(Widget):
+    """One line with a text at each end; the right one is whole, the left one gives way."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._left = self._right = ""
+
+    def say(self, left: str, right: str) -> None:
+        """Show other texts; both are safe to print already."""
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self.refresh()
+
+    @property
+    def _room(self) -> int:
+        """Cells for the left text."""
+        width = self.size.width - 2
+        return max(width - cell_len(self._right) - 2, 10) if self._right else width
+
+    def render(self) -> Content:
+        """Return the line."""
+        text = f" {fixed(self._left, self._room)}" + (f"  {self._right}" if self._right else "")
+        return Content(fixed(text, self.size.width))
+
+
+class Footer(TwoSided):
+    """The hints, each of which can be clicked, and what the last key did, which takes more lines where it is long.
+
+    Args:
+        act: Does what a hint says, given the key that it begins with.
+    """
+
+    def __init__(self, act: Callable[[str], object], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._act = act
+        self._lines: list[str] = []
+        """What the last key did, where it takes the hints' place."""
+        self._height = 1
+
+    def say(self, left: str, right: str) -> None:
+        """Show other texts; both are safe to print already."""
+        super().say(left, right)
+        self._take_room()
+
+    def on_resize(self) -> None:
+        """Take as many lines as are needed."""
+        self._take_room()
+
+    def _take_room(self) -> None:
+        width = self.size.width - 2
+        self._lines = in_lines(self._right, width) if cell_len(self._right) > width > 0 else []
+        height = max(1, min(len(self._lines), self.app.size.height // _SHARE_OF_SCREEN))
+        if self._height != height:
+            self._height = height
+            self.styles.height = height
+
+    @property
+    def _hints(self) -> str:
+        """The hints that there is room for as a whole."""
+        room = self.size.width - 2 - (cell_len(self._right) + 2 if self._right else 0)
+        hints = self._left
+        while hints and cell_len(hints) > room:
+            hints = hints.rpartition("  ")[0]
+        return hints
+
+    def render(self) -> Content:
+        """Return the line, or the lines."""
+        width = self.size.width
+        if self._lines:
+            return Content("\n".join(fixed(f" {text}", width) for text in self._lines[: self._height]))
+        left = fixed(f" {self._hints}", width - cell_len(self._right) - 1)
+        return Content(fixed(f"{left}{self._right}", width))
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what the hint that was clicked says."""
+        event.stop()
+        end = 1
+        for hint in () if self._lines else filter(None, self._hints.split("  ")):
+            start, end = end, end + cell_len(hint)
+            if start <= event.x < end:
+                self._act(hint.split()[0])
+                return
+            end += 2

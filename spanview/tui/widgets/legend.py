@@ -1,0 +1,53 @@
+"""What colours stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from spanview.display.sanitise import sanitise
+from spanview.tui.app.colorless import letter_of
+from spanview.tui.widgets.paint import PALETTE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_IN_LEGEND: Final = 40
+_LONGEST_IN_LEGEND: Final = 30
+
+
+def color_of(number: int) -> Style:
+    """Return the colour that a number has."""
+    return PALETTE[number % len(PALETTE)]
+
+
+class Explained(Protocol):
+    """What has colours."""
+
+    @property
+    def colored_by(self) -> str:
+        """What they stand for, in a word."""
+
+    def legend(self) -> Sequence[tuple[int, str]]:
+        """Return numbers of colours and what they stand for, the most frequent first; from files."""
+
+
+class Legend(Widget):
+    """The line below the waterfall: what the colours stand for."""
+
+    def __init__(self, explained: Explained, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._explained = explained
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
+        """Paint the line."""
+        segments = [Segment(f" {self._explained.colored_by}  ")]
+        for number, name in self._explained.legend()[:_MOST_IN_LEGEND]:
+            mark = letter_of(number) if self.app.no_color else "■"
+            segments += [Segment(f"{mark} ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
+        strip = Strip(segments).adjust_cell_length(self.size.width)
+        return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))

@@ -1,0 +1,246 @@
+"""What a screen computes stays true while spans come: it is computed anew, in a thread, and not too often.
+
+A screen has one `Live`, which knows what of the store it is computed from. It asks the screen for two things only: what
+to compute, in a thread, and how to show the answer, in the screen's own.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+
+from spanview.display.units import moment
+from spanview.tui.widgets.background import Background
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from textual.timer import Timer
+
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.widgets.base_screen import BaseScreen
+
+EVERY_S: Final = 1.0
+"""From one beginning to the next, at least; with the work itself, no figure is older than two seconds."""
+_REST: Final = 1.0
+"""So many times as long as the work took nothing is computed: at the most, half of one core is busy with it."""
+_LONGEST_WAIT_S: Final = 0.5
+"""So long it waits for a key to act."""
+_OLD_S: Final = 2.0
+"""What is older than this, and not up to date, says of when it is."""
+Answer = TypeVar("Answer")
+Ask: TypeAlias = "Callable[[Sequence[int] | None, Tell], Answer]"
+"""Computes something of some traces, None for all; called in a thread."""
+
+
+class Chosen(NamedTuple):
+    """Some traces."""
+
+    traces: Sequence[int] | None
+    """Their numbers; None for all."""
+    what: str
+    """What they are, in words that are safe to print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which traces a screen is about, now and whenever it is asked again."""
+
+    choose: Callable[[], Chosen]
+    """Called in a thread."""
+    version: Callable[[], Hashable]
+    """Another value means that there is something new in them."""
+
+    @classmethod
+    def everything(cls, store: Store, what: str = "") -> Scope:
+        """Return all that was read, with what is wrong about it."""
+        tallies = store.tallies
+        return cls(
+            lambda: Chosen(None, what),
+            lambda: (len(store.spans), tallies.bytes, tallies.duplicates, len(tallies.told())),
+        )
+
+    @classmethod
+    def of_trace(cls, store: Store, trace: int, name: Callable[[], str]) -> Scope:
+        """Return one trace, whose name may come later."""
+        return cls(lambda: Chosen([trace], name()), lambda: store.trace_table.span_count[trace])
+
+    @classmethod
+    def chosen(cls, store: Store, choose: Callable[[], Chosen]) -> Scope:
+        """Return traces that others may come to belong to."""
+        return cls(choose, lambda: len(store.spans))
+
+
+class Live(Generic[Answer]):
+    """Computes what a screen shows, and computes it anew when there is more.
+
+    It holds while the viewer is paused, while files are still being loaded, and while another screen is in sight.
+
+    Args:
+        screen: Shows the answer.
+        scope: What it is computed from.
+        ask: Computes the answer.
+        take: Shows it.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        screen: BaseScreen,
+        scope: Scope,
+        ask: Ask[Answer],
+        take: Callable[[Answer], object],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.scope = scope
+        self._screen = screen
+        self._ask = ask
+        self._take = take
+        self._clock = clock
+        self._background = Background(screen)
+        self._is_asked = False
+        """Whether somebody waits for what is being computed."""
+        self._timer: Timer | None = None
+        self._chosen: Chosen | None = None
+        self._version: Hashable = None
+        """What is shown is computed from this version of the scope, or from one that came while it was."""
+        self._begun_at = self._rest_until = float("-inf")
+        self._shown_at = float("-inf")
+        self._shown_ns = 0
+        self.has_answer = False
+
+    # -- what the screen says of it ----------------------------------------------------------------------------------
+
+    @property
+    def chosen(self) -> Chosen:
+        """The traces that what is shown is of."""
+        if self._chosen is None:
+            self._chosen = self.scope.choose()
+        return self._chosen
+
+    @property
+    def what(self) -> str:
+        """What these traces are, in words."""
+        return self.chosen.what
+
+    @property
+    def version(self) -> Hashable:
+        """What is shown is computed from this version of the scope."""
+        return self._version
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is something that isn't shown yet."""
+        return self.has_answer and self.scope.version() != self._version
+
+    @property
+    def as_of(self) -> str:
+        """Of when what is shown is, where that isn't now; empty where it is."""
+        is_old = self._is_held or self._clock() - self._shown_at >= _OLD_S
+        return f" as of {moment(self._shown_ns, with_date=False, digits=0)}" if is_old and self.is_behind else ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether something is being computed that somebody waits for."""
+        return self._is_asked and self._background.is_busy
+
+    @property
+    def share_text(self) -> str:
+        """How far that is."""
+        return self._background.share_text
+
+    # -- what the screen does ----------------------------------------------------------------------------------------
+
+    def begin(self, ask: Ask[Answer] | None = None) -> None:
+        """Compute it now: somebody waits.
+
+        Args:
+            ask: Computes another answer than before, from now on.
+        """
+        self._ask = ask or self._ask
+        self._start(is_asked=True)
+        self._screen.refresh_frame()
+
+    def begin_with(self, answer: Answer, chosen: Chosen, version: Hashable) -> None:
+        """Show what is known already.
+
+        Args:
+            answer: What is known.
+            chosen: The traces that it is of.
+            version: Of the scope that it was computed from.
+        """
+        self._background.end()
+        self._note(chosen, version)
+        self._take(answer)
+
+    def end(self, ask: Ask[Answer] | None = None) -> bool:
+        """End what is being computed; return whether somebody waited for it.
+
+        Args:
+            ask: What is computed from the next look on.
+        """
+        was_asked = self.is_asked
+        self._background.end()
+        self._is_asked = False
+        self._ask = ask or self._ask
+        return was_asked
+
+    def look(self) -> None:
+        """Compute it anew where there is something new and it is time; else look again when it may be."""
+        if not self.is_behind or self._is_held or self._background.is_busy or not self._screen.is_current:
+            return
+        now, acts_until = self._clock(), self._screen.viewer.tidy.acts_until
+        due = max(self._begun_at + EVERY_S, self._rest_until)
+        due = max(due, min(acts_until, due + _LONGEST_WAIT_S))
+        if now >= due:
+            self._start(is_asked=False)
+        elif self._timer is None:
+            self._timer = self._screen.set_timer(due - now, self._look_again)
+
+    # -- when ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_held(self) -> bool:
+        viewer = self._screen.viewer
+        return viewer.paused or viewer.feed_state.loading
+
+    def _look_again(self) -> None:
+        self._timer = None
+        if not self._screen.is_left:
+            self.look()
+
+    def _start(self, *, is_asked: bool) -> None:
+        self._is_asked = is_asked
+        self._begun_at = self._clock()
+        version = self.scope.version()
+        took = partial(self._took, version, self._begun_at, time.time_ns())
+        self._background.begin(partial(self._compute, self._ask), took)
+
+    def _compute(self, ask: Ask[Answer], tell: Tell) -> tuple[Chosen, Answer]:
+        """Called in the thread."""
+        chosen = self.scope.choose()
+        return chosen, ask(chosen.traces, tell)
+
+    def _took(self, version: Hashable, begun_at: float, begun_ns: int, known: tuple[Chosen, Answer]) -> None:
+        now = self._clock()
+        self._rest_until = now + _REST * (now - begun_at)
+        if not self._is_asked and self._screen.viewer.paused:
+            # It came too late: what is shown holds still by now.
+            return
+        self._is_asked = False
+        chosen, answer = known
+        self._note(chosen, version, begun_at, begun_ns)
+        self._take(answer)
+        self.look()
+
+    def _note(self, chosen: Chosen, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
+        self._chosen, self._version, self.has_answer = chosen, version, True
+        self._shown_at = self._clock() if at is None else at
+        self._shown_ns = time.time_ns() if ns is None else ns
+
+
+AnyLive: TypeAlias = "Live[Any]"

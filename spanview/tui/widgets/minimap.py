@@ -1,0 +1,158 @@
+"""The whole time in one line: how much runs at each time, where errors end, and which part the waterfall shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from spanview.tui.app.colorless import OUTSIDE
+from spanview.tui.trace.runs import marked
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from spanview.tui.trace.runs import Timed
+    from spanview.tui.widgets.window import Window
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_FAILED = "✖"
+
+
+class Profiled(Protocol):
+    """How much runs when, of what doesn't change any more."""
+
+    @property
+    def whole(self) -> Window:
+        """All of its time."""
+
+    @property
+    def timed(self) -> Timed:
+        """When how many spans run."""
+
+    @property
+    def failures(self) -> Timed:
+        """When spans failed."""
+
+
+class Mapped(Protocol):
+    """Something over time, of which a part is shown."""
+
+    @property
+    def shape(self) -> Profiled:
+        """How it is now."""
+
+    @property
+    def whole(self) -> Window:
+        """All of its time."""
+
+    @property
+    def shown(self) -> Window:
+        """What is shown of it."""
+
+
+class Minimap(Widget, inherit_bindings=False):
+    """The line above the ruler.
+
+    Args:
+        model: The trace, or the lanes.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"minimap--in", "minimap--out", "minimap--error"}
+
+    class Picked(Message):
+        """A stretch of time was picked; None for the whole trace."""
+
+        def __init__(self, stretch: tuple[int, int] | None) -> None:
+            super().__init__()
+            self.stretch = stretch
+
+    def __init__(self, model: Mapped, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._model = model
+        self._drawn: tuple[object, int, str] | None = None
+        """The shape and the width that were drawn, and what came of it."""
+        self._dragged: tuple[int, int] | None = None
+
+    # -- painting ----------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
+        """Paint the line."""
+        width, text = self.size.width, self._text()
+        inside, outside, error = (self._style(name) for name in ("in", "out", "error"))
+        window, whole = self._model.shown, self._model.whole
+        first, last = self._columns(window.start_ns), self._columns(window.end_ns)
+        if self._dragged is not None:
+            first, last = min(self._dragged), max(self._dragged)
+        is_whole = self._dragged is None and (window.start_ns, window.end_ns) == (whole.start_ns, whole.end_ns)
+        segments = []
+        for column, glyph in enumerate(text):
+            is_in = is_whole or first <= column <= last
+            style = error if glyph == _FAILED else inside if is_in else outside
+            # Blank cells of the window are told from those outside of it by a line.
+            shown = "▁" if glyph == " " and is_in and not is_whole else glyph
+            segments.append(Segment(shown if is_in or glyph == " " or not self.app.no_color else OUTSIDE, style))
+        return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
+
+    def _style(self, name: str) -> Style:
+        full = self.get_component_rich_style(f"minimap--{name}")
+        return Style(color=full.color, bold=full.bold)
+
+    def _text(self) -> str:
+        """Return the line without its styles; what it takes to make is kept until the trace grows."""
+        model, width = self._model, max(1, self.size.width)
+        if self._drawn is None or self._drawn[:2] != (model.shape, width):
+            self._drawn = model.shape, width, self._draw(width)
+        return self._drawn[2]
+
+    def _draw(self, width: int) -> str:
+        shape = self._model.shape
+        counts = shape.timed.profile(shape.whole, width)
+        most = max(1, *counts)
+        cells = [_BLOCKS[-(-count * (len(_BLOCKS) - 1) // most)] for count in counts]
+        failed = marked(shape.failures.profile(shape.whole, width))
+        return "".join(_FAILED if is_marked else cell for cell, is_marked in zip(cells, failed, strict=True))
+
+    def _columns(self, ns: int) -> int:
+        width = max(1, self.size.width)
+        return max(0, min(width - 1, int(self._model.whole.place(ns, width))))
+
+    # -- picking -----------------------------------------------------------------------------------------------------
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin a stretch."""
+        self._dragged = event.x, event.x
+        self.capture_mouse()
+        self.refresh()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show the stretch so far."""
+        if self._dragged is not None:
+            self._dragged = self._dragged[0], max(0, min(self.size.width - 1, event.x))
+            self.refresh()
+
+    def on_mouse_up(self, _event: events.MouseUp) -> None:
+        """Take the stretch; a click moves what is shown."""
+        if self._dragged is None:
+            return
+        first, last = min(self._dragged), max(self._dragged)
+        self._dragged = None
+        self.release_mouse()
+        whole, shown = self._model.whole, self._model.shown
+        start = whole.start_ns + whole.length_ns * first // self.size.width
+        end = whole.start_ns + whole.length_ns * (last + 1) // self.size.width
+        if first == last:
+            middle = (start + end) // 2
+            start, end = middle - shown.length_ns // 2, middle + shown.length_ns // 2
+            start = max(whole.start_ns, min(start, whole.end_ns - shown.length_ns))
+            end = start + shown.length_ns
+        self.post_message(self.Picked((start, end)))
+
+    def on_click(self, event: events.Click) -> None:
+        """Show the whole trace at the second click."""
+        if event.chain > 1:
+            self.post_message(self.Picked(None))

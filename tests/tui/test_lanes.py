@@ -313,7 +313,7 @@ async def test_zooming() -> None:
     """Less time, another part of it, a block alone, all again; a block out of sight is brought into it."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
         await open_lanes(look)
-        model = screen_of(look).zoomable
+        model = screen_of(look).zoom.zoomable
         await look.press("right", "f")
 
         def shown() -> tuple[int, int]:
@@ -352,7 +352,7 @@ async def test_by_mouse() -> None:
         await look.until(lambda: rows.cursor == 0)
         await look.pilot.mouse_down(offset=(10, 1))
         await look.pilot.mouse_up(offset=(20, 1))
-        await look.until(lambda: screen_of(look).zoomable.window is not None)
+        await look.until(lambda: screen_of(look).zoom.zoomable.window is not None)
         await look.press("0")
         await look.pilot.click(offset=(left + 3, 3))
         await look.pilot.click(offset=(left + 3, 3))

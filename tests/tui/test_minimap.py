@@ -14,11 +14,11 @@ import pytest
 from textual import events
 
 from builders import EPOCH_NS, Builder, Document
+from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.trace.runs import Timed
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.window import Window
-from spanview.tui.widgets.zooming import ZoomingScreen
 from viewers import Look, looking_at
 
 
@@ -73,9 +73,9 @@ async def test_the_wheel(key: str | None) -> None:
     async with looking_at(*_documents(), size=(100, 30)) as look:
         await look.press("enter", *([] if key is None else [key]))
         screen = look.screen
-        assert isinstance(screen, ZoomingScreen)
-        await look.until(lambda: screen.zoomable.whole.length_ns == 100_000)
-        cells, y = screen.time_cells, screen.rows.region.y
+        assert isinstance(screen, TraceScreen | LanesScreen)
+        await look.until(lambda: screen.zoom.zoomable.whole.length_ns == 100_000)
+        cells, y = screen.rows.time_cells, screen.rows.region.y
 
         async def turn(
             kind: type[events.MouseEvent], at: int, *, ctrl: bool = False, shift: bool = False
@@ -83,7 +83,7 @@ async def test_the_wheel(key: str | None) -> None:
             x = 99 - cells + at
             look._put(kind(screen.rows, x, y, 0, 0, 0, shift, False, ctrl, screen_x=x, screen_y=y))
             await look.press()
-            whole, shown = screen.zoomable.whole, screen.zoomable.shown
+            whole, shown = screen.zoom.zoomable.whole, screen.zoom.zoomable.shown
             return shown.start_ns - whole.start_ns, shown.end_ns - whole.start_ns
 
         assert await turn(events.MouseScrollUp, 0) == (0, 100_000)

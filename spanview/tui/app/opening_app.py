@@ -16,7 +16,7 @@ from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.themed_app import ThemedApp
 from spanview.tui.app.themes import NAMES
 from spanview.tui.traces.traces_screen import TracesScreen
-from spanview.tui.widgets.copying import Copying
+from spanview.tui.widgets.base_screen import BaseScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ class OpeningApp(ThemedApp):
             self.say(f"{sanitise(gone[0], 80)} is gone: what was read of it stays")
         else:
             first, screen = self.first_screen, self.screen
-            trace = screen.chosen_trace if isinstance(screen, Copying) and screen is not first else None
+            trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
             trace_id = 0 if trace is None else self.trace_id(trace)
             shown = format_trace_id(trace_id) if trace_id else None
             self.again = replace(self._opening, follow=True, query=first.filter_text, trace=shown)

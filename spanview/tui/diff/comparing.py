@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.model.ids import format_trace_id
-from spanview.tui.widgets.base_screen import BaseScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spanview.index.store import Store
+    from spanview.tui.app.app import SpanviewApp
 
 MARK: Final = "◆ "
 _DIGITS: Final = 8
@@ -38,29 +37,23 @@ def mark_text(marked: Side | None, key: SideKey) -> str:
     return MARK if marked is not None and marked.key == key else ""
 
 
-class ComparingScreen(BaseScreen):
-    """A screen on which something can be marked."""
+def side_of_trace(viewer: SpanviewApp, trace: int) -> Side:
+    """Return one trace as a side."""
+    trace_id = viewer.trace_id(trace)
+    digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
+    return Side(trace, f"trace {digits} {viewer.root_name(trace)[:_LONGEST]}", lambda: [trace])
 
-    def side(self) -> Side | None:
-        """Return what the mark would be put on."""
-        raise NotImplementedError
 
-    def side_of_trace(self, store: Store, trace: int) -> Side:
-        """Return one trace as a side."""
-        trace_id = store.trace_table.trace_id(trace)
-        digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
-        return Side(trace, f"trace {digits} {self.viewer.root_name(trace)[:_LONGEST]}", lambda: [trace])
-
-    async def action_mark(self) -> None:
-        """Mark what is selected, take the mark off again, or compare with what is marked."""
-        side, marked = self.side(), self.viewer.marked
-        if side is None:
-            self.viewer.say("nothing is selected that could be marked")
-        elif marked is None:
-            self.viewer.mark(side)
-            self.viewer.say(f"marked {side.what}; d on another one compares")
-        elif marked.key == side.key:
-            self.viewer.mark(None)
-            self.viewer.say(f"{side.what} is no longer marked")
-        else:
-            await self.viewer.open_diff(marked, side)
+async def mark_or_compare(viewer: SpanviewApp, side: Side | None) -> None:
+    """Mark what is selected, take the mark off again, or compare with what is marked."""
+    marked = viewer.marked
+    if side is None:
+        viewer.say("nothing is selected that could be marked")
+    elif marked is None:
+        viewer.mark(side)
+        viewer.say(f"marked {side.what}; d on another one compares")
+    elif marked.key == side.key:
+        viewer.mark(None)
+        viewer.say(f"{side.what} is no longer marked")
+    else:
+        await viewer.open_diff(marked, side)

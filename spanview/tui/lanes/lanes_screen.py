@@ -20,17 +20,18 @@ from spanview.tui.keys import On
 from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
 from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
 from spanview.tui.widgets.background import Background
-from spanview.tui.widgets.base_screen import bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.zooming import ZoomingScreen
+from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
     from spanview.analysis.lanes import Key, Lane
@@ -43,7 +44,7 @@ _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
 
 
-class LanesScreen(ZoomingScreen):
+class LanesScreen(BaseScreen):
     """The lanes.
 
     Args:
@@ -60,6 +61,13 @@ class LanesScreen(ZoomingScreen):
         self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
         self._asking = Background(self)
         self._model = LanesModel(store)
+        self.zoom = Zoom(
+            self,
+            self._model,
+            time_cells=lambda: self.rows.time_cells,
+            interval=lambda: self.rows.interval,
+            refresh=self.refresh_time,
+        )
         self.is_known = False
         """Whether it has been found out who the lanes are."""
 
@@ -78,21 +86,6 @@ class LanesScreen(ZoomingScreen):
     def rows(self) -> LaneLines:
         """The lanes."""
         return self.query_one(LaneLines)
-
-    @property
-    def zoomable(self) -> LanesModel:
-        """The lanes."""
-        return self._model
-
-    @property
-    def time_cells(self) -> int:
-        """The cells at the end of each line that show time."""
-        return self.rows.time_cells
-
-    @property
-    def interval(self) -> tuple[int, int] | None:
-        """When the selected block runs."""
-        return self.rows.interval
 
     def on_mount(self) -> None:
         """Find the lanes out, in a thread."""
@@ -251,11 +244,11 @@ class LanesScreen(ZoomingScreen):
     def _go_to(self, block: int) -> None:
         """Select a block, and show another time where it isn't in sight."""
         self.rows.select(block)
-        interval, shown, whole = self.interval, self._model.shown, self._model.whole
+        interval, shown, whole = self.rows.interval, self._model.shown, self._model.whole
         if interval is not None and (interval[1] < shown.start_ns or interval[0] > shown.end_ns):
             begin = (sum(interval) - shown.length_ns) // 2
             begin = max(whole.start_ns, min(begin, whole.end_ns - shown.length_ns))
-            self.look_at(whole.within(begin, begin + shown.length_ns))
+            self.zoom.look_at(whole.within(begin, begin + shown.length_ns))
 
     def action_error(self, by: int) -> None:
         """Go to the next block with an error, lane after lane; round the end if need be."""
@@ -288,3 +281,33 @@ class LanesScreen(ZoomingScreen):
             self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")
         else:
             self.viewer.say("there is nothing to copy")
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def on_minimap_picked(self, event: Minimap.Picked) -> None:
+        """Show the stretch that was picked with the mouse."""
+        self.zoom.pick(event.stretch)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Show less time around the mouse with Ctrl, earlier time with Shift."""
+        self.zoom.wheel(event, 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Show more time around the mouse with Ctrl, later time with Shift."""
+        self.zoom.wheel(event, -1)
+
+    def action_zoom(self, by: int) -> None:
+        """Show less time, or more."""
+        self.zoom.zoom(by)
+
+    def action_pan(self, by: int) -> None:
+        """Show earlier or later time."""
+        self.zoom.pan(by)
+
+    def action_fit(self) -> None:
+        """Show just the time of what is selected."""
+        self.zoom.fit()
+
+    def action_whole(self) -> None:
+        """Show all of the time."""
+        self.zoom.show_whole()

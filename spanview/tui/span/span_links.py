@@ -15,7 +15,7 @@ from spanview.display.parts import Part, Tone
 from spanview.display.units import count, moment
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.span.details import Details
-from spanview.tui.widgets.copying import Copying
+from spanview.tui.widgets.base_screen import BaseScreen
 
 if TYPE_CHECKING:
     from textual.worker import Worker
@@ -43,7 +43,7 @@ class _State(Enum):
     DONE = 3
 
 
-class LinkedSpan(Copying):
+class LinkedSpan(BaseScreen):
     """What a span's screen does with links.
 
     Args:

@@ -13,6 +13,7 @@ from spanview.tui.span.details import Details
 from spanview.tui.span.other_half import HalvedSpan
 from spanview.tui.trace.trace_search import SearchedTrace
 from spanview.tui.widgets.base_screen import bindings_of
+from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Chosen, Live, Scope
 
@@ -41,6 +42,7 @@ class SpanScreen(HalvedSpan):
     def __init__(self, subject: SpanInTree, section: str) -> None:
         super().__init__(subject)
         self._section = section
+        self.copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
         scope = Scope(lambda: Chosen([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_subject)
 
@@ -199,6 +201,18 @@ class SpanScreen(HalvedSpan):
         else:
             self.viewer.say("there is nothing to copy here")
 
-    def span_query(self) -> str:
+    def _span_query(self) -> str:
         """Return what finds the span."""
         return f"span={self._subject.span.span_id}" if self._subject.span.span_id else ""
+
+    def action_copy_trace_id(self) -> None:
+        """Copy the trace id."""
+        self.copier.copy_trace_id()
+
+    def action_copy_command(self) -> None:
+        """Copy a command line that opens the trace."""
+        self.copier.copy_command()
+
+    def action_copy_json(self) -> None:
+        """Copy the span as JSON."""
+        self.copier.copy_json()

@@ -65,7 +65,7 @@ class DetailedTrace(GuessedTrace):
         """Return in words why no span is selected."""
         node = self.rows.node
         is_run = node is not None and self._model.run(node)
-        return "these are like siblings, → shows each" if is_run else super().why_no_span()
+        return "these are like siblings, → shows each" if is_run else "this parent was not seen"
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""

@@ -9,29 +9,29 @@ from textual.worker import get_current_worker
 
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
-from spanview.tui.diff.comparing import MARK, ComparingScreen
+from spanview.tui.diff.comparing import MARK, mark_or_compare, side_of_trace
 from spanview.tui.keys import On
 from spanview.tui.span.details import Details
 from spanview.tui.trace.trace_details import DetailedTrace
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, bindings_of
+from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Chosen, Scope
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.zooming import ZoomingScreen
+from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.diff.comparing import Side
     from spanview.tui.trace.trace_facets import LitPath
-    from spanview.tui.trace.trace_model import TraceModel
 
 
-class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
+class TraceScreen(DetailedTrace):
     """Tree and waterfall of one trace.
 
     Args:
@@ -48,6 +48,14 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
         super().__init__(store, trace)
         self._at_error = at_error
         self._at_row = at_row
+        self.zoom = Zoom(
+            self,
+            self._model,
+            time_cells=lambda: self.rows.time_cells,
+            interval=self._interval,
+            refresh=self.refresh_time,
+        )
+        self.copier = Copier(self, lambda: self.trace, lambda: self.chosen_span, why_no_span=self.why_no_span)
         self._counts: tuple[int, int] | None = None
         """Spans and errors, as the header says them."""
 
@@ -118,9 +126,9 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
             parts.insert(1, f"{MARK}marked")
         return "   ".join(parts)
 
-    def side(self) -> Side:
-        """Return this trace."""
-        return self.side_of_trace(self._store, self.trace)
+    async def action_mark(self) -> None:
+        """Mark this trace, or compare it with what is marked."""
+        await mark_or_compare(self.viewer, side_of_trace(self.viewer, self.trace))
 
     def mark_has_changed(self) -> None:
         """Say whether this trace is marked."""
@@ -177,6 +185,23 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
             self.viewer.say(f"{self.why_no_span()}: there is nothing to copy")
         elif node is not None:
             self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
+
+    def action_copy_trace_id(self) -> None:
+        """Copy the trace id."""
+        self.copier.copy_trace_id()
+
+    def action_copy_command(self) -> None:
+        """Copy a command line that opens the trace."""
+        self.copier.copy_command()
+
+    def action_copy_json(self) -> None:
+        """Copy the span as JSON."""
+        self.copier.copy_json()
+
+    def _interval(self) -> tuple[int, int] | None:
+        """Return when the selected span starts and ends, or what stands for one."""
+        node = self.rows.node
+        return None if node is None else self._model.interval(node)
 
     # -- the critical path -------------------------------------------------------------------------------------------
 
@@ -249,18 +274,30 @@ class TraceScreen(DetailedTrace, ComparingScreen, ZoomingScreen):
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    @property
-    def zoomable(self) -> TraceModel:
-        """The trace."""
-        return self._model
+    def on_minimap_picked(self, event: Minimap.Picked) -> None:
+        """Show the stretch that was picked with the mouse."""
+        self.zoom.pick(event.stretch)
 
-    @property
-    def time_cells(self) -> int:
-        """The cells at the end of each line that show time."""
-        return self.rows.time_cells
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Show less time around the mouse with Ctrl, earlier time with Shift."""
+        self.zoom.wheel(event, 1)
 
-    @property
-    def interval(self) -> tuple[int, int] | None:
-        """When the selected span starts and ends, or what stands for one."""
-        node = self.rows.node
-        return None if node is None else self._model.interval(node)
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Show more time around the mouse with Ctrl, later time with Shift."""
+        self.zoom.wheel(event, -1)
+
+    def action_zoom(self, by: int) -> None:
+        """Show less time, or more."""
+        self.zoom.zoom(by)
+
+    def action_pan(self, by: int) -> None:
+        """Show earlier or later time."""
+        self.zoom.pan(by)
+
+    def action_fit(self) -> None:
+        """Show just the time of what is selected."""
+        self.zoom.fit()
+
+    def action_whole(self) -> None:
+        """Show all of the time."""
+        self.zoom.show_whole()

@@ -14,7 +14,7 @@ from spanview.tui.trace.trace_facets import Facets, LitPath
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_shape import AT_ONCE, Shape
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.copying import Copying
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.minimap import Minimap
 
@@ -39,7 +39,7 @@ _OF_ROWS: Final = frozenset(
 """Actions for which all rows must be there."""
 
 
-class StitchedTrace(Copying):
+class StitchedTrace(BaseScreen):
     """What a trace's screen knows of its trace.
 
     A long trace is shown by its root alone until it has been stitched; keys that need its rows wait for them.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.tui.diff.comparing import ComparingScreen, Side
+from spanview.tui.diff.comparing import Side, mark_or_compare, side_of_trace
 from spanview.tui.traces.traces_groups import GroupedTraces
 from spanview.tui.widgets.live import Chosen, Scope
 
@@ -20,7 +20,7 @@ _LONGEST: Final = 60
 """Characters of a name, or of a filter."""
 
 
-class ListedTraces(GroupedTraces, ComparingScreen):
+class ListedTraces(GroupedTraces):
     """A list of traces, or of groups of them.
 
     Args:
@@ -48,7 +48,7 @@ class ListedTraces(GroupedTraces, ComparingScreen):
         """Return the selected trace, or the selected group as it is now."""
         if not self.grouped:
             trace = self.traces.selected
-            return None if trace is None else self.side_of_trace(self._store, trace)
+            return None if trace is None else side_of_trace(self.viewer, trace)
         group = self.groups.selected
         if group is None:
             return None
@@ -60,6 +60,10 @@ class ListedTraces(GroupedTraces, ComparingScreen):
             return [trace for trace in (range(len(table)) if listed is None else listed) if group_name(trace) == name]
 
         return Side((name,), f"traces of {_shown(name)}", traces)
+
+    async def action_mark(self) -> None:
+        """Mark what is selected, or compare it with what is marked."""
+        await mark_or_compare(self.viewer, self.side())
 
     async def action_compare_rest(self) -> None:
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""

@@ -10,7 +10,8 @@ from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
 from spanview.tui.traces.traces_model import Column, TracesModel
 from spanview.tui.widgets.background import Background
-from spanview.tui.widgets.copying import Copying
+from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.copying import Copier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ _AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
 
 
-class GroupedTraces(Copying):
+class GroupedTraces(BaseScreen):
     """All traces, or groups of them, in an order.
 
     Args:
@@ -35,6 +36,7 @@ class GroupedTraces(Copying):
         super().__init__()
         self._store = store
         self._model = TracesModel(store)
+        self.copier = Copier(self, lambda: self.chosen_trace)
         self.grouped = False
         self._grown_at: dict[int, float] = {}
         self._completeness: Completeness | None = None
@@ -212,3 +214,20 @@ class GroupedTraces(Copying):
         self.query_one(ColumnHeads).refresh()
         first = ", the greatest first" if descending else ", the least first"
         self.viewer.say(f"sorted by {column.word}{first if which_first else ''}")
+
+    # -- copying -------------------------------------------------------------------------------------------------------
+
+    def action_copy(self) -> None:
+        """Copy the trace id, where a trace is selected."""
+        if self.chosen_trace is not None:
+            self.copier.copy_trace_id()
+        else:
+            self.viewer.say("there is no trace here to copy the id of")
+
+    def action_copy_trace_id(self) -> None:
+        """Copy the trace id."""
+        self.copier.copy_trace_id()
+
+    def action_copy_command(self) -> None:
+        """Copy a command line that opens the trace."""
+        self.copier.copy_command()

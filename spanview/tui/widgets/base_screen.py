@@ -57,6 +57,11 @@ class BaseScreen(Screen[None]):
         raise NotImplementedError
 
     @property
+    def chosen_trace(self) -> int | None:
+        """The trace that the screen is about, by its row in the trace table; None where it is about none, or many."""
+        return None
+
+    @property
     def is_left(self) -> bool:
         """Whether it was left, or is being closed: its widgets go, and messages that were on their way still come."""
         return self._pruning or self not in self.app.screen_stack

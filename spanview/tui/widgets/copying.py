@@ -1,92 +1,87 @@
-"""What can be copied of a trace and of a span, on every screen that shows one."""
+"""Copying ids, command lines and JSON of the selected trace and span, from every screen that shows one."""
 
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from textual.worker import get_current_worker
-
 from spanview.model.ids import format_trace_id
-from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.background import Background
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from spanview.display.span_text import SpanInTree
+    from spanview.tui.widgets.base_screen import BaseScreen
 
 _WORD: Final = re.compile("[a-z]+")
 """What may be the name of a command."""
 
 
-class Copying(BaseScreen):
-    """What a screen with a selected trace does to copy."""
+class Copier:
+    """Copies what identifies the selected trace, and the selected span.
 
-    @property
-    def chosen_trace(self) -> int | None:
-        """The selected trace, by its row in the trace table."""
-        raise NotImplementedError
+    Args:
+        screen: Whose selection it is.
+        trace: Returns the selected trace, by its row in the trace table; None where there is none.
+        span: Returns the selected span; None where there is none.
+        why_no_span: Returns in words why no span is selected.
+        span_query: Returns what finds the span that the screen is about; empty where it is about a trace.
+    """
 
-    @property
-    def chosen_span(self) -> SpanInTree | None:
-        """The selected span; None where there is none."""
-        return None
-
-    def why_no_span(self) -> str:
-        """Return in words why no span is selected."""
-        return "this parent was not seen"
-
-    def action_copy(self) -> None:
-        """Copy the trace id, where a trace is selected."""
-        if self.chosen_trace is not None:
-            self.action_copy_trace_id()
-        else:
-            self.viewer.say("there is no trace here to copy the id of")
+    def __init__(
+        self,
+        screen: BaseScreen,
+        trace: Callable[[], int | None],
+        span: Callable[[], SpanInTree | None] = lambda: None,
+        *,
+        why_no_span: Callable[[], str] = lambda: "this parent was not seen",
+        span_query: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._screen = screen
+        self._trace = trace
+        self._span = span
+        self._why_no_span = why_no_span
+        self._span_query = span_query
+        self._work = Background(screen)
 
     def _trace_id(self) -> str:
         """Return the id of the selected trace, empty where there is none."""
-        trace = self.chosen_trace
-        number = 0 if trace is None else self.viewer.trace_id(trace)
+        trace = self._trace()
+        number = 0 if trace is None else self._screen.viewer.trace_id(trace)
         return format_trace_id(number) if number else ""
 
-    def action_copy_trace_id(self) -> None:
+    def copy_trace_id(self) -> None:
         """Copy the trace id."""
         if trace_id := self._trace_id():
-            self.viewer.copy(trace_id, "trace id")
+            self._screen.viewer.copy(trace_id, "trace id")
         else:
-            self.viewer.say("there is no trace id to copy here")
+            self._screen.viewer.say("there is no trace id to copy here")
 
-    def action_copy_command(self) -> None:
+    def copy_command(self) -> None:
         """Copy a command line that opens the trace."""
-        trace_id = self._trace_id()
-        if not trace_id:
-            self.viewer.say("there is no trace id to open a trace by here")
-            return
-        self.viewer.copy(command_line(self.viewer.paths, trace_id, self.span_query()), "command line")
-
-    def span_query(self) -> str:
-        """Return what finds the span that the screen is about."""
-        return ""
-
-    def action_copy_json(self) -> None:
-        """Copy the span as `spanview spans` prints it, but on several lines."""
-        subject = self.chosen_span
-        if subject is None:
-            self.viewer.say(f"{self.why_no_span()}: there is nothing to copy")
+        viewer, trace_id = self._screen.viewer, self._trace_id()
+        if trace_id:
+            viewer.copy(command_line(viewer.paths, trace_id, self._span_query()), "command line")
         else:
-            self.run_worker(partial(self._copy_as_json, subject), thread=True, group="copying", exclusive=True)
+            viewer.say("there is no trace id to open a trace by here")
 
-    def _copy_as_json(self, subject: SpanInTree) -> None:
-        """Called in a thread: a hundred thousand spans can be below one, and a value can be long."""
-        from spanview.analysis.selftime import self_time
-        from spanview.exports.jsonl import indented, line_of
+    def copy_json(self) -> None:
+        """Copy the span as `spanview spans` prints it, but on several lines."""
+        viewer, subject = self._screen.viewer, self._span()
+        if subject is None:
+            viewer.say(f"{self._why_no_span()}: there is nothing to copy")
+        else:
+            self._work.begin(lambda _: _json_of(subject), lambda text: viewer.copy(text, "span as JSON"))
 
-        worker = get_current_worker()
-        own = self_time(subject.tree, subject.store.spans, subject.node)
-        text = indented(line_of(subject.span, subject.tree.warnings(subject.node), own))
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self.viewer.copy, text, "span as JSON")
+
+def _json_of(subject: SpanInTree) -> str:
+    """Called in a thread: a hundred thousand spans can be below one, and a value can be long."""
+    from spanview.analysis.selftime import self_time
+    from spanview.exports.jsonl import indented, line_of
+
+    own = self_time(subject.tree, subject.store.spans, subject.node)
+    return indented(line_of(subject.span, subject.tree.warnings(subject.node), own))
 
 
 def command_line(paths: Sequence[str], trace_id: str, query: str = "") -> str:

@@ -1,16 +1,17 @@
-"""Time that is looked at: the keys and the minimap that show less of it, or another part."""
+"""Zooming and panning: what the keys, the minimap and the wheel do to the time that a screen shows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 from spanview.display.units import duration
-from spanview.tui.widgets.base_screen import BaseScreen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
 
-    from spanview.tui.widgets.minimap import Minimap
+    from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.window import Window
 
 
@@ -29,76 +30,75 @@ class Zoomable(Protocol):
         """What is shown of it."""
 
 
-class ZoomingScreen(BaseScreen):
-    """A screen of something over time."""
+class Zoom:
+    """Shows less of a screen's time, more of it, or another part.
 
-    @property
-    def zoomable(self) -> Zoomable:
-        """What is looked at."""
-        raise NotImplementedError
+    Args:
+        screen: Whose rows show time in the last cells of each line.
+        zoomable: What is over time.
+        time_cells: Returns how many cells these are.
+        interval: Returns start and end of the selected span; None where that isn't known.
+        refresh: Paints anew what says, beside the rows, which time is shown.
+    """
 
-    @property
-    def time_cells(self) -> int:
-        """The cells at the end of each line that show time."""
-        raise NotImplementedError
-
-    @property
-    def interval(self) -> tuple[int, int] | None:
-        """Start and end of the selected span; None where that isn't known."""
-        raise NotImplementedError
-
-    def refresh_time(self) -> None:
-        """Paint anew what says which time is shown."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        screen: BaseScreen,
+        zoomable: Zoomable,
+        *,
+        time_cells: Callable[[], int],
+        interval: Callable[[], tuple[int, int] | None],
+        refresh: Callable[[], object],
+    ) -> None:
+        self._screen = screen
+        self.zoomable = zoomable
+        self._time_cells = time_cells
+        self._interval = interval
+        self._refresh = refresh
 
     def look_at(self, window: Window) -> None:
         """Show a stretch of time, and say which."""
         whole = self.zoomable.whole
         self.zoomable.window = None if window == whole else window
         after = duration(window.start_ns - whole.start_ns)
-        self.viewer.say("the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}")
-        self.rows.refresh()
-        self.refresh_time()
+        text = "the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}"
+        self._screen.viewer.say(text)
+        self._screen.rows.refresh()
+        self._refresh()
 
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
+    def pick(self, stretch: tuple[int, int] | None) -> None:
+        """Show the stretch that was picked with the mouse; all of the time where it is None."""
         whole = self.zoomable.whole
-        self.look_at(whole if event.stretch is None else whole.within(*event.stretch))
+        self.look_at(whole if stretch is None else whole.within(*stretch))
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Show less time around the mouse with Ctrl, earlier time with Shift."""
-        self._wheel(event, 1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Show more time around the mouse with Ctrl, later time with Shift."""
-        self._wheel(event, -1)
-
-    def _wheel(self, event: events.MouseEvent, by: int) -> None:
+    def wheel(self, event: events.MouseEvent, by: int) -> None:
+        """Zoom around the mouse where Ctrl is held, pan where Shift is; `by` is above 0 for less time, or earlier."""
         whole, shown = self.zoomable.whole, self.zoomable.shown
         if event.ctrl:
-            cells, lines = self.time_cells, self.rows.content_region
+            cells, lines = self._time_cells(), self._screen.rows.content_region
             # The last cell of all is the scrollbar's.
             cell = event.screen_x - (lines.right - 1 - cells)
             ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * cells)
             self.look_at(whole.zoomed(shown, (ns, ns) if 0 <= cell < cells else None, by))
         elif event.shift:
-            self.action_pan(-by)
+            self.pan(-by)
 
-    def action_zoom(self, by: int) -> None:
+    def zoom(self, by: int) -> None:
         """Show less time, or more, around the middle of the selected span."""
-        self.look_at(self.zoomable.whole.zoomed(self.zoomable.shown, self.interval, by))
+        self.look_at(self.zoomable.whole.zoomed(self.zoomable.shown, self._interval(), by))
 
-    def action_pan(self, by: int) -> None:
+    def pan(self, by: int) -> None:
         """Show earlier or later time."""
         self.look_at(self.zoomable.whole.panned(self.zoomable.shown, by))
 
-    def action_fit(self) -> None:
+    def fit(self) -> None:
         """Show just the time of the selected span."""
-        if self.interval is not None:
-            self.look_at(self.zoomable.whole.fitted(self.interval))
+        interval = self._interval()
+        if interval is not None:
+            self.look_at(self.zoomable.whole.fitted(interval))
         else:
-            self.viewer.say("this span has no time to show")
+            self._screen.viewer.say("this span has no time to show")
 
-    def action_whole(self) -> None:
+    def show_whole(self) -> None:
         """Show all of the time."""
         self.look_at(self.zoomable.whole)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _CALLED, _RAN = " ray.remote", " ray.remote_worker"
 _TASKS_OF_RAY_DATA: Final = {"_map_task", "_shuffle_reduce_task", "_disk_shuffle_reduce_task"}
-_NOT_LONGER_NS, _SOON_NS = 5_000_000, 10_000_000
+_NOT_LONGER_NS, _SOON_NS, _ROUNDED_NS = 5_000_000, 10_000_000, 2_000
 
 
 def functions_of(
@@ -123,19 +123,37 @@ class _Whole:
             return True
         if self._is_traced(name):
             return False
-        if len(constructors) > 1 and max(record["start_ns"] for record in constructors) > producer["start_ns"]:
+        if not life or (not methods and all(record["status"] == "ERROR" for record in constructors)):
             return False
-        later = [
-            other
+        return any(
+            self._was_passed(other)
             for other, tried in self.calls
-            if _actor(other) == actor
-            and not other["name"].endswith(f"__init__{_CALLED}")
-            and other["status"] != "ERROR"
-            and self._is_traced(other["name"].removesuffix(_CALLED))
-            and other["start_ns"] >= producer["end_ns"]
-            and not tried
-        ]
-        return bool(methods) and not later
+            if other["name"] == producer["name"] and other["status"] != "ERROR" and not tried
+        )
+
+    def _was_passed(self, producer: Record) -> bool:
+        """Tell whether a call that the same process submitted later ran in the same life of a sequential actor."""
+        actor = _actor(producer)
+        life = [record for record in self.timed if actor and _actor(record) == actor]
+        constructors = [record for record in life if record["name"].endswith(f"__init__{_RAN}")]
+        methods = [record for record in life if record not in constructors]
+        overlap = any(
+            one is not other and one["start_ns"] <= other["start_ns"] < one["end_ns"] - _ROUNDED_NS
+            for one in methods
+            for other in methods
+        )
+        was_restarted = len(constructors) > 1 and (
+            max(record["start_ns"] for record in constructors) > producer["start_ns"]
+        )
+        return (
+            not overlap
+            and not was_restarted
+            and any(
+                self.file(other) == self.file(producer) and other["start_ns"] >= producer["end_ns"]
+                for other, tried in self.calls
+                if any(attempt in methods for attempt in tried)
+            )
+        )
 
     def _is_traced(self, name: str) -> bool:
         named = {record["name"].removesuffix(_RAN) for record in self.ran}

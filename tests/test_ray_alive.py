@@ -3,7 +3,7 @@
 what happens                          what is said of the call          what its trace does
 ------------------------------------  --------------------------------  -------------------
 a job is submitted, without a span    runs                              grows
-the job has ended                     has run by now                    it doesn't
+the job has ended                     has an attempt by now             it doesn't
 an actor runs a method                runs, by the actor's process      grows
 it is killed, and Ray restarts it     runs, by the new process          grows
 a task's worker is killed             doesn't run here                  it doesn't
@@ -189,7 +189,7 @@ def test_what_is_said_of_a_program_that_runs(watched: Watched) -> None:
     end, pid = watched.submit("job")
     watched.until("job", f"runs, likely: pid {pid} is ray::job", grows=True)
     end.touch()
-    watched.until("job", "has run by now", grows=False)
+    watched.until("job", "has an attempt by now", grows=False)
 
     end, pid = watched.submit("work")
     watched.until("Actor.work", f"runs, likely: pid {pid} is ray::Actor.work", grows=True)
@@ -198,7 +198,7 @@ def test_what_is_said_of_a_program_that_runs(watched: Watched) -> None:
     assert again != pid
     watched.until("Actor.work", f"runs, likely: pid {again} is ray::Actor.work", grows=True)
     end.touch()
-    watched.until("Actor.work", "has run by now", grows=False)
+    watched.until("Actor.work", "has an attempt by now", grows=False)
 
     _, pid = watched.submit("victim")
     watched.until("victim", f"runs, likely: pid {pid} is ray::victim", grows=True)

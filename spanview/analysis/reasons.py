@@ -7,7 +7,7 @@ f           status ERROR                                     not submitted
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
 g, f        g fails after f was submitted, right behind it   argument failed, likely
-A.f, A.g    A.g has attempts, A.f never                      untraced, likely
+A.f, A.g    A.f never has attempts, A.g ran after it         untraced, likely
 r, r        Serve's routing calls a replica again            untraced, likely: the first one refused it
 f           in a log that Ray took repeated lines from       lost in the log, likely
 f           nothing of these                                 no attempt seen: it waits, runs, died, …
@@ -235,7 +235,7 @@ class _Reasons:
         self._leaving: dict[int, bool] = {}
         """Whether any call of a function has an attempt, by the number of the name."""
         self._actors = self._actors_of({call.actor for call in self._alone})
-        self._last_run, self._last_stuck = self._last_submitted()
+        self._last_run = self._last_submitted()
         self._existing = self._existing_of(everyone)
         self._last_routed = self._last_of_routings()
         self._proven = {call.function for call in self._alone if self._was_passed(call)}
@@ -281,24 +281,19 @@ class _Reasons:
             self._leaving[name] = name in self._traced_names or any(ran)
         return self._leaving[name]
 
-    def _last_submitted(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
-        """Return when each caller last submitted a call of an actor that ran, and one that should have left an attempt.
+    def _last_submitted(self) -> dict[tuple[str, int], int]:
+        """Return when each caller last submitted a call of an actor that ran; constructors don't count.
 
-        Constructors don't count. The keys are the actor's id and the number of the caller's source.
+        The keys are the actor's id and the number of the caller's source.
         """
-        spans = self._store.spans
-        ran, stuck = dict[tuple[str, int], int](), dict[tuple[str, int], int]()
+        spans, last = self._store.spans, dict[tuple[str, int], int]()
         for actor, known in self._actors.items():
             for row in known.methods:
                 producer = int(self._producer_of[row])
                 if producer != _NO_CALL:
                     key = actor, spans.source[producer]
-                    ran[key] = max(ran.get(key, NO_TIME), spans.start_ns[producer])
-        for call in self._alone:
-            if not call.is_constructor and spans.status[call.row] != ERROR and self._leaves_attempts(call):
-                key = call.actor, spans.source[call.row]
-                stuck[key] = max(stuck.get(key, NO_TIME), spans.start_ns[call.row])
-        return ran, stuck
+                    last[key] = max(last.get(key, NO_TIME), spans.start_ns[producer])
+        return last
 
     def _last_of_routings(self) -> dict[tuple[int, int], int]:
         """Return when each routing of Serve last called a replica, by the routing's trace and span id."""
@@ -389,12 +384,8 @@ class _Reasons:
         if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
             return False
         is_one_life = not actor.overlaps and actor.restart_ns <= spans.start_ns[call.row]
-        return is_one_life and self._is_before(call, self._last_run)
-
-    def _is_before(self, call: _Alone, last: Mapping[tuple[str, int], int]) -> bool:
-        """Tell whether the caller submitted some call of the actor after this one."""
-        ended = self._store.spans.end_ns[call.row]
-        return ended != NO_TIME and last.get((call.actor, self._store.spans.source[call.row]), NO_TIME) >= ended
+        ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.source[call.row]), NO_TIME)
+        return is_one_life and ended != NO_TIME and last >= ended
 
     def _submitted_before(self, rows: Places, alone: Flags) -> Mapping[int, int]:
         """Return the call that the same process submitted right before each call without an attempt."""
@@ -444,18 +435,12 @@ class _Reasons:
         if self._leaves_attempts(call):
             return None
         if self._was_passed(call):
-            text = "its method leaves no attempts, and a later call of its actor ran"
+            text = "its method leaves no attempts, and a later call ran (where several run at once, it may hang)"
             return Why(Reason.UNTRACED, Certainty.LIKELY, text)
         if call.function in self._proven:
             text = "its method leaves no attempts, as another call of it shows"
             return Why(Reason.UNTRACED, Certainty.LIKELY, text)
-        if (answer := self._of_argument(call)) is not None:
-            return answer
-        is_stuck = actor.restart_ns > spans.start_ns[call.row] or self._is_before(call, self._last_stuck)
-        if not actor.methods or is_stuck:
-            return None
-        text = "no call of its method has an attempt, its actor's others have; one that hangs looks the same"
-        return Why(Reason.UNTRACED, Certainty.LIKELY, text, may_run=True)
+        return None
 
     @staticmethod
     def _of_ray_data() -> Why:
@@ -492,6 +477,9 @@ class _Reasons:
         if call.actor and not call.is_constructor:
             if actor is None:
                 text += "; nothing that its actor ran is here either"
-            elif NO_TIME != actor.last_ns <= submitted:
-                text += "; its actor has left no attempt since it was submitted"
+            else:
+                if NO_TIME != actor.last_ns <= submitted:
+                    text += "; its actor has left no attempt since it was submitted"
+                if actor.methods and not self._leaves_attempts(call):
+                    text += "; or it ran untraced: no call of its method has an attempt, others of its actor have"
         return Why(Reason.UNKNOWN, Certainty.LIKELY, text, may_run=True)

@@ -9,6 +9,12 @@ the caller is no process of this host, nor was seen to be     unknown: its calle
 a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
   it; of an actor, its newest process
 the same, for more calls without an attempt than workers      may run: pid 9 is ray::f, for one of 3 such calls
+the same, for a generator, whose attempt ends when it is      may run: pid 9 is ray::f, a generator that may have begun
+  made and runs on                                              earlier
+the same, for the only one of these calls that was submitted  runs or waits, likely: pid 9 is ray::A.f
+  after its actor had been started again
+  and, where a later call has run since, those before it      runs, likely: pid 9 is ray::A.f
+  are over
 the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
 its actor's newest process lives                              may run: its actor, pid 9, is alive
 its actor's newest process has gone                           its actor, pid 9, has ended; may restart
@@ -22,7 +28,8 @@ workers of a killed driver go on for seconds, and may finish. A task that a work
 and an actor may be started again. Ray names a worker after what it runs (`ray::f`, `ray::A.method`, `ray::IDLE`), so a
 name is the one thing that shows a call to be running.
 
-A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely. A missing parent
+A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely, though it may
+not be known which. A missing parent
 is in the process of those of its children that are no attempts and no requests from elsewhere. Where that process was
 seen alive and has ended, the parent is lost, likely: what never ended is never written.
 """
@@ -63,6 +70,8 @@ _COUNT_AGAIN_S: Final = 1.0
 """Callers that are alive are looked for again after so long."""
 _MOST_ATTEMPTS: Final = 32
 """So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
+_MOST_CONSTRUCTORS: Final = 256
+"""So many of the attempts of a class's constructor are looked at for an actor, the newest."""
 _MOST_KEPT: Final = 20_000
 """Records of which it is remembered what they told."""
 _SETTLED_S: Final = 2.0
@@ -129,7 +138,9 @@ class Thought:
     text: str
     """In a few words."""
     runs: bool = False
-    """Whether a process is named after it."""
+    """Whether a process is named after it, and no other call can be meant but one that it waits for."""
+    one_of: Sequence[int] = ()
+    """The rows of the calls, itself among them, for one of which a process is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +198,8 @@ class Running:
         """By row: a record is read from a file."""
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the file's number."""
+        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_CONSTRUCTORS))
+        """The newest attempts of constructors by the class."""
         self._actors: dict[str, tuple[int, dict[str, int]]] = {}
         """Of so many rows the newest attempt of each actor, by its class and its id."""
         self._seen_rows = 0
@@ -206,8 +219,10 @@ class Running:
         """When it was seen that such a process had ended, by the clock."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
-        self._alone: dict[str, tuple[int, float, int]] = {}
-        """For so many rows, at a time by the clock: how many calls there are that a worker of a name may be running."""
+        self._alone: dict[str, tuple[int, float, list[int]]] = {}
+        """For so many rows, at a time by the clock: the calls that a worker of a name may be running."""
+        self._generators: tuple[int, frozenset[str]] = 0, frozenset()
+        """Of so many rows, the functions that are generators."""
 
     # -- traces ------------------------------------------------------------------------------------------------------
 
@@ -253,7 +268,12 @@ class Running:
         if (writer := self._of(rows[-1]).writer) is not None:
             self._life(rows[-1], writer)
         titles = {worker.title for worker in self._host.ray_workers()}
-        return [row for row in rows if titles.intersection(self._titles(row)) and self._thought_of(row).runs]
+        return [row for row in rows if titles.intersection(self._titles(row)) and self._grows_by(row)]
+
+    def _grows_by(self, row: int) -> bool:
+        """Tell whether a call runs, likely, or one of several in its trace."""
+        thought, traces = self._thought_of(row), self._store.spans.trace
+        return thought.runs or (bool(thought.one_of) and {*map(traces.__getitem__, thought.one_of)} == {traces[row]})
 
     def _gaps_of(self, trace: int) -> _Gaps:
         count = self._store.trace_table.span_count[trace]
@@ -295,7 +315,7 @@ class Running:
 
     def _thought_of(self, row: int) -> Thought:
         if not self._is_alone(row):
-            return Thought(False, "has run by now")
+            return Thought(False, "has an attempt by now")
         caller = self._of(row).writer
         life = Life.UNKNOWN if caller is None else self._life(row, caller)
         if caller is None or life is Life.UNKNOWN:
@@ -314,7 +334,7 @@ class Running:
             runners = [runner for runner in runners if runner == pid]
         if runners:
             self._not_run.pop(row, None)
-            return self._thought_of_runners(row, runners, title)
+            return self._thought_of_runners(row, runners, title, actor_id)
         if not life.is_alive:
             return over
         if actor_id:
@@ -327,12 +347,45 @@ class Running:
             self._not_run.pop(row, None)
         return Thought(True, f"may run: its caller, pid {caller.pid}, is alive")
 
-    def _thought_of_runners(self, row: int, runners: Sequence[int], title: str) -> Thought:
+    def _thought_of_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Thought:
         """Return what is thought of a call that some workers are named after."""
-        name, calls = f"pid {min(runners)} is ray::{title}", self._count_alone(row, title)
-        if len(runners) < calls:
-            return Thought(True, f"may run: {name}, for one of {calls:,} such calls")
-        return Thought(True, f"runs, likely: {name}", runs=True)
+        name = f"pid {min(runners)} is ray::{title}"
+        if self._is_generator(row):
+            return Thought(True, f"may run: {name}, a generator that may have begun earlier")
+        calls = [call for call in self._alone_with(row, title) if self._of(call).actor == actor_id or not actor_id]
+        if len(runners) >= len(calls):
+            return Thought(True, f"runs, likely: {name}", runs=True)
+        earlier = self._before_restart(actor_id, row, calls) if actor_id else []
+        if row not in earlier and len(runners) >= len(calls) - len(earlier):
+            is_first = all(self._was_passed(call, actor_id) for call in earlier)
+            return Thought(True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True)
+        return Thought(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls)
+
+    def _is_generator(self, row: int) -> bool:
+        """Tell whether a call is one of a generator, certainly or likely."""
+        if self._generators[0] != self._seen_rows:
+            from spanview.analysis.generators import generators_of
+
+            self._generators = self._seen_rows, frozenset(generators_of(self._store))
+        return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED) in self._generators[1]
+
+    def _before_restart(self, actor: str, row: int, calls: Sequence[int]) -> list[int]:
+        """Return those calls of an actor that were submitted before it was started again; none where it wasn't."""
+        starts = self._store.spans.start_ns
+        made = self._constructors[_group(self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED))]
+        times = [starts[attempt] for attempt in made if self._of(attempt).actor == actor]
+        return [call for call in calls if starts[call] < max(times)] if len(times) > 1 else []
+
+    def _was_passed(self, call: int, actor: str) -> bool:
+        """Tell whether the newest attempt of an actor is one of a call that the same process submitted later."""
+        newest, spans = self._process_of_actor(actor, call), self._store.spans
+        if newest is None:
+            return False
+        of_trace, producer = self._store.rows_of_trace(spans.trace[newest[0]]), spans.parent_id[newest[0]]
+        later = next((row for row in of_trace if spans.span_id[row] == producer), None)
+        return later is not None and (
+            spans.source[later] == spans.source[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
+        )
 
     def _thought_of_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Thought:
         """Return what is thought of a call of an actor whose process isn't named after it.
@@ -381,14 +434,14 @@ class Running:
         functions = (texts[number].removesuffix(SUBMITTED) for number in self._names[1][0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
-    def _count_alone(self, row: int, title: str) -> int:
-        """Return how many calls without an attempt a worker of one name may be running: their callers were here."""
+    def _alone_with(self, row: int, title: str) -> list[int]:
+        """Return the calls without an attempt that a worker of one name may be running: their callers were here."""
         now, known = self._clock(), self._alone.get(title)
         if known is None or known[0] != self._seen_rows or now - known[1] >= _COUNT_AGAIN_S:
             traces = {*self._candidates, self._store.spans.trace[row]}
             calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MOST_CALLS:])
-            count = sum(title in self._titles(call) and self._was_here(call) for call in calls)
-            known = self._alone[title] = self._seen_rows, now, count
+            named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
+            known = self._alone[title] = self._seen_rows, now, named
         return known[2]
 
     def _was_here(self, row: int) -> bool:
@@ -477,7 +530,10 @@ class Running:
                 changed.add(spans.trace[row])
                 if spans.parent_id[row]:
                     self._more_calls[spans.trace[row]] -= 1
-                attempts = self._attempts[_group(texts[spans.name[row]].removesuffix(RAN))]
+                function = texts[spans.name[row]].removesuffix(RAN)
+                if function.endswith(".__init__"):
+                    self._constructors[_group(function)].append(row)
+                attempts = self._attempts[_group(function)]
                 attempts.setdefault(spans.source[row], deque(maxlen=_MOST_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from spanview.analysis.calls import Function
+    from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.serve_groups import RequestGroup
     from spanview.analysis.stats import Group
     from spanview.commands.options import Options
@@ -62,22 +63,34 @@ def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
     except QueryError as error:
         # These two are no groups of spans.
         raise QueryError(f"{error}, ray, serve") from None
-    return _Report(partial(to_json, groups, by), partial(_lines, groups, by))
+    return _Report(partial(to_json, groups, by), partial(_lines, store, groups, by))
 
 
-def _lines(groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
+def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
     header = ("COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX", by.upper())
+    generators = _generators(store, groups) if by == "name" else {}
     rows = [
         (
             f"{group.count:,}",
             _some(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
-            group_text(group.key, by),
+            group_text(group.key, by) + _generator_note(generators.get(group.key)),
         )
         for group in groups
     ]
     return [header, *rows]
+
+
+def _generators(store: Store, groups: Sequence[Group]) -> dict[str | None, Certainty]:
+    """Return how sure it is that the spans of a name are attempts of a generator, by the name."""
+    from spanview.analysis.calls import RAN
+
+    if not any(group.key is not None and group.key.endswith(RAN) for group in groups):
+        return {}
+    from spanview.analysis.generators import generators_of
+
+    return {function + RAN: certainty for function, certainty in generators_of(store).items()}
 
 
 def _some(number: int) -> str:
@@ -110,19 +123,19 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             duration(each.cold_wait_ns) if each.cold_starts else "",
             *map(duration, percentiles(each.known_runs_ns).values()),
             "" if each.generator else _some(each.max_concurrency),
-            (sanitise(each.function) or "(no name)") + _generator_note(each),
+            (sanitise(each.function) or "(no name)") + _generator_note(each.generator),
         )
         for each in functions
     ]
     return [header, *rows]
 
 
-def _generator_note(function: Function) -> str:
-    if function.generator is None:
+def _generator_note(generator: Certainty | None) -> str:
+    if generator is None:
         return ""
     from spanview.analysis.generators import generator_text
 
-    return f"  ({generator_text(function.generator)})"
+    return f"  ({generator_text(generator)})"
 
 
 def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:

@@ -91,7 +91,7 @@ def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Par
     yield from _of_trace(subject)
     if facts is None:
         yield Part("in its name", _COUNTING, "")
-    elif facts.among is not None and facts.among.count > 1:
+    elif facts.among is not None and facts.among.count > 1 and facts.generator is None:
         yield from _of_name(facts.among, subject.span.duration_ns or 0)
     parent = subject.tree.parents[subject.node]
     if parent != ROOT:

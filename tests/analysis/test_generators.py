@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from builders import Builder, file_of, store_of_files
+from programs import spanview
 from spanview.analysis.calls import calls_of, functions_of, to_json
 from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.generators import generators_of
+from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
+from spanview.display.span_text import SpanInTree
+from spanview.display.timing_text import timing_facts, timing_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from builders import Document
+    from spanview.index.store import Store
 
 TASK: Final = {"ray.remote": "function", "ray.task_id": "t1"}
 LIKELY: Final = {"f": Certainty.LIKELY}
@@ -105,3 +110,26 @@ def test_what_is_not_known_of_a_generator() -> None:
     assert (found["generator"], found["run_ns"], found["max_concurrency"]) == ("likely", nothing, None)
     assert (found["attempts"], found["wait_ns"]["max"]) == (1, 1_000)
     assert (found["cold_starts"], found["cold_wait_ns"]) == (1, 1_000)
+
+
+def test_nothing_compares_the_times_of_generators(tmp_path: Path) -> None:
+    """Details don't say how quick an attempt is among its like, and statistics by name say that its run isn't known."""
+    data = file_of([attempt(), root(), attempt(10), root(15), attempt(20, "g"), attempt(40, "g", duration=20)])
+    store = store_of_files({"1.txt": data})
+    compared = {name: "in its name" in timing_keys(store, f"{name} ray.remote_worker") for name in ("f", "g")}
+    assert compared == {"f": False, "g": True}
+    (tmp_path / "1.txt").write_bytes(data)
+    lines = spanview("stats", "--by", "name", str(tmp_path)).text.splitlines()
+    assert [line.split("ray.remote_worker")[1] for line in lines if "ray.remote_worker" in line] == [
+        "",
+        f"  (likely a generator, {RUN_NOT_KNOWN})",
+    ]
+
+
+def timing_keys(store: Store, name: str) -> set[str]:
+    """Return what the details of the first span of a name say of its times."""
+    row = store.spans.name.index(store.names.texts.index(name))
+    trace = store.spans.trace[row]
+    tree = store.tree(trace)
+    subject = SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row))
+    return {part.key for part in timing_parts(subject, timing_facts(subject))}

@@ -118,9 +118,23 @@ def test_no_sentence_is_wrong(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", HEALTHY)
 def test_healthy_programs_miss_no_attempt(recording: str) -> None:
-    """Where each call ended well, none is left without an attempt that isn't explained."""
+    """Where each call ended well, none is left without an attempt that isn't explained.
+
+    But for the last call of an actor, whose method is called but once: one that hangs would look the same.
+    """
     store = load_store(FIXTURES / recording / "spans")
-    assert sum(function.no_attempt for function in functions_of(store, calls_of(store))) == 0
+    functions = functions_of(store, calls_of(store))
+    unexplained = {function.function: function.no_attempt for function in functions if function.no_attempt}
+    assert unexplained == ({"K.agen": 1} if recording == "ray-existing-actors" else {})
+
+
+def test_an_unexplained_call_may_have_run_untraced() -> None:
+    """That is said where only calls of the method lack attempts."""
+    program = Program()
+    last(program)
+    (why,) = program.reasons().values()
+    assert why.label == "no attempt seen"
+    assert why.text.endswith("or it ran untraced: no call of its method has an attempt, others of its actor have")
 
 
 def test_the_recorded_existing_actors() -> None:
@@ -145,8 +159,8 @@ def test_the_recorded_odd_actors() -> None:
         ("BadInit.ping", Reason.CONSTRUCTOR_FAILED): 1,
         ("Crash.crash", Reason.UNKNOWN): 1,
         ("Crash.ping", Reason.UNKNOWN): 1,
-        ("Crash.hang", Reason.UNTRACED): 1,
-        ("Async.run", Reason.UNTRACED): 1,
+        ("Crash.hang", Reason.UNKNOWN): 1,
+        ("Async.run", Reason.UNKNOWN): 1,
         ("Groups.cpu", Reason.UNKNOWN): 1,
         ("Gen.gen", Reason.UNTRACED): 1,
         ("Gen.plaingen", Reason.NOT_SUBMITTED): 1,
@@ -343,7 +357,6 @@ def alone(program: Program) -> None:
 
 UNKNOWN: Final = (Reason.UNKNOWN, Certainty.LIKELY, True)
 RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
-RAN_OR_RUNS: Final = (Reason.UNTRACED, Certainty.LIKELY, True)
 
 
 @pytest.mark.parametrize(
@@ -357,9 +370,9 @@ RAN_OR_RUNS: Final = (Reason.UNTRACED, Certainty.LIKELY, True)
         (failed_argument, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, False)),
         (known_failure, UNKNOWN),
         (passed, RAN),
-        (passed_by_another, RAN_OR_RUNS),
-        (passed_at_once, RAN_OR_RUNS),
-        (last, RAN_OR_RUNS),
+        (passed_by_another, UNKNOWN),
+        (passed_at_once, UNKNOWN),
+        (last, UNKNOWN),
         (restarted, UNKNOWN),
         (first, UNKNOWN),
         (traced, UNKNOWN),

@@ -30,6 +30,8 @@ ALL: Final = frozenset((CALLER, WORKER, ACTOR))
 A1: Final = {"ray.remote": "actor", "ray.actor_id": "a1"}
 F, G, H = 3, 4, 5
 """The span ids of the calls without an attempt."""
+LOST, AGAIN = 203, 204
+"""Those of calls of an actor before and after it was started again."""
 GONE: Final = f"unknown: its caller, pid {CALLER}, isn't running here"
 ENDED: Final = f"unknown: its caller, pid {CALLER}, has ended"
 CALLS: Final = f"may run: its caller, pid {CALLER}, is alive"
@@ -198,6 +200,92 @@ def test_an_actor_that_was_started_again() -> None:
     assert asked.thought(G).text == f"runs, likely: pid {NEW} is ray::A.g"
 
 
+def restarted(*, is_passed: bool, trace: int = 30) -> Asked:
+    """Return a program whose actor was killed in its first call, started again, and called once or twice more."""
+    build, data = Builder(), Growing()
+
+    def submit(name: str, span: int, start: int, in_trace: int) -> None:
+        spans = build.span(
+            f"{name} ray.remote", span=span, trace=in_trace, kind="PRODUCER", attributes=A1, start=start, duration=1
+        )
+        data.add(spans, path=f"spans/{CALLER}.txt")
+
+    def run(name: str, parent: int, start: int, pid: int, in_trace: int) -> None:
+        ran = build.span(
+            f"{name} ray.remote_worker", parent=parent, trace=in_trace, kind="CONSUMER", attributes=A1, start=start
+        )
+        data.add(ran, path=f"spans/{pid}.txt")
+
+    submit("A.__init__", 201, 0, 1)
+    run("A.__init__", 201, 10, ACTOR, 1)
+    submit("A.g", LOST, 30, 20)
+    run("A.__init__", 201, 100, NEW, 1)
+    if is_passed:
+        submit("A.h", 202, 120, 2)
+        run("A.h", 202, 130, NEW, 2)
+    submit("A.g", AGAIN, 150, trace)
+    return Asked(data, frozenset((CALLER, NEW)), {NEW: "A.g"})
+
+
+def test_a_call_of_an_actor_that_was_started_again_beside_a_lost_one() -> None:
+    """What the earlier process took along isn't what the newest one runs, where a later call has run since.
+
+    Without one, the first call may be tried again: the second one runs, or waits for it, and its trace grows.
+    """
+    for is_passed, runs in ((True, "runs"), (False, "runs or waits")):
+        asked = restarted(is_passed=is_passed)
+        assert asked.thought(AGAIN).text == f"{runs}, likely: pid {NEW} is ray::A.g"
+        assert asked.thought(LOST).text == f"may run: pid {NEW} is ray::A.g, for one of 2 such calls"
+        table = asked.data.store.trace_table
+        assert {table.trace_id(trace) for trace in asked.running.growing()} == {30}
+        asked = restarted(is_passed=is_passed, trace=20)
+        assert {table.trace_id(trace) for trace in asked.running.growing()} == {20}
+
+
+def test_calls_of_another_actor_of_the_class() -> None:
+    """Each actor's process is named after its own call."""
+    data = filled()
+    a2 = {"ray.remote": "actor", "ray.actor_id": "a2"}
+    build = Builder()
+    data.add(
+        build.span("A.g ray.remote", span=30, trace=30, kind="PRODUCER", attributes=a2), path=f"spans/{CALLER}.txt"
+    )
+    data.add(
+        build.span("A.h ray.remote_worker", span=31, parent=77, trace=31, kind="CONSUMER", attributes=a2),
+        path=f"spans/{NEW}.txt",
+    )
+    asked = Asked(data, ALL | {NEW}, {ACTOR: "A.g", NEW: "A.g"})
+    assert asked.thought(G).text == f"runs, likely: pid {ACTOR} is ray::A.g"
+    assert asked.thought(30).text == f"runs, likely: pid {NEW} is ray::A.g"
+
+
+def test_one_of_the_calls_of_one_trace_runs() -> None:
+    """Which one isn't known, but the trace grows."""
+    build, data = Builder(), Growing()
+    for span in (F, G):
+        data.add(build.span("m.f ray.remote", span=span, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert not asked.thought(F).runs
+    assert asked.running.growing() == {0}
+
+
+def test_a_generator_that_runs_on() -> None:
+    """Its attempt has ended when it was made: what its worker is named after may be that call, and not the next one."""
+    build, data = Builder(), Growing()
+    task = {"ray.remote": "function", "ray.task_id": "t1"}
+    for span in (F, G):
+        call = build.span("m.f ray.remote", span=span, trace=span, kind="PRODUCER", start=span, duration=1)
+        data.add(call, path=f"spans/{CALLER}.txt")
+    made = build.span(
+        "m.f ray.remote_worker", trace=F, parent=F, kind="CONSUMER", start=10, duration=2, attributes=task
+    )
+    data.add(made, build.span("item", trace=40, start=13, duration=2), path=f"spans/{WORKER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert asked.thought(G).text == f"may run: pid {WORKER} is ray::f, a generator that may have begun earlier"
+    assert asked.thought(F).text == "has an attempt by now"
+    assert asked.running.growing() == set()
+
+
 def test_a_call_that_ends_while_it_is_asked_for() -> None:
     """Then its attempt is there."""
     data = filled()
@@ -205,7 +293,7 @@ def test_a_call_that_ends_while_it_is_asked_for() -> None:
     assert asked.thought(F).may_run
     ran = Builder().span("m.f ray.remote_worker", span=21, parent=F, trace=F, kind="CONSUMER")
     data.add(ran, path=f"spans/{WORKER}.txt")
-    assert asked.thought(F).text == "has run by now"
+    assert asked.thought(F).text == "has an attempt by now"
 
 
 @pytest.mark.parametrize(

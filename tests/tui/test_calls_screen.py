@@ -142,8 +142,10 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
         await look.until_shown("a generator: its runs aren't known   1 cold start waited 18 µs")
         await look.press("enter")
         await look.until_shown("1 call, a generator")
-        assert "not known" in look.text
-        assert "ended: no error seen" in look.text
+        assert "not known  " in look.text
+        assert "  generator made" in look.text
+        assert "run time not known: its span ends when the generator is made" in look.text
+        assert "ended: no error seen" not in look.text
 
 
 async def test_of_one_trace() -> None:

@@ -104,8 +104,8 @@ RULES: Final = {
         _INFO,
         _LIKELY,
         "a call of an actor's method has no attempt, likely because tracing leaves it out: no call of the method "
-        "leaves one and its actor's other methods do, a full replica of Ray Serve refused it, or Ray Data or Ray "
-        "Serve's controller is known for it. A method that hangs, or was killed, can look the same",
+        "leaves one and a later call of its actor ran, a full replica of Ray Serve refused it, or Ray Data or Ray "
+        "Serve's controller is known for it. A method that hangs beside others can look the same",
         "Ray's tracing leaves out actor methods that are generators, static or class methods. Those with **kwargs run "
         "all the same: make them usual methods where their times matter.",
     ),

@@ -77,7 +77,7 @@ def _p95(values: Sequence[int]) -> int:
 
 _COLUMNS: Final = (
     _Column("CALLS", 8, lambda each: _some(each.calls), lambda each: each.calls, "calls"),
-    _Column("ENDED", 8, lambda each: _some(each.ended), from_width=_WIDE),
+    _Column("ENDED", 8, lambda each: "" if each.generator else _some(each.ended), from_width=_WIDE),
     _Column("ERR", 7, lambda each: _some(each.failures), lambda each: each.failures, "errors", is_error=True),
     _Column("RETRY", 8, lambda each: _some(each.retried), lambda each: each.retried, "retried"),
     _Column("NONE", 7, lambda each: _some(each.no_attempt), lambda each: each.no_attempt, "no attempt"),

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.calls import Call, Outcome, calls_of
-from spanview.analysis.generators import generators_of
+from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
 from spanview.display.units import count, duration, moment
@@ -40,6 +40,8 @@ MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
+_MADE: Final = "generator made"
+"""What is known of an attempt of a generator that left a span without an error."""
 _ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
 _TOLD_EVERY: Final = 1024
 _MOST_THOUGHTS: Final = 100
@@ -144,6 +146,8 @@ class CallLines(LineList):
         why = self.reasons.get(call.row)
         if call.row in self.notes:
             return self.notes[call.row]
+        if self.is_generator and call.outcome is Outcome.ENDED:
+            return _MADE
         return call.outcome if why is None else why.label
 
     def _longest_text(self) -> int:
@@ -215,7 +219,8 @@ class FunctionCallsScreen(BaseScreen):
         super().show_frame()
         rows = self.rows
         why = rows.reasons.get(rows.calls[rows.cursor].row) if rows.cursor < len(rows.calls) else None
-        text = _ENDED if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
+        ended = RUN_NOT_KNOWN if rows.is_generator else _ENDED
+        text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(text))
 
     def on_line_list_moved(self, event: CallLines.Moved) -> None:

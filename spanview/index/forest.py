@@ -1,0 +1,310 @@
+"""The trees of many traces as columns: every span has its parent here, however malformed its trace is.
+
+What is decided here, once, as `TraceTree` decides it for one trace:
+
+several spans with one id     the first of them by path, generation and offset is the parent of the children
+a parent that no file holds   its children hang from a placeholder, which is no position
+a circle of parents           is cut above its earliest span
+
+Nothing that takes a forest asks again whether a trace is malformed. All columns are of the spans that there were when
+the forest was made; the store may grow meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.index.bulk import copy_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Places, Words
+    from spanview.index.store import Store
+
+ROOT: Final = -1
+"""The parent of a root, and of a span above which a circle was cut."""
+MISSING: Final = -2
+"""The parent of a span whose parent no file holds."""
+_SIGN: Final = np.uint64(2**63)
+_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: the upper bits of a product with it depend on all bits below."""
+_HALF: Final = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forest:
+    """The trees of the spans of some traces: N spans, whose positions 0 to N-1 are in the order of their rows."""
+
+    store: Store
+    size: int
+    """How many rows there were in the store."""
+    rows: Places
+    """The row of each position; of a forest of all traces, position and row are the same."""
+    traces: NDArray[np.uint32]
+    """The number of the trace of each span."""
+    parents: Places
+    """The position of each span's parent, `ROOT` or `MISSING`; every chain of parents ends."""
+    cut: Places
+    """The positions above which a circle was cut, in order."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, name: str) -> NDArray[Any]:
+        """Return a column of the span table, for each position."""
+        column = copy_of(getattr(self.store.spans, name))[: self.size]
+        return column if len(self) == self.size else column[self.rows]
+
+    def missing(self) -> Places:
+        """Return one of the children of each parent that no file holds, the earliest, by trace and the parent's id."""
+        orphans = np.flatnonzero(self.parents == MISSING)
+        starts, ids = _late_last(self.of("start_ns")[orphans]), self.of("span_id")[orphans]
+        traces, parent_ids = self.traces[orphans], self.of("parent_id")[orphans]
+        order = np.lexsort((*self._places(orphans), ids, starts, parent_ids, traces))
+        traces, parent_ids = traces[order], parent_ids[order]
+        is_first = np.ones(len(order), np.bool_)
+        is_first[1:] = (traces[1:] != traces[:-1]) | (parent_ids[1:] != parent_ids[:-1])
+        first: Places = orphans[order[is_first]]
+        return first
+
+    def sums_above(self, values: NDArray[Any]) -> Places:
+        """Return for each span the sum of its own value and those of all spans above it; values are integers."""
+        sums, above = values.astype(np.int64), self.parents.copy()
+        # Each step goes twice as far up, and begins where the one before has ended.
+        going = np.flatnonzero(above >= 0)
+        while len(going):
+            upper = above[going]
+            sums[going] += sums[upper]
+            above[going] = above[upper]
+            going = going[above[going] >= 0]
+        return sums
+
+    def sums_below(self, values: NDArray[Any]) -> Places:
+        """Return for each span the sum of its own value and those of all spans below it; values are integers."""
+        sums, above = values.astype(np.int64), self.parents.copy()
+        going = np.flatnonzero(above >= 0)
+        while len(going):
+            upper = above[going]
+            np.add.at(sums, upper, sums[going])
+            above[going] = above[upper]
+            going = going[above[going] >= 0]
+        return sums
+
+    def depths(self) -> Places:
+        """Return how many spans and placeholders are above each span."""
+        return self.sums_above(self.parents != ROOT)
+
+    def sizes(self) -> Places:
+        """Return how many spans each tree of a span has, itself among them."""
+        return self.sums_below(np.ones(len(self), np.int64))
+
+    def in_order(self) -> Places:
+        """Return the positions by start, then span id, then place; those without a start come last."""
+        starts, ids = _late_last(self.of("start_ns")), self.of("span_id")
+        order: Places = np.argsort(starts, kind="stable")
+        is_same = starts[order[1:]] == starts[order[:-1]]
+        # A second key for all would cost more than setting right the few that start together.
+        tied = np.flatnonzero(np.append(is_same, False) | np.append(False, is_same))
+        some = order[tied]
+        order[tied] = some[np.lexsort((*self._places(some), ids[some], starts[some]))]
+        return order
+
+    def children(self) -> tuple[Places, Places]:
+        """Return the positions of all spans below others, and where the children of each position begin among them.
+
+        Returns:
+            Those of each parent together, in the order of `in_order`; N + 1 places, of which the last is the end.
+        """
+        order = self.in_order()
+        return self._children_in(order), np.append(0, np.cumsum(self._child_counts()))
+
+    def _children_in(self, order: Places) -> Places:
+        below = order[self.parents[order] >= 0]
+        return below[np.argsort(self.parents[below], kind="stable")]
+
+    def _child_counts(self) -> Places:
+        return np.bincount(self.parents[self.parents >= 0], minlength=len(self))
+
+    def preorder(self, sizes: Places | None = None) -> Places:
+        """Return the place of each span when trees are walked, parents before their children: a permutation.
+
+        Traces come by number, trees and siblings by start, then span id, then place. A placeholder stands where its
+        earliest child starts, then by its own id.
+
+        Args:
+            sizes: What `sizes` returns, if it is known already.
+        """
+        sizes = self.sizes() if sizes is None else sizes
+        order = self.in_order()
+        tops = order[self.parents[order] < 0]
+        offsets = np.zeros(len(self), np.int64)
+        tops = tops[self._by_tree(tops)]
+        offsets[tops] = np.cumsum(sizes[tops]) - sizes[tops]
+        below = self._children_in(order)
+        before = np.cumsum(sizes[below]) - sizes[below]
+        parents = self.parents[below]
+        firsts = np.flatnonzero(np.append(np.ones(min(1, len(below)), np.bool_), parents[1:] != parents[:-1]))
+        counts = np.diff(np.append(firsts, len(below)))
+        offsets[below] = before - np.repeat(before[firsts], counts) + 1
+        return self.sums_above(offsets)
+
+    def _by_tree(self, tops: Places) -> Places:
+        """Return the order of spans without a parent among the spans, by trace and tree; they come as siblings do."""
+        starts, ids, traces = _late_last(self.of("start_ns")[tops]), self.of("span_id")[tops], self.traces[tops]
+        orphans = np.flatnonzero(self.parents[tops] == MISSING)
+        if len(orphans):
+            ids[orphans] = self.of("parent_id")[tops[orphans]]
+            by_parent = orphans[np.lexsort((orphans, ids[orphans], traces[orphans]))]
+            goes_on = (traces[by_parent[1:]] == traces[by_parent[:-1]]) & (ids[by_parent[1:]] == ids[by_parent[:-1]])
+            firsts = np.flatnonzero(np.append(True, ~goes_on))
+            starts[by_parent] = np.repeat(starts[by_parent[firsts]], np.diff(np.append(firsts, len(by_parent))))
+        return np.lexsort((np.arange(len(tops)), ids, starts, traces))
+
+    def _places(self, positions: Places) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the offsets of some spans and the ranks of their files by path and generation, for `lexsort`."""
+        return _places_of(self.store, self.rows[positions])
+
+
+def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
+    """Return the forest of some traces, or of all.
+
+    Args:
+        store: Where they are; it may grow.
+        traces: Their numbers; None for all.
+    """
+    spans = store.spans
+    # The column that is filled last.
+    size = len(spans.next_row)
+    of_rows = copy_of(spans.trace)[:size]
+    if traces is None:
+        rows = np.arange(size)
+    else:
+        numbers = np.array([*traces], np.int64)
+        is_chosen = np.zeros(max(int(of_rows.max(initial=0)), int(numbers.max(initial=0))) + 1, np.bool_)
+        is_chosen[numbers] = True
+        rows = np.flatnonzero(is_chosen[of_rows])
+        of_rows = of_rows[rows]
+    ids, parent_ids = (copy_of(column)[:size][rows] for column in (spans.span_id, spans.parent_id))
+    parents = _parents(store, rows, of_rows, ids, parent_ids)
+    cut = _cut(parents, copy_of(spans.start_ns)[:size][rows], ids)
+    return Forest(store, size, rows, of_rows, parents, cut)
+
+
+def _hashes(traces: NDArray[np.uint32], ids: Words) -> Words:
+    keys = traces * _MULTIPLIER ^ ids
+    keys ^= keys >> _HALF
+    keys *= _MULTIPLIER
+    keys >>= _HALF
+    return keys
+
+
+def _parents(store: Store, rows: Places, traces: NDArray[np.uint32], ids: Words, parent_ids: Words) -> Places:
+    """Return the parents of some spans, circles among them.
+
+    Positions are found by trace and id in a table of slots, at least twice as many as there are spans. In each round,
+    those that have no slot yet try the next one.
+    """
+    table = np.zeros(1 << max(1, 2 * len(rows) - 1).bit_length(), np.uint32)
+    mask = np.uint64(len(table) - 1)
+    placed, replaced = _fill(table, mask, traces, ids)
+    parents = np.full(len(rows), ROOT, np.int64)
+    waiting = np.flatnonzero(parent_ids)
+    slots = _hashes(traces[waiting], parent_ids[waiting]) & mask
+    while len(waiting):
+        entries = table[slots]
+        parents[waiting[entries == 0]] = MISSING
+        there = np.flatnonzero(entries)
+        waiting, slots, entries = waiting[there], slots[there], entries[there] - np.uint32(1)
+        is_it = (ids[entries] == parent_ids[waiting]) & (traces[entries] == traces[waiting])
+        parents[waiting[is_it]] = entries[is_it]
+        waiting, slots = waiting[~is_it], (slots[~is_it] + np.uint64(1)) & mask
+    if len(placed):
+        first = np.arange(len(rows))
+        first[placed] = _firsts(store, rows, placed, replaced)
+        parents[parents >= 0] = first[parents[parents >= 0]]
+    return parents
+
+
+def _fill(table: NDArray[np.uint32], mask: np.uint64, traces: NDArray[np.uint32], ids: Words) -> tuple[Places, Places]:
+    """Give each trace and id a slot in an empty table: the position of a span that has them, plus one.
+
+    Returns:
+        Spans with the ids of others: for each of them the one that has the slot, and itself.
+    """
+    # No span is the child of one without an id.
+    waiting = np.flatnonzero(ids)
+    slots = _hashes(traces[waiting], ids[waiting]) & mask
+    placed, replaced = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    while len(waiting):
+        free = np.flatnonzero(table[slots] == 0)
+        table[slots[free]] = waiting[free] + 1
+        entries = table[slots] - np.uint32(1)
+        left = np.flatnonzero(entries != waiting)
+        waiting, slots, entries = waiting[left], slots[left], entries[left]
+        is_double = (ids[entries] == ids[waiting]) & (traces[entries] == traces[waiting])
+        placed.append(entries[is_double].astype(np.int64))
+        replaced.append(waiting[is_double])
+        waiting, slots = waiting[~is_double], (slots[~is_double] + np.uint64(1)) & mask
+    return np.concatenate(placed), np.concatenate(replaced)
+
+
+def _firsts(store: Store, rows: Places, placed: Places, replaced: Places) -> Places:
+    """Return for each of `placed` which comes first by path, generation and offset: itself, or one of its doubles."""
+    some, of = np.append(placed, replaced), np.append(placed, placed)
+    order = np.lexsort((*_places_of(store, rows[some]), of))
+    some, of = some[order], of[order]
+    begins = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+    firsts: Places = some[begins[np.searchsorted(of[begins], placed)]]
+    return firsts
+
+
+def _places_of(store: Store, rows: Places) -> tuple[NDArray[Any], NDArray[Any]]:
+    if not len(rows):
+        return rows, rows
+    sources, offsets = copy_of(store.spans.source)[rows], copy_of(store.spans.offset)[rows]
+    numbers, which = np.unique(sources, return_inverse=True)
+    in_order = sorted(numbers.tolist(), key=store.intake.source_order)
+    ranks = dict(zip(in_order, range(len(in_order)), strict=True))
+    return offsets, np.array([ranks[number] for number in numbers.tolist()])[which]
+
+
+def _cut(parents: Places, starts: NDArray[np.int64], ids: Words) -> Places:
+    """Cut each circle of parents above its earliest span; return these spans."""
+    children = np.flatnonzero(parents >= 0)
+    # In every circle there is a span that doesn't start after its parent.
+    doubtful = children[starts[children] <= starts[parents[children]]]
+    if not len(doubtful):
+        return np.empty(0, np.int64)
+    above, steps = np.maximum(parents, ROOT), 1
+    going = children
+    # Each step goes twice as far up; what still has something above it goes round.
+    while len(going) and steps <= 2 * len(parents):
+        above[going] = above[above[going]]
+        going, steps = going[above[going] >= 0], steps * 2
+    circling = np.unique(above[going])
+    if not len(circling):
+        return circling
+    order = circling[np.lexsort((ids[circling], _late_last(starts[circling])))]
+    ranks = np.empty(len(parents), np.int64)
+    ranks[order] = np.arange(len(order))
+    # The least rank of each circle, found by all of its spans.
+    least, above = ranks.copy(), parents.copy()
+    steps = 1
+    while steps < len(circling):
+        upper = above[circling]
+        least[circling] = np.minimum(least[circling], least[upper])
+        above[circling], steps = above[upper], steps * 2
+    cut: Places = circling[least[circling] == ranks[circling]]
+    parents[cut] = ROOT
+    return cut
+
+
+def _late_last(starts: NDArray[np.int64]) -> Words:
+    """Return numbers in the order of starts, but that `NO_TIME`, the least of all integers, comes last."""
+    return (starts.view(np.uint64) ^ _SIGN) - np.uint64(1)

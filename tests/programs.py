@@ -11,6 +11,9 @@ import time
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
+import zygote
+from zygote import Forked
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -48,10 +51,10 @@ def environment_with(changes: Mapping[str, str] | None = None) -> dict[str, str]
 
 def spanview(
     *words: str | Path,
-    given: bytes | IO[Any] | None = b"",
+    given: bytes | IO[Any] = b"",
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    program: Sequence[str] = SPANVIEW,
+    program: Sequence[str] | None = None,
 ) -> Outcome:
     """Run spanview to its end, and let no traceback pass.
 
@@ -60,21 +63,44 @@ def spanview(
         given: Standard input: bytes or an open file.
         folder: Where it runs.
         environment: Variables to change.
-        program: What runs, in place of `python -m spanview`.
+        program: What runs, where it is to be a new interpreter.
     """
+    texts = [*map(str, words)]
+    if program is None and zygote.can_run(environment or {}):
+        status, output, said = zygote.run(texts, given, str(folder or os.getcwd()), environment_with(environment))
+        return _outcome(status, output, said)
     done = subprocess.run(
-        [*program, *map(str, words)],
-        stdin=None if isinstance(given, bytes) else given,
-        input=given if isinstance(given, bytes) else None,
+        [*(program or SPANVIEW), *texts],
+        **({"input": given} if isinstance(given, bytes) else {"stdin": given}),
         capture_output=True,
         cwd=folder,
         env=environment_with(environment),
         timeout=120,
         check=False,
     )
-    notices = done.stderr.decode("utf-8", "replace")
+    return _outcome(done.returncode, done.stdout, done.stderr)
+
+
+def _outcome(status: int, output: bytes, said: bytes) -> Outcome:
+    notices = said.decode("utf-8", "replace")
     assert "Traceback" not in notices, notices
-    return Outcome(done.returncode, done.stdout, notices)
+    return Outcome(status, output, notices)
+
+
+def _start(
+    words: Sequence[str], folder: Path | None, program: Sequence[str] | None
+) -> subprocess.Popen[bytes] | Forked:
+    """Start spanview with nothing to read on its standard input."""
+    if program is None and zygote.can_run({}):
+        with open(os.devnull, "rb") as nothing:
+            return Forked(words, nothing.fileno(), str(folder or os.getcwd()), os.environ)
+    return subprocess.Popen(
+        [*(program or SPANVIEW), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+    )
 
 
 class Following:
@@ -83,22 +109,16 @@ class Following:
     Args:
         words: Command, options and PATHs.
         folder: Where it runs.
-        program: What runs, in place of `python -m spanview`.
+        program: What runs, where it is to be a new interpreter.
     """
 
-    def __init__(self, *words: str | Path, folder: Path | None = None, program: Sequence[str] = SPANVIEW) -> None:
+    def __init__(self, *words: str | Path, folder: Path | None = None, program: Sequence[str] | None = None) -> None:
         self.lines: list[str] = []
         self.times_ns: list[int] = []
         """When each line came, in nanoseconds since 1970."""
         self.notices: list[str] = []
         self._changed = threading.Condition()
-        self._process = subprocess.Popen(
-            [*program, *map(str, words)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-        )
+        self._process = _start([*map(str, words)], folder, program)
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._threads = [

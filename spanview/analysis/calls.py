@@ -10,39 +10,34 @@ The two names of a call can differ (`main.<locals>.A.ok` and `A.ok`), so its spa
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from spanview.analysis.exits import exits_among
+from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
 from spanview.analysis.stats import histogram, nearest_rank
 from spanview.analysis.telling import unheard
-from spanview.index.slots import IS_KNOWN_HASH
-from spanview.index.table import PAYS_FROM
-from spanview.index.tree import ROOT
+from spanview.index.bulk import copy_of
+from spanview.index.forest import forest_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
+    from spanview.index.bulk import Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
 
-Numbers: TypeAlias = tuple[set[int], set[int]]
-"""Of the names of spans that submit calls, and of those that are attempts."""
-SUBMITTED: Final = " ray.remote"
-"""How the name of a span ends that submits a call."""
-CONSTRUCTED: Final = f"__init__{SUBMITTED}"
-"""How the name of a span ends that submits an actor's constructor."""
-RAN: Final = " ray.remote_worker"
-"""How the name of a span ends that is an attempt to run one."""
-_TOLD_EVERY: Final = 1024
-"""Traces."""
+_LATEST = np.iinfo(np.int64).max
 
 
 class Outcome(StrEnum):
@@ -80,30 +75,24 @@ class Call:
 
 
 class Calls:
-    """The calls of a store, by row, three small columns.
+    """The calls of a store in three columns.
 
     Args:
         store: Where the spans are.
-        producers: The rows of the PRODUCERs.
-        attempts: The rows of their attempts, those of each call behind one another, by start, then span id.
+        rows: The rows of the PRODUCERs, ascending.
+        attempts: The rows of their attempts, those of each call together, by start, then span id.
         firsts: Where those of each call begin among them, and the number of all.
         is_everything: Whether these are the calls of all traces.
     """
 
     def __init__(
-        self,
-        store: Store,
-        producers: array[int],
-        attempts: array[int],
-        firsts: array[int],
-        *,
-        is_everything: bool = False,
+        self, store: Store, rows: Places, attempts: Places, firsts: Places, *, is_everything: bool = False
     ) -> None:
         self._store = store
         self.is_everything = is_everything
-        self.rows = producers
-        self._attempts = attempts
-        self._firsts = firsts
+        self.rows = rows
+        self.attempts = attempts
+        self.firsts = firsts
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -111,20 +100,9 @@ class Calls:
     def __iter__(self) -> Iterator[Call]:
         return map(self.__getitem__, range(len(self)))
 
-    @property
-    def columns(self) -> tuple[array[int], array[int], array[int]]:
-        """The columns that it was made of."""
-        return self.rows, self._attempts, self._firsts
-
-    def of_function(self, function: str) -> list[int]:
-        """Return the places of the calls of a function."""
-        names, texts = self._store.spans.name, self._store.names.texts
-        wanted = {number for number, text in enumerate(texts) if text == function + SUBMITTED}
-        return [at for at, row in enumerate(self.rows) if names[row] in wanted]
-
-    def __getitem__(self, at: int) -> Call:
+    def __getitem__(self, index: int) -> Call:
+        row, attempts = int(self.rows[index]), tuple(self._attempts_of(index))
         spans, names = self._store.spans, self._store.names.texts
-        row, attempts = self.rows[at], tuple(self._attempts[self._firsts[at] : self._firsts[at + 1]])
         starts = [start for start in map(spans.start_ns.__getitem__, attempts) if start != NO_TIME]
         submitted = spans.end_ns[row]
         last = attempts[-1] if attempts else None
@@ -137,6 +115,26 @@ class Calls:
             spans.end_ns[last] - spans.start_ns[last] if last is not None and has_times else None,
             self._outcome(row, attempts),
         )
+
+    @property
+    def counts(self) -> Places:
+        """How many attempts each call has."""
+        return np.diff(self.firsts)
+
+    def indices_of(self, function: str) -> list[int]:
+        """Return the indices of the calls of a function."""
+        texts = self._store.names.texts
+        numbers = [number for number, text in enumerate(texts) if text == function + SUBMITTED]
+        indices: list[int] = np.flatnonzero(np.isin(copy_of(self._store.spans.name)[self.rows], numbers)).tolist()
+        return indices
+
+    def attempts_of(self, row: int) -> list[int]:
+        """Return the rows of the attempts of the call whose PRODUCER has a row."""
+        return self._attempts_of(int(np.searchsorted(self.rows, row)))
+
+    def _attempts_of(self, index: int) -> list[int]:
+        attempts: list[int] = self.attempts[self.firsts[index] : self.firsts[index + 1]].tolist()
+        return attempts
 
     def _outcome(self, row: int, attempts: tuple[int, ...]) -> Outcome:
         status = self._store.spans.status
@@ -231,83 +229,57 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
     """Return the calls of all traces, or of some, in the order of arrival.
 
     Args:
-        store: Where the spans are.
+        store: Where the spans are; it may grow.
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    numbers = numbers_of_calls(store)
-    if not numbers[0]:
-        return Calls(store, array("I"), array("I"), array("I", [0]))
-    if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
-        from spanview.analysis import bulk_calls
-
-        columns = bulk_calls.calls_of(store, numbers, traces, tell)
-        return Calls(store, *columns, is_everything=traces is None)
-    pairs = dict[int, list[int]]()
-    chosen = range(len(store.trace_table)) if traces is None else traces
-    for at, trace in enumerate(chosen):
-        if not at % _TOLD_EVERY:
-            tell(at / len(chosen))
-        pairs |= calls_of_trace(store, store.tree(trace), numbers)
-    producers, firsts = array("I", sorted(pairs)), array("I", [0])
-    attempts = array("I")
-    for row in producers:
-        attempts.extend(pairs[row])
-        firsts.append(len(attempts))
-    return Calls(store, producers, attempts, firsts, is_everything=traces is None)
+    if not call_names(store)[0]:
+        nothing = np.empty(0, np.int64)
+        return Calls(store, nothing, nothing, np.zeros(1, np.int64))
+    forest = forest_of(store, traces)
+    tell(0.5)
+    return calls_in(forest, is_everything=traces is None)
 
 
-def calls_of_trace(store: Store, tree: TraceTree, numbers: Numbers | None = None) -> dict[int, list[int]]:
-    """Return the rows of a trace's PRODUCERs, and those of their attempts by start, then span id.
+def calls_in(forest: Forest, *, is_everything: bool) -> Calls:
+    """Return the calls of a forest, in the order of arrival.
 
     Args:
-        store: Where the spans are.
-        tree: The stitched trace.
-        numbers: Those of calls' names, where they are known already.
+        forest: The trees that count.
+        is_everything: Whether these are those of all traces.
     """
-    spans, (submits, runs) = store.spans, numbers or numbers_of_calls(store)
-    found = {row: list[int]() for row in tree.rows if spans.kind[row] == PRODUCER and spans.name[row] in submits}
-    if not found:
-        return found
-    # Nodes come by start, then span id.
-    for row, parent in zip(tree.rows, tree.parents, strict=False):
-        is_attempt = spans.kind[row] == CONSUMER and spans.name[row] in runs
-        if is_attempt and parent != ROOT and not tree.is_missing(parent):
-            attempts = found.get(tree.rows[parent])
-            if attempts is not None:
-                attempts.append(row)
-    for call, replica in served_in(store, tree, [row for row, attempts in found.items() if not attempts]).items():
-        found[call].append(replica)
-    return found
+    submits, runs = call_names(forest.store)
+    kinds, names, starts, ids = map(forest.of, ("kind", "name", "start_ns", "span_id"))
+    is_call = (kinds == PRODUCER) & np.isin(names, [*submits])
+    attempts = np.flatnonzero((kinds == CONSUMER) & np.isin(names, [*runs]) & (forest.parents >= 0))
+    attempts = attempts[is_call[forest.parents[attempts]]]
+    # What never started comes last.
+    never = starts[attempts] == NO_TIME
+    attempts = attempts[np.lexsort((ids[attempts], starts[attempts], never, forest.parents[attempts]))]
+    calls, called_by = np.flatnonzero(is_call), forest.parents[attempts]
+    alone, replicas = served_in(forest, np.setdiff1d(calls, called_by))
+    if len(alone):
+        called_by, attempts = np.append(called_by, alone), np.append(attempts, replicas)
+        order = np.argsort(called_by, kind="stable")
+        called_by, attempts = called_by[order], attempts[order]
+    firsts = np.searchsorted(called_by, np.append(calls, len(forest)))
+    return Calls(forest.store, forest.rows[calls], forest.rows[attempts], firsts, is_everything=is_everything)
 
 
-def numbers_of_calls(store: Store) -> Numbers:
-    """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
-    texts = store.names.texts
-    submits, runs = ({at for at, text in enumerate(texts) if text.endswith(ending)} for ending in (SUBMITTED, RAN))
-    return submits, runs
-
-
-def functions_of(store: Store, calls: Calls, tell: Tell = unheard) -> list[Function]:
+def functions_of(store: Store, calls: Calls) -> list[Function]:
     """Return what is to be said of each function, those with the most calls first, then by name.
 
     Args:
         store: Where the spans are.
         calls: The calls that count.
-        tell: Told how far it is.
     """
-    if IS_KNOWN_HASH and len(store.spans) >= PAYS_FROM:
-        from spanview.analysis import bulk_calls
-
-        functions = bulk_calls.functions_of(store, calls)
-    else:
-        functions = _functions_of(store, calls, tell)
+    functions = _counted(store, calls) if len(calls) else []
     if functions:
-        _complete(store, calls, functions)
+        _add_reasons(store, calls, functions)
     return sorted(functions, key=lambda function: (-function.calls, function.function))
 
 
-def _complete(store: Store, calls: Calls, functions: Iterable[Function]) -> None:
+def _add_reasons(store: Store, calls: Calls, functions: Iterable[Function]) -> None:
     """Add to what was counted what more than the calls themselves tells: reasons, generators, cold starts."""
     from spanview.analysis.generators import generators_of
     from spanview.analysis.reasons import Reason, reasons_of
@@ -333,48 +305,85 @@ def _complete(store: Store, calls: Calls, functions: Iterable[Function]) -> None
         function.cold_wait_ns += wait_ns
 
 
-def _functions_of(store: Store, calls: Calls, tell: Tell) -> list[Function]:
-    spans = store.spans
-    functions = dict[str, Function]()
-    waits, times = defaultdict[str, list[int]](list), defaultdict[str, list[tuple[int, int]]](list)
-    for at, call in enumerate(calls):
-        if not at % _TOLD_EVERY:
-            tell(at / len(calls))
-        function = functions.setdefault(call.function, Function(call.function))
-        function.calls += 1
-        function.attempts += len(call.attempts)
-        function.errors += sum(1 for row in call.attempts if spans.status[row] == ERROR)
-        function.errors -= len(exits_among(store, call.attempts))
-        function.submit_errors += call.outcome is Outcome.SUBMIT_ERROR
-        function.no_attempt += call.outcome is Outcome.NO_ATTEMPT
-        function.retried += len(call.attempts) > 1
-        function.ended += call.outcome in {Outcome.ENDED, Outcome.RETRIED, Outcome.RESTARTED}
-        if call.wait_ns is not None:
-            waits[call.function].append(call.wait_ns)
-        pairs = ((spans.start_ns[row], spans.end_ns[row]) for row in call.attempts)
-        times[call.function] += [pair for pair in pairs if NO_TIME not in pair]
-    for name, function in functions.items():
-        function.waits_ns = array("q", sorted(waits[name]))
-        function.runs_ns = array("q", sorted(end - start for start, end in times[name]))
-        function.max_concurrency = most_at_once(times[name])
-    return [*functions.values()]
+def _counted(store: Store, calls: Calls) -> list[Function]:
+    """Return what the calls themselves tell of each function, in any order."""
+    spans, attempts, counts = store.spans, calls.attempts, calls.counts
+    names, functions = np.unique(copy_of(spans.name)[calls.rows], return_inverse=True)
+    size, of_attempts = len(names), np.repeat(functions, counts)
+    statuses, starts, ends = (copy_of(column) for column in (spans.status, spans.start_ns, spans.end_ns))
+    has_failed, has_any = statuses[attempts] == ERROR, counts > 0
+    has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
+    is_refused = ~has_any & (statuses[calls.rows] == ERROR)
+    has_ended = has_any.copy()
+    has_ended[has_any] = ~has_failed[calls.firsts[1:][has_any] - 1]
+
+    def number(chosen: Places) -> list[int]:
+        found: list[int] = np.bincount(chosen, minlength=size).tolist()
+        return found
+
+    started, ended = starts[attempts], ends[attempts]
+    first_starts = np.where(started == NO_TIME, _LATEST, started)
+    if len(attempts):
+        first_starts = np.minimum.reduceat(first_starts, calls.firsts[:-1][has_any])
+    submitted = ends[calls.rows][has_any]
+    has_waited = (first_starts != _LATEST) & (submitted != NO_TIME)
+    waits = _differences(np.maximum(first_starts, submitted)[has_waited], submitted[has_waited])
+    has_times = (started != NO_TIME) & (ended != NO_TIME)
+    started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
+    columns = (
+        number(functions),
+        number(of_attempts),
+        number(of_attempts[has_failed]),
+        number(functions[is_refused]),
+        number(functions[counts > 1]),
+        number(functions[~has_any & ~is_refused]),
+        number(functions[has_ended]),
+        _sorted(waits, functions[has_any][has_waited], size),
+        _sorted(_differences(ended, started), of_runs, size),
+        _most_at_once(started, ended, of_runs, size),
+    )
+    texts = [store.names.texts[name].removesuffix(SUBMITTED) for name in names.tolist()]
+    return [Function(*values) for values in zip(texts, *columns, strict=True)]
 
 
-def most_at_once(times: Iterable[tuple[int, int]]) -> int:
-    """Return how many of some intervals there are at one time at the most; one that ends as another starts is over.
+def _differences(later: Places, earlier: Places) -> NDArray[Any]:
+    """Return differences, of Python's integers where 64 bits don't hold them, as those of times centuries apart."""
+    differences = later - earlier
+    if ((later ^ earlier) & (later ^ differences) < 0).any():
+        differences = later.astype(object) - earlier.astype(object)
+    return differences
 
-    Args:
-        times: Starts and ends; one that takes no time is there all the same.
+
+def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:
+    """Return the values of each function, sorted."""
+    order = np.argsort(of, kind="stable")
+    parts = np.split(values[order], np.searchsorted(of[order], np.arange(1, size)))
+    return [_compact(np.sort(part)) for part in parts]
+
+
+def _compact(values: NDArray[Any]) -> Sequence[int]:
+    """Return values as a sequence of Python's integers."""
+    if values.dtype == object:
+        numbers: list[int] = values.tolist()
+        return numbers
+    return array("q", values.tobytes())
+
+
+def _most_at_once(starts: Places, ends: Places, of: Places, size: int) -> list[int]:
+    """Return how many of some intervals of each function there are at one time at the most.
+
+    One that ends as another starts is over; one that takes no time is there all the same.
     """
-    changes = Counter[int]()
-    for start, end in times:
-        changes[start] += 1
-        changes[max(end, start + 1)] -= 1
-    now = most = 0
-    for _, change in sorted(changes.items()):
-        now += change
-        most = max(most, now)
-    return most
+    times = np.concatenate((starts, np.maximum(ends, starts + 1)))
+    changes, functions = np.repeat((1, -1), len(starts)), np.concatenate((of, of))
+    order = np.lexsort((times, functions))
+    times, functions, running = times[order], functions[order], np.cumsum(changes[order])
+    # Of what changes at one time, the last counts. What begins for a function, ends for it.
+    is_last = np.append((np.diff(times) != 0) | (np.diff(functions) != 0), np.ones(min(1, len(times)), np.bool_))
+    most = np.zeros(size, np.int64)
+    np.maximum.at(most, functions[is_last], running[is_last])
+    found: list[int] = most.tolist()
+    return found
 
 
 def to_json(functions: Iterable[Function]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.calls import RAN
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray_names import RAN
 from spanview.index.bulk import copy_of
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME

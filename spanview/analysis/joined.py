@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spanview.analysis.calls import numbers_of_calls
+from spanview.analysis.ray_names import call_names
 from spanview.index.tree import ROOT, TraceTree
 from spanview.model.codes import CONSUMER, PRODUCER
 
@@ -30,7 +30,7 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
         store: Where the spans are.
         tree: The stitched trace.
     """
-    submits, runs = numbers_of_calls(store)
+    submits, runs = call_names(store)
     spans, rows, parents = store.spans, tree.rows, tree.parents
     if not submits or not runs:
         return tree, {}

@@ -19,8 +19,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.intervals import Covered, compact, most_at_once
+from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.selftime import stitched
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW, PAYS_FROM

@@ -17,7 +17,6 @@ The names of a call's two spans can differ, so what belongs to one actor is told
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,8 +25,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spanview.analysis.calls import RAN, SUBMITTED, calls_of
+from spanview.analysis.calls import calls_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.serve_calls import is_serve_call
 from spanview.index.bulk import copy_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -203,8 +203,7 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
         store: Where the spans are; all of them are looked at for evidence.
         calls: The calls that are asked for.
     """
-    producers, _, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
-    alone = producers[np.diff(firsts) == 0].tolist()
+    alone = calls.rows[calls.counts == 0].tolist()
     return _Reasons(store, calls, alone).answers if alone else {}
 
 
@@ -220,14 +219,11 @@ class _Reasons:
     def __init__(self, store: Store, calls: Calls, alone: Sequence[int]) -> None:
         self._store = store
         self._records = _RECORDS.setdefault(store, _Records())
-        every = calls if calls.is_everything else calls_of(store)
-        rows, attempts, firsts = every.columns
-        producers, edges = (np.frombuffer(column, np.uint32).astype(np.int64) for column in (rows, firsts))
-        counts: Places = np.diff(edges)
-        self._every = every
+        self._every = calls if calls.is_everything else calls_of(store)
+        producers, counts = self._every.rows, self._every.counts
         self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
         """The call of each attempt, by row; `_NO_CALL` for every other span."""
-        self._producer_of[np.frombuffer(attempts, np.uint32)] = np.repeat(producers, counts)
+        self._producer_of[self._every.attempts] = np.repeat(producers, counts)
         self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
         self._ran = self._names_that_ran()
         everyone = self._read(producers[counts == 0])
@@ -300,7 +296,8 @@ class _Reasons:
         spans = self._store.spans
         numbers = {number for number, text in enumerate(self._store.names.texts) if is_serve_call(text)}
         last = dict[tuple[int, int], int]()
-        for row in filter(lambda row: spans.name[row] in numbers, self._every.rows) if numbers else ():
+        rows = self._every.rows
+        for row in rows[np.isin(copy_of(spans.name)[rows], [*numbers])].tolist():
             key = spans.trace[row], spans.parent_id[row]
             last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
         return last
@@ -453,7 +450,7 @@ class _Reasons:
         if before is None or spans.parent_id[before] != spans.parent_id[call.row] or call.is_constructor:
             return None
         start, ended = spans.start_ns[call.row], spans.end_ns[before]
-        attempts = self._every[bisect_left(self._every.rows, before)].attempts
+        attempts = self._every.attempts_of(before)
         if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
             return None
         last = attempts[-1]

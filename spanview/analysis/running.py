@@ -46,7 +46,7 @@ from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Protocol
 
-from spanview.analysis.calls import RAN, SUBMITTED, numbers_of_calls
+from spanview.analysis.ray_names import RAN, SUBMITTED, call_names
 from spanview.analysis.workers import is_of_one_process, writer_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
@@ -54,7 +54,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from spanview.analysis.calls import Numbers
+    from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.workers import Writer
     from spanview.index.store import Store
 
@@ -209,7 +209,7 @@ class Running:
         self._candidates: list[int] = []
         """Traces without a root, or with more calls than attempts, the newest."""
         self._gaps: dict[int, _Gaps] = {}
-        self._names: tuple[int, Numbers] = 0, (set(), set())
+        self._names: tuple[int, NameNumbers] = 0, (set(), set())
         """How many names there were, and the numbers of those that calls and attempts have."""
         self._sessions: dict[int, str] = {}
         """Where the Ray sessions log to of callers that were seen alive, by their pids."""
@@ -521,7 +521,7 @@ class Running:
         store, spans, table = self._store, self._store.spans, self._store.trace_table
         texts, count, traces = store.names.texts, len(spans.next_row), len(table)
         if len(texts) != self._names[0]:
-            self._names = len(texts), numbers_of_calls(store)
+            self._names = len(texts), call_names(store)
         self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
         changed = set(range(self._seen_traces, traces))
         for row in range(self._seen_rows, count):

@@ -22,6 +22,8 @@ from spanview.analysis.serve import Part, part_of_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from spanview.index.bulk import Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -41,7 +43,28 @@ def numbers_of_serve(store: Store) -> tuple[set[int], set[int]]:
     return (calls, replicas) if replicas else (set(), set())
 
 
-def served_in(store: Store, tree: TraceTree, calls: Collection[int]) -> dict[int, int]:
+def served_in(forest: Forest, alone: Places) -> tuple[Places, Places]:
+    """Return those of some calls that a replica ran, and the replicas' spans; both by position.
+
+    Args:
+        forest: The trees that count.
+        alone: The positions of calls without a CONSUMER.
+    """
+    import numpy as np
+
+    calls, replicas = numbers_of_serve(forest.store)
+    if not calls:
+        return alone[:0], alone[:0]
+    names, parents = forest.of("name"), forest.parents
+    alone = alone[np.isin(names[alone], [*calls]) & (parents[alone] >= 0)]
+    ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
+    ran = ran[np.isin(parents[ran], parents[alone])]
+    pairs = [zip(parents[some].tolist(), forest.rows[some].tolist(), strict=True) for some in (alone, ran)]
+    rows = np.array([*served_by(forest.store, *pairs).items()], np.int64).reshape(-1, 2)
+    return np.searchsorted(forest.rows, rows[:, 0]), np.searchsorted(forest.rows, rows[:, 1])
+
+
+def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dict[int, int]:
     """Return the row of the replica's span that ran each of some calls of a trace; calls without one are left out.
 
     Args:

@@ -9,14 +9,10 @@ g ray.remote             f ray.remote has no attempt  f ray.remote_worker, where
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.calls import RAN, SUBMITTED, calls_of_trace
-from spanview.index.slots import IS_KNOWN_HASH
-from spanview.index.table import PAYS_FROM
-from spanview.index.tree import ROOT
+from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.model.codes import CONSUMER, ERROR
 
 if TYPE_CHECKING:
@@ -58,7 +54,7 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             found[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
         else:
             asked[span_id] = {spans.name[row] for row in rows}
-    above = parents_of_names(store, set().union(*asked.values()))
+    above = parents_of_names(store, set().union(*asked.values())) if asked else {}
     for span_id, children in asked.items():
         known = [above[name] for name in children if name in above]
         parents = set().union(*known)
@@ -68,9 +64,9 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             child = min(names[name] for name in children if name in above)
             basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
             found[span_id] = Guess(names[parent], basis)
-    calls = [row for row, attempts in calls_of_trace(store, tree).items() if not attempts]
-    left = [span_id for span_id in asked if span_id not in found] if calls else []
-    if len(left) * len(calls) > _MOST_PAIRS:
+    left = [span_id for span_id in asked if span_id not in found]
+    calls = _alone_in(store, spans.trace[tree.rows[0]]) if left else []
+    if not calls or len(left) * len(calls) > _MOST_PAIRS:
         return found
     for span_id in left:
         fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
@@ -79,6 +75,15 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             basis = f"of the calls in this trace without an attempt, only {function} can be it"
             found[span_id] = Guess(function + RAN, basis)
     return found
+
+
+def _alone_in(store: Store, trace: int) -> list[int]:
+    """Return the calls of a trace that have no attempt."""
+    from spanview.analysis.calls import calls_of
+
+    calls = calls_of(store, [trace])
+    alone: list[int] = calls.rows[calls.counts == 0].tolist()
+    return alone
 
 
 def _may_run(store: Store, call: int, children: list[int]) -> bool:
@@ -98,23 +103,15 @@ def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapp
         store: Where the spans are.
         children: The numbers of the names that are asked for.
     """
-    wanted = {*children}
-    if not wanted:
-        return {}
-    spans = store.spans
-    if IS_KNOWN_HASH and len(spans) >= PAYS_FROM:
-        from spanview.index.bulk import names_above
+    import numpy as np
 
-        return names_above(store, wanted)
-    counts = defaultdict[int, dict[int, int]](dict)
-    for trace in range(len(store.trace_table)):
-        rows = store.rows_of_trace(trace)
-        if wanted.isdisjoint(map(spans.name.__getitem__, rows)):
-            continue
-        tree = store.tree(trace)
-        for row, parent in zip(tree.rows, tree.parents, strict=False):
-            name = spans.name[row]
-            if name in wanted and parent != ROOT and not tree.is_missing(parent):
-                above = spans.name[tree.rows[parent]]
-                counts[name][above] = counts[name].get(above, 0) + 1
-    return counts
+    from spanview.index.forest import forest_of
+
+    forest = forest_of(store)
+    names = forest.of("name")
+    positions = np.flatnonzero(np.isin(names, [*children]) & (forest.parents >= 0))
+    pairs = np.stack((names[positions], names[forest.parents[positions]]), axis=1)
+    found: dict[int, dict[int, int]] = {}
+    for (child, parent), count in zip(*np.unique(pairs, axis=0, return_counts=True), strict=True):
+        found.setdefault(int(child), {})[int(parent)] = int(count)
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.analysis.calls import RAN
+from spanview.analysis.ray_names import RAN
 from spanview.analysis.serve import is_queued, queue_between
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
@@ -91,14 +91,13 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     from spanview.index.bulk import copy_of
 
     spans, first_starts = store.spans, _first_starts(store)
-    rows, attempts, firsts = (np.frombuffer(column, np.uint32).astype(np.int64) for column in calls.columns)
-    has_any = np.flatnonzero(np.diff(firsts))
-    first = attempts[firsts[has_any]]
+    has_any = np.flatnonzero(calls.counts)
+    first = calls.attempts[calls.firsts[has_any]]
     sources, starts = copy_of(spans.source)[first], copy_of(spans.start_ns)[first]
     chosen = (starts != NO_TIME) & (first_starts[sources] == starts)
     return {
         row: wait_between(store, row, attempt)
-        for row, attempt in zip(rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
+        for row, attempt in zip(calls.rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
     }
 
 

@@ -84,7 +84,7 @@ def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ..
 
 def _generators(store: Store, groups: Sequence[Group]) -> dict[str | None, Certainty]:
     """Return how sure it is that the spans of a name are attempts of a generator, by the name."""
-    from spanview.analysis.calls import RAN
+    from spanview.analysis.ray_names import RAN
 
     if not any(group.key is not None and group.key.endswith(RAN) for group in groups):
         return {}
@@ -99,10 +99,11 @@ def _some(number: int) -> str:
 
 def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
     from spanview.analysis import calls
+    from spanview.analysis.ray_names import SUBMITTED
 
     functions = calls.functions_of(store, calls.calls_of(store, traces))
     if not functions:
-        say(f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {calls.SUBMITTED.strip()!r}")
+        say(f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {SUBMITTED.strip()!r}")
     return _Report(partial(calls.to_json, functions), partial(_ray_lines, functions))
 
 

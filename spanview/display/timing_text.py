@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.calls import RAN, SUBMITTED
+from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.waits import wait_of
 from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import Part, Tone

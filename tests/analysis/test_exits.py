@@ -10,10 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-import pytest
-
 from builders import Builder, store_of
-from spanview.analysis import calls as calls_module
 from spanview.analysis.calls import Outcome, calls_of, functions_of
 from spanview.analysis.exits import exits_among, is_exit
 from spanview.display.tree_text import tree_lines
@@ -38,13 +35,11 @@ def recorded() -> Store:
     return store_of(*documents)
 
 
-@pytest.mark.parametrize("is_bulk", [False, True])
-def test_exits_are_no_errors(*, is_bulk: bool) -> None:
+def test_exits_are_no_errors() -> None:
     """An attempt that left by `exit_actor` has not failed; one with another exception has."""
     store = recorded()
-    with patch.object(calls_module, "PAYS_FROM", 0 if is_bulk else 10**9):
-        calls = calls_of(store)
-        functions = {function.function: function for function in functions_of(store, calls)}
+    calls = calls_of(store)
+    functions = {function.function: function for function in functions_of(store, calls)}
     assert {name: function.errors for name, function in functions.items()} == {"A.leave": 0, "A.fail": 1, "B.leave": 0}
     failed = {call.function for call in calls if call.outcome is Outcome.ERROR}
     assert failed == {"A.fail"}

@@ -10,12 +10,10 @@ route     ==========================
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from unittest.mock import patch
 
 import pytest
 
 from builders import Builder, store_of, trace_row
-from spanview.analysis import calls as calls_module
 from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
@@ -64,16 +62,12 @@ def attempts_of(store: Store) -> list[int | None]:
 
 
 @pytest.mark.parametrize(("spans", "expected"), CASES)
-@pytest.mark.parametrize("is_bulk", [False, True])
-def test_which_replica_ran_a_call(
-    spans: list[tuple[str, float, float]], expected: list[int | None], *, is_bulk: bool
-) -> None:
+def test_which_replica_ran_a_call(spans: list[tuple[str, float, float]], expected: list[int | None]) -> None:
     """A call was run by the replica that started next, unless another call of the same routing came before that."""
-    with patch.object(calls_module, "PAYS_FROM", 0 if is_bulk else 10**9):
-        assert attempts_of(store_of(*routing(*spans))) == expected
-        # The same replica elsewhere is nobody's attempt.
-        apart = [*routing(*[span for span in spans if span[0] != REPLICA]), *routing((REPLICA, 6, 20), trace=2)]
-        assert attempts_of(store_of(*apart)) == [None] * len(expected)
+    assert attempts_of(store_of(*routing(*spans))) == expected
+    # The same replica elsewhere is nobody's attempt.
+    apart = [*routing(*[span for span in spans if span[0] != REPLICA]), *routing((REPLICA, 6, 20), trace=2)]
+    assert attempts_of(store_of(*apart)) == [None] * len(expected)
 
 
 def test_a_refused_call() -> None:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.calls import RAN, SUBMITTED
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Certainty, Kind, number
 from spanview.analysis.generators import generators_of
+from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import OPEN_TEXT, Reason
 from spanview.model.codes import ERROR
 
@@ -86,13 +86,13 @@ def generators(facts: Facts) -> Finding | None:
 
 
 def _unset(facts: Facts) -> list[int]:
-    rows: list[int] = np.flatnonzero(facts.submitted & ~facts.has_attempt & (facts.statuses != ERROR)).tolist()
+    rows: list[int] = facts.alone[facts.statuses[facts.alone] != ERROR].tolist()
     return rows
 
 
 def trace_ctx(facts: Facts) -> Finding | None:
     """Find calls that failed because of an argument that tracing adds."""
-    failed = np.flatnonzero(facts.submitted & ~facts.has_attempt & (facts.statuses == ERROR)).tolist()
+    failed = facts.alone[facts.statuses[facts.alone] == ERROR].tolist()
     rows, least = facts.read_again(failed, _was_broken)
     if not rows:
         return None

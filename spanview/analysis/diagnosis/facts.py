@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.analysis.bulk_calls import served_of
-from spanview.analysis.calls import RAN, SUBMITTED, calls_of
+from spanview.analysis.calls import calls_in
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place, found
+from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
-from spanview.index.bulk import ROOT, copy_of, first_orphans, odd_traces, parent_rows_by_order
+from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
-from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
@@ -24,9 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.calls import Calls
     from spanview.analysis.diagnosis.finding import Finding, Kind
     from spanview.analysis.reasons import Why
     from spanview.index.bulk import Flags, Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tallies import FileTally
     from spanview.model.problems import Problem, Severity
@@ -75,19 +76,21 @@ class Facts:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        # The column that is filled last.
-        self.size = len(store.spans.next_row)
+        with stage("stitch"):
+            self.forest: Forest = forest_of(store)
+            """The trees of all traces: positions are rows."""
+        self.size = self.forest.size
         self.files: list[tuple[str, FileTally]] = store.tallies.each_file()
         self.problems: list[Problem] = store.problems()
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of the span table."""
-        return copy_of(getattr(self.store.spans, name))[: self.size]
+        return self.forest.of(name)
 
     @cached_property
     def traces(self) -> NDArray[np.uint32]:
         """The trace of each span."""
-        return self.column("trace")
+        return self.forest.traces
 
     @cached_property
     def starts(self) -> Places:
@@ -129,48 +132,43 @@ class Facts:
         flags: Flags = (self.column("kind") == CONSUMER) & self.says(Name.RAN)
         return flags
 
-    @cached_property
+    @property
     def parents(self) -> Places:
         """The row of each span's parent, `ROOT` or `MISSING`."""
-        with stage("stitch"):
-            return parent_rows_by_order(self.store.spans, self.size)
+        return self.forest.parents
 
     @cached_property
-    def has_attempt(self) -> Flags:
-        """Which spans have an attempt of a call below them."""
-        flags = np.zeros(self.size, np.bool_)
-        parents = self.parents[self.ran]
-        flags[parents[parents >= 0]] = True
-        alone = np.flatnonzero(self.submitted & ~flags)
-        flags[[*served_of(self.store, alone, self.parents)]] = True
+    def are_roots(self) -> Flags:
+        """Which spans name no parent."""
+        flags: Flags = self.parents == ROOT
+        flags[self.forest.cut] = False
         return flags
+
+    @cached_property
+    def calls(self) -> Calls:
+        """Ray's calls."""
+        return calls_in(self.forest, is_everything=True)
+
+    @property
+    def alone(self) -> Places:
+        """The rows of calls without an attempt."""
+        rows: Places = self.calls.rows[self.calls.counts == 0]
+        return rows
 
     @cached_property
     def reasons(self) -> dict[int, Why]:
         """Why calls have no attempt, by row."""
-        return reasons_of(self.store, calls_of(self.store))
-
-    @cached_property
-    def _odd(self) -> Flags:
-        count = max(len(self.store.trace_table), int(self.traces.max(initial=0)) + 1)
-        return odd_traces(self.store.spans, self.parents, count, self.store.intake.unplaced)
-
-    @cached_property
-    def _of_odd_traces(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """Children of missing parents, one of each, and spans before their parents, with these; stitched one by one."""
-        orphans, early = list[int](), list[tuple[int, int]]()
-        for trace in np.flatnonzero(self._odd).tolist():
-            tree = self.store.tree(trace)
-            orphans += [tree.rows[tree.children(len(tree.rows) + at)[0]] for at in range(len(tree.missing))]
-            skewed = [node for node, warned in tree.warned().items() if Warnings.CLOCK_SKEW in warned]
-            early += [(tree.rows[node], tree.rows[tree.parents[node]]) for node in skewed]
-        return orphans, early
+        return reasons_of(self.store, self.calls)
 
     @cached_property
     def orphans(self) -> Places:
-        """One child of each parent that no file holds."""
-        usual = first_orphans(self.store.spans, self.parents, self._odd)
-        return np.append(usual, np.array(self._of_odd_traces[0], np.int64))
+        """The first child of each parent that no file holds, by trace and the parent's id."""
+        rows = np.flatnonzero(self.parents == MISSING)
+        order = np.lexsort((self.column("parent_id")[rows], self.traces[rows]))
+        keys = np.stack((self.traces[rows].astype(np.uint64), self.column("parent_id")[rows]))[:, order]
+        is_first = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(rows)]
+        first: Places = rows[order[is_first]]
+        return first
 
     @cached_property
     def trace_count(self) -> int:
@@ -180,31 +178,26 @@ class Facts:
     @cached_property
     def early(self) -> tuple[Places, Places]:
         """Spans that start more than 2 µs before their parents, and these; circles of parents left out."""
-        parents, starts = self.parents, self.starts
-        above = np.maximum(parents, 0)
-        both = (parents >= 0) & (starts != NO_TIME)
-        both &= (starts[above] != NO_TIME) & (starts < starts[above]) if self.size else both
-        rows = np.flatnonzero(both)
-        by = starts[parents[rows]].astype(np.uint64) - starts[rows].astype(np.uint64)
-        rows = rows[(by > _SKEW_NS) & ~self._odd[self.traces[rows]]]
-        odd = [pair for pair in self._of_odd_traces[1] if max(pair) < self.size]
-        ours, theirs = np.array(odd, np.int64).reshape(-1, 2).T
-        return np.append(rows, ours), np.append(parents[rows], theirs)
+        rows = np.flatnonzero(self.parents >= 0)
+        starts, parents = self.starts[rows], self.starts[self.parents[rows]]
+        early = (starts != NO_TIME) & (starts < parents)
+        early[early] = parents[early].astype(np.uint64) - starts[early].astype(np.uint64) > _SKEW_NS
+        rows = rows[early]
+        return rows, self.parents[rows]
 
     @cached_property
     def rootless(self) -> Places:
         """Traces without a span that has no parent."""
-        roots = np.zeros(len(self._odd), np.bool_)
-        roots[self.traces[self.parents == ROOT]] = True
-        there = np.zeros(len(roots), np.bool_)
-        there[self.traces] = True
-        there[self.store.intake.unplaced : self.store.intake.unplaced + 1] = False
-        return np.flatnonzero(there & ~roots)
+        are_left = np.zeros(int(self.traces.max(initial=0)) + 2, np.bool_)
+        are_left[self.traces] = True
+        are_left[self.store.intake.unplaced : self.store.intake.unplaced + 1] = False
+        are_left[self.traces[self.are_roots]] = False
+        return np.flatnonzero(are_left)
 
     @property
     def root_count(self) -> int:
         """How many spans have no parent."""
-        return int((self.parents == ROOT).sum())
+        return int(self.are_roots.sum())
 
     def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
         """Return the rows whose records hold something, and `At least ` where there are too many to be read.

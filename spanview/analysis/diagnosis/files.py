@@ -11,7 +11,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, found, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
-from spanview.index.bulk import MISSING
+from spanview.index.forest import MISSING
 from spanview.model.problems import ProblemKind, Severity
 from spanview.model.times import NO_TIME
 

@@ -11,7 +11,6 @@ from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found, number
 from spanview.analysis.query_values import text_of
 from spanview.analysis.serve import HTTP_STATUS, failure_of_http
-from spanview.index.bulk import ROOT
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
 
@@ -38,7 +37,7 @@ def _files_of(facts: Facts) -> dict[str, list[str]]:
 
 
 def _lone(facts: Facts) -> list[int]:
-    rows: list[int] = np.flatnonzero(facts.says(Name.REPLICA) & (facts.parents == ROOT)).tolist()
+    rows: list[int] = np.flatnonzero(facts.says(Name.REPLICA) & facts.are_roots).tolist()
     return rows
 
 

@@ -37,7 +37,6 @@ _FOR_MANY: Final = (
     "spanview.analysis.bulk",
     "spanview.analysis.bulk_lanes",
     "spanview.analysis.bulk_flame",
-    "spanview.analysis.bulk_calls",
     "spanview.tui.lanes.lanes_bulk",
     "spanview.tui.trace.trace_bulk",
 )

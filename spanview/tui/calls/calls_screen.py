@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.calls import SUBMITTED, Calls, Function, calls_of, functions_of
+from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray_names import SUBMITTED
 from spanview.analysis.stats import nearest_rank
-from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, duration
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from textual.app import ComposeResult
 
+    from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.widgets.live import Scope
@@ -156,7 +156,7 @@ class CallsScreen(BaseScreen):
         super().__init__()
         self._store = store
         self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
-        self._calls = Calls(store, array("I"), array("I"), array("I", [0]))
+        self._calls: Calls | None = None
         self._functions: list[Function] | None = None
         self._sort = 0
 
@@ -181,8 +181,8 @@ class CallsScreen(BaseScreen):
 
     def _count(self, traces: Sequence[int] | None, tell: Tell) -> tuple[Calls, list[Function]]:
         """Called in a thread."""
-        calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
-        return calls, functions_of(self._store, calls, part(tell, 0.5, 1.0))
+        calls = calls_of(self._store, traces, tell)
+        return calls, functions_of(self._store, calls)
 
     def _take_functions(self, answer: tuple[Calls, list[Function]]) -> None:
         is_first = self._functions is None
@@ -259,7 +259,7 @@ class CallsScreen(BaseScreen):
     async def action_open(self) -> None:
         """List the calls of the function."""
         rows = self.rows
-        if rows.cursor < len(rows.functions):
+        if self._calls is not None and rows.cursor < len(rows.functions):
             function = rows.functions[rows.cursor].function
             await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, function))
 

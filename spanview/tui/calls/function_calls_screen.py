@@ -252,11 +252,11 @@ class FunctionCallsScreen(BaseScreen):
 
     def _listed(self, all_calls: Calls, sort: _Sort, tell: Tell) -> _Listed:
         """Called in a thread: list the first calls of the function in an order."""
-        starts, places, calls = self._store.spans.start_ns, all_calls.of_function(self._function), list[Call]()
-        for number, place in enumerate(places):
+        starts, indices, calls = self._store.spans.start_ns, all_calls.indices_of(self._function), list[Call]()
+        for number, index in enumerate(indices):
             if not number % _TOLD_EVERY:
-                tell(number / len(places))
-            calls.append(all_calls[place])
+                tell(number / len(indices))
+            calls.append(all_calls[index])
         first = nlargest(MOST_CALLS, calls, key=lambda call: (sort.rank(call, starts), -call.row))
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)

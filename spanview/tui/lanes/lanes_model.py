@@ -11,8 +11,8 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.calls import RAN
 from spanview.analysis.lanes import function_of, lanes
+from spanview.analysis.ray_names import RAN
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
 from spanview.tui.lanes.lanes_bars import pays_at_once

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from spanview.analysis.calls import RAN
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray_names import RAN
 from spanview.analysis.waits import wait_between, wait_word
 from spanview.analysis.workers import worker_of
 from spanview.display.sanitise import sanitise

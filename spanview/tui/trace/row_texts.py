@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.calls import SUBMITTED
+from spanview.analysis.ray_names import SUBMITTED
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.model.codes import ERROR, PRODUCER

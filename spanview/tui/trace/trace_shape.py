@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.selftime import own_stretches, self_times
-from spanview.analysis.serve_calls import served_in
+from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.waits import wait_between, wait_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -250,7 +250,7 @@ class Shape:
     @cached_property
     def served(self) -> Collection[int]:
         """The rows of calls that a replica of Ray Serve ran, whose span stands beside the call."""
-        return served_in(self._store, self.stitched, self.stitched.rows)
+        return served_in_tree(self._store, self.stitched, self.stitched.rows)
 
     @cached_property
     def own(self) -> list[int | None]:

@@ -1,0 +1,38 @@
+"""How the spans of Ray's calls are named.
+
+main.<locals>.A.ok ray.remote     a call of A.ok: its PRODUCER
+A.ok ray.remote_worker            an attempt to run it: a CONSUMER
+A.__init__ ray.remote             the call of an actor's constructor
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+
+NameNumbers: TypeAlias = tuple[set[int], set[int]]
+"""Of the names of spans that submit calls, and of those that are attempts."""
+SUBMITTED: Final = " ray.remote"
+"""How the name of a span ends that submits a call."""
+CONSTRUCTED: Final = f"__init__{SUBMITTED}"
+"""How the name of a span ends that submits an actor's constructor."""
+RAN: Final = " ray.remote_worker"
+"""How the name of a span ends that is an attempt to run one."""
+
+
+def call_names(store: Store) -> NameNumbers:
+    """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
+    submits, runs = set[int](), set[int]()
+    for number, text in enumerate(store.names.texts):
+        if text.endswith(SUBMITTED):
+            submits.add(number)
+        elif text.endswith(RAN):
+            runs.add(number)
+    return submits, runs
+
+
+def function_of(name: str) -> str:
+    """Return what a span's name says was called: one function, where Ray names submission and attempt apart."""
+    return name.removesuffix(RAN).removesuffix(SUBMITTED)

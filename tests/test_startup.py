@@ -41,7 +41,7 @@ def command(*words: str) -> str:
         (command("--help"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
         (command("--version"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
         (command("export", "-o", os.devnull, "--force", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry"}),
-        (command("stats", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
+        (command("stats", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "multiprocessing"}),
         (
             "import spanview.commands.view, spanview.commands.reading, spanview.sources.session",
             {

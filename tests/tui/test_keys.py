@@ -1,4 +1,4 @@
-"""One table of keys: what the screens do, what the footer hints at, what help and README say."""
+"""One table of keys: what the screens do, what the footer hints at, what the help says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from textual.keys import Keys, _character_to_key
 
 from benchmarks.key_scripts import LISTED, OPENED, left_out
 from builders import Builder
-from readme_parts import README, block_of, keys_table
 from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
@@ -125,8 +124,3 @@ async def test_the_help_is_whole_where_it_is_narrow() -> None:
         lines = look.screen.query_one(KeyLines)
         at = look.line_of("compare what is marked, or else") - lines.region.y
         assert lines._lines[at][0] is lines._lines[at + 1][0]
-
-
-def test_the_readme_has_every_key() -> None:
-    """The README's table of keys is made from the table that the program works by."""
-    assert block_of(README.read_text()) == keys_table()

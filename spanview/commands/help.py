@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
-from typing import Final
 
 from spanview.docs import PAGES, summary_of, text_of
 from spanview.model.problems import SpanviewError
-
-_WIDEST: Final = 100
-"""Columns of a line of prose on a wide terminal."""
 
 
 def show(page: str | None) -> None:
@@ -34,8 +30,9 @@ def show(page: str | None) -> None:
     if not sys.stdout.isatty():
         sys.stdout.write(text_of(name))
         return
-    from rich.console import Console
-    from rich.markdown import Markdown
+    from rich.style import Style
 
-    console = Console()
-    console.print(Markdown(text_of(name), hyperlinks=False), width=min(console.width, _WIDEST))
+    from spanview.display.page_text import WIDEST, page_console, typeset
+
+    console = page_console(Style(color="cyan"))
+    console.print(typeset(text_of(name)), width=min(console.width, WIDEST))

@@ -21,8 +21,9 @@ BUILT: Final = {
     "stats": "counts, errors, percentiles and self time",
     "check": "find missing, damaged or misconfigured spans",
     "diff": "two traces, queries or folders, call path by call path",
+    "help": "the manual, page by page: spanview help query",
 }
-_RESERVED: Final = frozenset(("push", "receive", "collect", "html", "explain", "mcp", "help"))
+_RESERVED: Final = frozenset(("push", "receive", "collect", "html", "explain", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
@@ -67,6 +68,8 @@ options:
       --completion SHELL print what completes words in bash, zsh or fish
       --version          print the version
   -h, --help             this, or what a command takes: spanview COMMAND --help
+
+spanview help lists the pages of the manual.
 """
 
 
@@ -124,11 +127,24 @@ def _answer(words: list[str]) -> int:
         if mistake is not None:
             return _complain(mistake)
     try:
+        if command == "help":
+            return _help(_parser(command).parse_args(rest).page)
         options = _options(command or "view", rest)
     except SystemExit as end:
         # argparse has printed its help, or has complained.
         return end.code if isinstance(end.code, int) else 0
     return _run(options)
+
+
+def _help(page: str | None) -> int:
+    from spanview.commands.help import show
+    from spanview.model.problems import SpanviewError
+
+    try:
+        show(page)
+    except SpanviewError as error:
+        return _complain(str(error))
+    return 0
 
 
 def _run(options: Options) -> int:
@@ -147,12 +163,13 @@ def _print_completion(shell: str) -> int:
     if shell not in _SHELLS:
         return _complain(f"--completion {shell}: expected one of {', '.join(_SHELLS)}")
     from spanview.commands.completion import Commands, Option, options_of, script
+    from spanview.docs import PAGES
 
     options = {command: options_of(_parser(command), _WORDS) for command in BUILT}
     first = options["view"]
     first.append(Option(("--completion",), "print what completes words in a shell", "SHELL", _SHELLS))
     first.append(Option(("--version",), "print the version", "", ()))
-    return _print(script(shell, Commands(BUILT, options)))
+    return _print(script(shell, Commands(BUILT, options, {"help": PAGES})))
 
 
 def _print(text: str) -> int:
@@ -278,6 +295,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
     parser = Parser(prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False)
     add = parser.add_argument
+    if command == "help":
+        add("page", metavar="PAGE", nargs="?", help="the name of a page; without it, the pages are listed")
+        return parser
     if command == "diff":
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
         add("paths", metavar="A B", nargs="*", help="each the first digits of a trace's id, a query, or a PATH")

@@ -14,6 +14,7 @@ import pytest
 
 import spanview
 from builders import Builder, file_of
+from pages import TEXTS, blocks
 from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.times import NO_TIME
 
@@ -206,29 +207,26 @@ def test_standard_input(folder: Path) -> None:
     assert "NoSuchPathError: -: standard input is closed, or a terminal" in closed.stderr
 
 
-def readme_section() -> str:
-    """Return the section of the README about this."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return text.split("\n## From Python\n", 1)[1].split("\n## ", 1)[0]
+PAGE: Final = TEXTS["spanview/docs/python.md"]
 
 
-def test_the_readme_runs_as_it_is(tmp_path: Path) -> None:
+def test_the_page_runs_as_it_is(tmp_path: Path) -> None:
     """Each line of its Python runs, one block after the other, and mypy agrees with it."""
-    code = "\n".join(re.findall(r"```python\n(.*?)```", readme_section(), re.DOTALL))
+    code = "\n".join(block["code"] for block in blocks(PAGE))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     store = spanview.load(ROOT / "fixtures" / "serve" / "spans")
     assert f"{store.summary().spans} spans, {len(store.problems())} problems\n" in done.stdout
     assert done.stdout.endswith("nowhere: no such file or folder\n")
-    (tmp_path / "readme.py").write_text(code)
-    words = [sys.executable, "-m", "mypy", "--no-color-output", str(tmp_path / "readme.py")]
+    (tmp_path / "page.py").write_text(code)
+    words = [sys.executable, "-m", "mypy", "--no-color-output", str(tmp_path / "page.py")]
     checked = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     assert checked.returncode == 0, checked.stdout
 
 
-def test_the_readme_names_what_is_there() -> None:
-    """What the section says in words about names is so, too."""
-    names = {*re.findall(r"`(?:span|event)\.(\w+)`", readme_section())}
+def test_the_page_names_what_is_there() -> None:
+    """What the page says in words about names is so, too."""
+    names = {*re.findall(r"`(?:span|event)\.(\w+)`", PAGE)}
     assert names == {"end_ns", "kind", "timestamp_ns"}
     assert names <= public_names(spanview.Span) | public_names(spanview.Event)
 

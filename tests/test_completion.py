@@ -23,6 +23,7 @@ import pytest
 
 from programs import DEADLINE_S, environment_with, spanview
 from spanview import cli
+from spanview.docs import PAGES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +58,9 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("tree --trace |", set()),
     ("tree -q |", set()),
     ("check --fail-on |", set()),
+    ("help |", {*PAGES}),
+    ("help t|", {"tracing"}),
+    ("help --|", {"--help"}),
 )
 """What is typed behind `spanview`, and what it may be going to be, in a folder with two files and a folder `spans`."""
 

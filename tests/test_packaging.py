@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ from packaging.requirements import Requirement
 
 from every_screen import WAYS
 from programs import environment_with, spanview
+from spanview.docs import PAGES
 from terminals import Terminal
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.timeout(600)
 def test_every_screen_opens_with_the_lowest_versions(python: Path) -> None:
     """Whatever a key opens is there, each screen of the viewer among it."""
-    screens = {path.stem for path in (ROOT / "spanview" / "tui").glob("*_screen.py")} - {"base_screen"}
+    screens = {path.stem for path in (ROOT / "spanview" / "tui").rglob("*_screen.py")} - {"base_screen"}
     assert screens - {*WAYS} == set(), "add the keys that lead to a new screen to every_screen.py"
     opened = run([python, ROOT / "tests" / "every_screen.py"], ROOT, {"PYTHONPATH": str(ROOT)}).splitlines()
     assert [name for name, line in zip(WAYS, opened, strict=True) if name not in line.split()] == []
@@ -109,6 +111,15 @@ def test_commands_print_the_same_with_the_lowest_versions(python: Path, words: S
     old = spanview(*words, RECORDING, program=[str(python), "-m", "spanview"], environment={"PYTHONPATH": str(ROOT)})
     assert old == spanview(*words, RECORDING)
     assert old.output
+
+
+def test_the_wheel_has_the_pages(python: Path, tmp_path: Path) -> None:
+    """What `spanview help` shows is installed with the program."""
+    run([python, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        there = {*packed.namelist()}
+    assert {f"spanview/docs/{page}.md" for page in PAGES} - there == set()
 
 
 @pytest.fixture(scope="module")

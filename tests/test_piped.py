@@ -17,17 +17,18 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from builders import Builder, file_of
+from pages import TEXTS
 from programs import DEADLINE_S, SPANVIEW, Outcome, spanview
 from terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 UNREAD: Final = "spanview: standard input is not read: give - as PATH to read it\n"
@@ -200,7 +201,7 @@ def test_the_viewer_says_that_the_pipe_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_real_program_is_shown(tmp_path: Path) -> None:
-    """`python app.py | spanview` is a line of the README: every span that the SDK prints comes through."""
+    """`python app.py | spanview` is a line of the pages: every span that the SDK prints comes through."""
     (tmp_path / "app.py").write_text(
         "from opentelemetry import trace\n"
         "from opentelemetry.sdk.trace import TracerProvider\n"
@@ -211,7 +212,7 @@ def test_a_real_program_is_shown(tmp_path: Path) -> None:
         "    with trace.get_tracer('shop').start_as_current_span('order'):\n"
         "        print('done')\n"
     )
-    assert "`python app.py | spanview`" in (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    assert "`python app.py | spanview`" in TEXTS["spanview/docs/tracing.md"]
     script = f"{sys.executable} app.py | {' '.join(SPANVIEW)} spans"
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, timeout=DEADLINE_S, check=False)
     assert (done.returncode, done.stderr, done.stdout.count(b'"name":"order"')) == (0, b"", 500)

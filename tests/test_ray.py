@@ -23,9 +23,9 @@ import pytest
 import slow_calls
 import spanview as package
 from independent_reader import Record, read_text
+from pages import RECIPES
 from programs import Following, spanview
 from ray_sessions import BUNDLED_FOLDER, SMALL, RaySession, need
-from recipes import RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The README's recipes: taken from it as they stand, run on real Ray, and looked at with spanview.
+"""The recipes of README and pages: taken from there as they are, run on real Ray, and looked at with spanview.
 
 session            recipes                                       seen
 -------            -------                                       ---------
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 import spanview as package
+from pages import RECIPES, TEXTS
 from programs import spanview
 from ray_sessions import RaySession, need
-from recipes import README, RECIPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,9 +82,9 @@ ray.get(work.remote(message))
 
 
 def with_hook(name: str) -> str:
-    """Return the start of a program, which names a hook as the README does."""
+    """Return the start of a program, which names a hook as the page does."""
     line = f'ray.init(_tracing_startup_hook="{name}")'
-    assert f"`{line}`" in README
+    assert f"`{line}`" in TEXTS["spanview/docs/tracing.md"]
     return f"import ray\n\n{line}\n"
 
 
@@ -140,9 +140,9 @@ TESTED: Final = {
 
 
 def test_every_recipe_is_run() -> None:
-    """Every block of code in the README's part about tracing is a recipe that a test runs."""
+    """Every block of code in the page about tracing is a recipe that a test runs."""
     assert set(RECIPES) == TESTED
-    part = README.split("## Turn tracing on\n")[1].split("\n## ")[0]
+    part = TEXTS["spanview/docs/tracing.md"]
     assert len(re.findall("^```(?!$|yaml)", part, re.MULTILINE)) == part.count("<!-- recipe: ")
 
 

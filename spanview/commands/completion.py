@@ -4,7 +4,7 @@ It is made of the parsers by which calls are read. What each shell has to be tol
 
     which word is the command      the first that is neither an option nor an option's value
     what stands behind an option   some words, a file, or what nobody can know
-    what else there is             the command's options; the commands, as long as there is none; files
+    what else there is             the command's options; the commands, as long as there is none; files, or pages
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Commands:
     """Commands, and what they do."""
     options: Mapping[str, Sequence[Option]]
     """Of each command; those of a call without a command under the first."""
+    words: Mapping[str, Sequence[str]]
+    """What stands behind a command that takes no PATH."""
 
     @property
     def default(self) -> str:
@@ -136,7 +138,10 @@ _spanview() {{
                 COMPREPLY=($(compgen -W "$words" -- "$cur"))
                 return
             fi
-            [[ $command ]] || COMPREPLY=($(compgen -W "{command_words}" -- "$cur")) ;;
+            case $command in
+                "") COMPREPLY=($(compgen -W "{command_words}" -- "$cur")) ;;
+{words}
+            esac ;;
     esac
     while IFS= read -r file; do
         COMPREPLY+=("$file")
@@ -160,6 +165,10 @@ def _bash(commands: Commands) -> str:
         f'                    {name if number else "*"}) words="{" ".join(_flags(each))}" ;;'
         for number, (name, each) in enumerate(commands.options.items())
     ]
+    words = [
+        f'                {name}) COMPREPLY=($(compgen -W "{" ".join(each)}" -- "$cur")); return ;;'
+        for name, each in commands.words.items()
+    ]
     return _BASH.format(
         default=commands.default,
         takers="|".join(flag for flags, _ in commands.takers for flag in flags),
@@ -167,6 +176,7 @@ def _bash(commands: Commands) -> str:
         command_words=" ".join(commands.texts),
         values="\n".join(values),
         options="\n".join([*options[1:], options[0]]),
+        words="\n".join(words),
     )
 
 
@@ -200,10 +210,11 @@ _spanview() {{
         esac
     done
     local -a takes
+    local others='*:PATH:_files'
     case $command in
 {options}
     esac
-    _arguments -s -S $takes $first '*:PATH:_files'
+    _arguments -s -S $takes $first $others
 }}
 if [[ $funcstack[1] == _spanview ]]; then
     _spanview "$@"
@@ -217,7 +228,8 @@ def _zsh(commands: Commands) -> str:
     options = []
     for number, (name, each) in enumerate(commands.options.items()):
         specs = "\n".join(f"            {_zsh_option(option)}" for option in each)
-        options.append(f"        {name if number else '*'}) takes=(\n{specs}\n        ) ;;")
+        others = f" others='1:{name}:({' '.join(commands.words[name])})'" if name in commands.words else ""
+        options.append(f"        {name if number else '*'}) takes=(\n{specs}\n        ){others} ;;")
     return _ZSH.format(
         commands="\n".join(f"        {_in_quotes(f'{name}:{text}')}" for name, text in commands.texts.items()),
         takers="|".join(flag for flags, _ in commands.takers for flag in flags),
@@ -292,6 +304,10 @@ def _fish(commands: Commands) -> str:
         words = f" -a {_in_fish_quotes(' '.join(option.words))}" if option.words else ""
         text = _in_fish_quotes(option.text)
         lines.append(f"complete -c spanview -n '__spanview_takes {having}' {flags}{takes}{words} -d {text}")
+    lines += [
+        f"complete -c spanview -n '__spanview_takes {name}' -f -a {_in_fish_quotes(' '.join(words))}"
+        for name, words in commands.words.items()
+    ]
     return _FISH.format(
         default=commands.default,
         takers=" ".join(flag for flags, _ in commands.takers for flag in flags),

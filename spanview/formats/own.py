@@ -1,6 +1,6 @@
 """What spanview itself writes, read again: the lines of `spanview spans`, and the traces of `spanview export`.
 
-Source: "trace-tree JSON" in README.md.
+Source: the page `export`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one table of keys: handlers, footer, help and README are made of it."""
+"""The one table of keys: handlers, footer, help and the page `viewer` are made of it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ from builders import Builder, file_of, store_of, store_of_files
 from independent_diagnosis import expected
 from independent_reader import key_of, read_folder
 from programs import spanview as run
-from readme_parts import findings_table
 from span_graphs import graphs
 from spanview.analysis.diagnosis.finding import MOST_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
@@ -584,12 +583,6 @@ def test_report_in_text_and_json(tmp_path: Path) -> None:
     for finding in report["findings"]:
         assert list(finding) == ["kind", "severity", "certainty", "count", "detail", "advice", "evidence"]
     assert report["findings"][0]["evidence"][0].keys() == {"trace_id", "span_id"}
-
-
-def test_readme_has_all_kinds() -> None:
-    """The README's table is the registry."""
-    readme = (FIXTURES.parent / "README.md").read_text(encoding="utf-8")
-    assert findings_table() in readme
 
 
 # -- whatever it is ----------------------------------------------------------------------------------------------------

@@ -1,15 +1,18 @@
-"""Every row at its least size; `python -m tests.reliability` runs them at full size, as the README says."""
+"""Every row at its least size; `python -m tests.reliability` runs them at full size, as the page says."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pages import TEXTS, between, rows
+
 from .rows import ROWS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .figures import Row
 
 
@@ -21,11 +24,9 @@ def test_row(row: Row, tmp_path: Path) -> None:
     assert row.mistakes(row.run(row.least, tmp_path), row.least) == []
 
 
-def test_readme_has_the_rows() -> None:
-    """The README's table has every row, made as often as the full size says, and clean."""
-    text = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
-    lines = text.split("<!-- reliability -->\n", 1)[1].split("<!-- /reliability -->", 1)[0].splitlines()[2:]
-    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+def test_the_page_has_the_rows() -> None:
+    """The table of the page about reliability has every row, made as often as the full size says, and clean."""
+    shown = rows(between(TEXTS["spanview/docs/reliability.md"], "reliability"))
     assert [cells[:2] for cells in shown] == [[row.name, row.fault] for row in ROWS]
     for row, cells in zip(ROWS, shown, strict=True):
         count, _, unit = cells[2].partition(" ")

@@ -1,4 +1,4 @@
-"""One table of keys: what the screens do, what the footer hints at, what help and README say."""
+"""One table of keys: what the screens do, what the footer hints at, what the help says."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from textual.keys import Keys, _character_to_key
 
 from benchmarks.key_scripts import LISTED, OPENED, left_out
 from builders import Builder
-from readme_parts import README, block_of, keys_table
+from spanview.docs import PAGES, summary_of
 from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.flame.flame_screen import FlameScreen
-from spanview.tui.help.help_screen import HelpScreen, KeyLines
+from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
+from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.serve.serve_screen import ServeScreen
@@ -90,7 +91,7 @@ def test_the_footer_fits(on: On) -> None:
 
 async def test_the_help_has_every_key() -> None:
     """On each screen the help shows all keys, those of the screen first."""
-    async with looking_at(Builder().span(), size=(100, 80)) as look:
+    async with looking_at(Builder().span(), size=(100, 100)) as look:
         for on in (On.TRACES, On.TRACE, On.SPAN):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)
@@ -101,6 +102,24 @@ async def test_the_help_has_every_key() -> None:
                 assert lines[at].startswith(key.shown)
                 assert (at < others) == bool(key.on & on), key
             await look.press("escape", "enter")
+
+
+async def test_the_help_leads_to_the_pages() -> None:
+    """The pages of the manual are in a list, Enter opens one, and Esc leads back to the list."""
+    async with looking_at(Builder().span(), size=(100, 60)) as look:
+        await look.press("question_mark")
+        lines = look.screen.query_one(KeyLines)
+        listed = [line[0].shown for line in lines._lines if isinstance(line[0], Page)]
+        assert [*dict.fromkeys(listed)] == [*PAGES]
+        lines.move_to(next(at for at, line in enumerate(lines._lines) if line[1].strip() == "query"))
+        await look.press("enter")
+        assert look.is_on(PageScreen)
+        assert "‹ query" in look.lines[0]
+        assert summary_of("query").replace("`", "") in look.text
+        assert "|---|" not in look.text
+        await look.press("G", "T", "y", "enter", "escape")
+        assert look.is_on(HelpScreen)
+        assert "pages of the manual" in look.text
 
 
 async def test_the_help_scrolls() -> None:
@@ -118,15 +137,10 @@ async def test_the_help_scrolls() -> None:
 
 async def test_the_help_is_whole_where_it_is_narrow() -> None:
     """What has no room on a line goes on below; each of its lines is the key's."""
-    async with looking_at(Builder().span(), size=(60, 120)) as look:
+    async with looking_at(Builder().span(), size=(60, 160)) as look:
         await look.press("question_mark")
         told = " ".join(" ".join(look.lines).split())
         assert all(" ".join(key.text.split()) in told for key in KEYS)
         lines = look.screen.query_one(KeyLines)
         at = look.line_of("compare what is marked, or else") - lines.region.y
         assert lines._lines[at][0] is lines._lines[at + 1][0]
-
-
-def test_the_readme_has_every_key() -> None:
-    """The README's table of keys is made from the table that the program works by."""
-    assert block_of(README.read_text()) == keys_table()

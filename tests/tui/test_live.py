@@ -30,6 +30,7 @@ from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.other_side_screen import OtherSideScreen
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
+from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.serve.requests_screen import RequestsScreen
 from spanview.tui.serve.serve_screen import ServeScreen
@@ -127,7 +128,7 @@ WAYS: Final = [
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
 ]
-WITHOUT_FIGURES: Final = {HelpScreen, PaletteScreen, OtherSideScreen}
+WITHOUT_FIGURES: Final = {HelpScreen, PageScreen, PaletteScreen, OtherSideScreen}
 """Screens that show nothing of the store, and the one in which a query is typed."""
 
 

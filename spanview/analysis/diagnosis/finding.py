@@ -1,4 +1,4 @@
-"""What can be found, in one table, and what a finding says; the README's table is made of it."""
+"""What can be found, in one table, and what a finding says; the page `check` has a table of it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Rule:
     """Of the usual finding."""
     certainty: Certainty
     meaning: str
-    """When there is such a finding, for the README."""
+    """When there is such a finding, for the page `check`."""
     advice: str
     """What to do, with at most one command or setting, in backquotes."""
 

@@ -1,13 +1,15 @@
-"""The keys, from the one table."""
+"""The keys, from the one table, and the pages of the manual."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
 
 from spanview.display.cells import in_lines
+from spanview.docs import PAGES, summary_of
 from spanview.tui.keys import KEYS, Key, On, spelt
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
@@ -22,20 +24,30 @@ _SHOWN: Final = 15
 """Cells before what a key does."""
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the manual in the list."""
+
+    shown: str
+    """Its name."""
+    text: str
+    """What it is about."""
+
+
 class KeyLines(LineList):
     """A line a key, or more where what it does has no room on one."""
 
-    def __init__(self, keys: list[Key | str], *, spells: bool, **arguments: Any) -> None:
+    def __init__(self, keys: list[Key | Page | str], *, spells: bool, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._keys = keys
         self._spells = spells
-        self._lines: list[tuple[Key | str, str, str]] = []
+        self._lines: list[tuple[Key | Page | str, str, str]] = []
         """What each line is of, the key as it is shown, and what it does."""
         self._width = 0
         """Cells that they were wrapped for."""
 
     @property
-    def selected(self) -> Key | str | None:
+    def selected(self) -> Key | Page | str | None:
         """What the cursor stands on; None before there are lines."""
         return self._lines[self.cursor][0] if self._lines else None
 
@@ -86,7 +98,8 @@ class HelpScreen(BaseScreen):
         self._below = below
         here = [key for key in KEYS if key.on & below.ON]
         others = [key for key in KEYS if not key.on & below.ON]
-        self._lines: list[Key | str] = ["on this screen", *here]
+        self._lines: list[Key | Page | str] = ["on this screen", *here]
+        self._lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
         if others:
             self._lines += ["", "on the other screens", *others]
         self._lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
@@ -114,8 +127,12 @@ class HelpScreen(BaseScreen):
         return "‹ keys"
 
     async def action_open(self) -> None:
-        """Do what the cursor stands on, on the screen that this one was called from."""
+        """Do what the cursor stands on, on the screen that this one was called from; open a page."""
         key = self.rows.selected
+        if isinstance(key, Page):
+            from spanview.tui.help.page_screen import PageScreen
+
+            await self.app.push_screen(PageScreen(key.shown))
         if isinstance(key, Key) and key.on & self._below.ON:
             self.app.pop_screen()
             if key.action != "help":

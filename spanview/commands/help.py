@@ -1,0 +1,38 @@
+"""`spanview help`: the pages, in a list or one of them."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+
+from spanview.docs import PAGES, summary_of, text_of
+from spanview.model.problems import SpanviewError
+
+
+def show(page: str | None) -> None:
+    """Print the list of pages, or one: typeset on a terminal, and as Markdown elsewhere.
+
+    Raises:
+        SpanviewError: There is no such page.
+    """
+    if page is None:
+        width = max(map(len, PAGES))
+        lines = [f"  {name:<{width}}  {summary_of(name)}" for name in PAGES]
+        sys.stdout.write("\n".join(["usage: spanview help PAGE", "", "pages:", *lines, ""]))
+        return
+    name = page.lower().removesuffix(".md")
+    if name not in PAGES:
+        near = get_close_matches(name, PAGES, n=1)
+        raise SpanviewError(
+            f"there is no page {page}: "
+            + (f"did you mean `spanview help {near[0]}`?" if near else f"there are {', '.join(PAGES)}")
+        )
+    if not sys.stdout.isatty():
+        sys.stdout.write(text_of(name))
+        return
+    from rich.style import Style
+
+    from spanview.display.page_text import WIDEST, page_console, typeset
+
+    console = page_console(Style(color="cyan"))
+    console.print(typeset(text_of(name)), width=min(console.width, WIDEST))

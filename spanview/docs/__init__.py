@@ -1,0 +1,27 @@
+"""The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
+
+tracing  viewer  query  commands  formats  export  check  compare  python     how to use it
+reliability  speed                                                            what it promises, and how that was tried
+architecture  glossary                                                        how it is built
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+PAGES: Final = (
+    *("tracing", "viewer", "query", "commands", "formats", "export", "check", "compare", "python"),
+    *("reliability", "speed", "architecture", "glossary"),
+)
+"""Their names, in the order in which they are listed."""
+
+
+def text_of(page: str) -> str:
+    """Return one of `PAGES` as Markdown."""
+    return files(__name__).joinpath(f"{page}.md").read_text(encoding="utf-8")
+
+
+def summary_of(page: str) -> str:
+    """Return what one of `PAGES` is about: the line below its heading."""
+    return text_of(page).split("\n", 3)[2]

@@ -1,0 +1,98 @@
+"""One page of the manual."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from spanview.display.page_text import WIDEST, page_console, typeset
+from spanview.docs import text_of
+from spanview.tui.keys import On
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.linelist import LineList
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
+    from textual import events
+    from textual.app import ComposeResult
+
+
+class PageLines(LineList):
+    """The lines of a page, set anew for each width."""
+
+    def __init__(self, page: str, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._text = text_of(page)
+        self._lines: list[list[Segment]] = []
+        self._width = 0
+        """Cells that they were set for."""
+
+    def on_mount(self) -> None:
+        """Set the page."""
+        self._typeset()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Set the page anew where there is more or less room."""
+        if self.line_width != self._width:
+            self._typeset()
+        super().on_resize(event)
+
+    def notify_style_update(self) -> None:
+        """Set the page in the colours of another theme."""
+        super().notify_style_update()
+        if self._lines:
+            self._typeset()
+
+    def _typeset(self) -> None:
+        self._width = self.line_width
+        console = page_console(self.paint_style("accent"), width=max(20, min(self._width, WIDEST)))
+        self._lines = console.render_lines(typeset(self._text), pad=False)
+        self.rows_have_changed(len(self._lines))
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - it is set for the width
+        """Return one line."""
+        return self._lines[row]
+
+
+class PageScreen(BaseScreen):
+    """A page of the manual.
+
+    Args:
+        page: One of `docs.PAGES`.
+    """
+
+    ON: ClassVar[On] = On.HELP
+    BINDINGS = bindings_of(On.HELP)
+    HINTS: ClassVar[str] = "? keys  Esc back"
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self._page = page
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield PageLines(self._page)
+        yield self.footer()
+
+    @property
+    def rows(self) -> PageLines:
+        """The lines."""
+        return self.query_one(PageLines)
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.set_focus(self.rows)
+        self.refresh_frame()
+
+    def title_text(self) -> str:
+        """Return the header."""
+        return f"‹ {self._page}"
+
+    async def action_help(self) -> None:
+        """Go back to the keys."""
+        self.app.pop_screen()
+
+    def action_copy(self) -> None:
+        """Say that there is nothing to copy."""
+        self.viewer.say("there is nothing to copy here")

@@ -1,0 +1,142 @@
+"""README and pages as the tests read them; `python tests/pages.py` writes the tables that are made from the program.
+
+<!-- recipe: my_tracing.py -->                    the block below is run as it is, by test_recipes.py
+<!-- prints: spanview stats /tmp/spans --json -->  the block below has the names that this command prints
+<!-- keys --> … <!-- /keys -->                     a table, made here
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from spanview import cli
+from spanview.analysis.diagnosis.finding import RULES
+from spanview.commands.completion import Option, options_of
+from spanview.docs import PAGES
+from spanview.tui.keys import KEYS, On
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROOT: Final = Path(__file__).parent.parent
+README: Final = ROOT / "README.md"
+DOCS: Final = ROOT / "spanview" / "docs"
+FILES: Final = (README, *(DOCS / f"{page}.md" for page in PAGES))
+"""Every document that says how to use the program, in the order of reading."""
+TEXTS: Final = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in FILES}
+_BLOCK: Final = re.compile(
+    r"(?:^<!-- (?P<mark>\w+): (?P<given>.+?) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+"""A fenced block, and the mark on the line above it."""
+RECIPES: Final = {
+    block["given"]: block["code"]
+    for text in TEXTS.values()
+    for block in _BLOCK.finditer(text)
+    if block["mark"] == "recipe"
+}
+"""The text of each recipe by its name."""
+_SCREENS: Final = (
+    (On.TRACES, "Traces"),
+    (On.TRACE, "Trace"),
+    (On.SPAN, "Span"),
+    (On.STATS, "Statistics"),
+    (On.SPANS, "Spans"),
+    (On.FLAME, "Blocks"),
+    (On.DIFF, "Comparison"),
+    (On.CALLS, "Calls"),
+    (On.LANES, "Lanes"),
+    (On.SERVE, "Requests"),
+    (On.CHECK, "Check"),
+)
+
+
+def blocks(text: str) -> list[re.Match[str]]:
+    """Return the fenced blocks of a document, with groups `mark`, `given`, `language` and `code`."""
+    return [*_BLOCK.finditer(text)]
+
+
+def prose(text: str) -> str:
+    """Return a document without its fenced blocks."""
+    return _BLOCK.sub("", text)
+
+
+def between(text: str, name: str) -> str:
+    """Return what stands between `<!-- name -->` and `<!-- /name -->`."""
+    return text.split(f"<!-- {name} -->\n", 1)[1].split(f"<!-- /{name} -->", 1)[0].rstrip("\n")
+
+
+def rows(table: str) -> list[list[str]]:
+    """Return the cells of a Markdown table without its head."""
+    lines = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip().replace("\\|", "|") for cell in line] for line in lines[2:]]
+
+
+def _table(head: str, lines: Sequence[tuple[str, ...]]) -> str:
+    escaped = (" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines)
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *(f"| {line} |" for line in escaped)])
+
+
+def _code(words: Sequence[str]) -> str:
+    return " ".join(f"`{word}`" for word in words)
+
+
+def keys_table() -> str:
+    """Return all keys, what they do, and on which screens."""
+    lines = []
+    for key in KEYS:
+        where = "" if key.on == On.EVERYWHERE else ", ".join(name for screen, name in _SCREENS if key.on & screen)
+        lines.append((_code(key.shown.split()), key.text, where))
+    return _table("| keys | | where |", lines)
+
+
+def findings_table() -> str:
+    """Return all findings of `check`."""
+    lines = [(f"`{kind}`", str(rule.severity), rule.meaning, rule.advice) for kind, rule in RULES.items()]
+    return _table("| kind | severity | what it means | what to do |", lines)
+
+
+def options() -> dict[Option, list[str]]:
+    """Return every option, and the commands that take it; those of no command have none."""
+    taken: dict[Option, list[str]] = {}
+    for command in cli.BUILT:
+        for option in options_of(cli._parser(command), cli._WORDS):
+            taken.setdefault(option, []).append(command)
+    return taken
+
+
+def options_table() -> str:
+    """Return all options, what they do, and which commands take them."""
+    lines = []
+    for option, commands in options().items():
+        *short, last = option.flags
+        flags = _code((*short, f"{last} {option.takes}".strip()))
+        everywhere = len(commands) >= len(cli.BUILT) - 1
+        lines.append((flags, option.text, "" if everywhere else ", ".join(commands)))
+    lines += [
+        ("`--completion SHELL`", "print what completes words in bash, zsh or fish", "no command"),
+        ("`--version`", "print the version", "no command"),
+    ]
+    return _table("| option | | commands |", lines)
+
+
+TABLES: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
+    "keys": (DOCS / "viewer.md", keys_table),
+    "findings": (DOCS / "check.md", findings_table),
+    "options": (DOCS / "commands.md", options_table),
+}
+"""What is made from the program, and where it stands."""
+
+
+def main() -> None:
+    """Write the tables as they are now."""
+    for name, (path, table) in TABLES.items():
+        text = path.read_text(encoding="utf-8")
+        before, rest = text.split(f"<!-- {name} -->", 1)
+        _, after = rest.split(f"<!-- /{name} -->", 1)
+        path.write_text(f"{before}<!-- {name} -->\n{table()}\n<!-- /{name} -->{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -25,8 +25,10 @@ from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces import completeness, traces_groups, traces_model
+from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.traces.completeness import Completeness
-from spanview.tui.traces.group_list import GroupColumn, GroupList, GroupRow, GroupWidths, share_text, value_of
+from spanview.tui.traces.group_list import GroupList, GroupWidths, share_text, value_of
+from spanview.tui.traces.groups_model import GroupRow
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads
 from spanview.tui.traces.traces_model import TracesModel

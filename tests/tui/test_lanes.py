@@ -22,8 +22,9 @@ from slow_lanes import shown_at
 from spanview.analysis.lanes import lanes
 from spanview.analysis.workers import Worker
 from spanview.tui.lanes import lanes_bars, lanes_bulk
+from spanview.tui.lanes.choosing import NOBODY
 from spanview.tui.lanes.lane_lines import LaneLines
-from spanview.tui.lanes.lanes_bars import NOBODY, cells_of
+from spanview.tui.lanes.lanes_bars import cells_of
 from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
 from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.trace.trace_screen import TraceScreen

@@ -43,7 +43,8 @@ from spanview.tui.traces import traces_screen
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets import live
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.live import Chosen, Live, Scope
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
@@ -346,16 +347,14 @@ class Stage:
         monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.5)
         monkeypatch.setattr(live, "Background", lambda _: self)
         self.now = 100.0
-        self.viewer = SimpleNamespace(
-            paused=False, feed_state=FOLLOWING, tidy=SimpleNamespace(acts_until=float("-inf"))
-        )
+        self.viewer = SimpleNamespace(paused=False, feed_state=FOLLOWING, acts_until=float("-inf"))
         self.is_current, self.is_left = True, False
         self.timers: list[tuple[float, Callable[[], object]]] = []
         self.work: tuple[Callable[[Tell], Any], Callable[[Any], object]] | None = None
         self.share_text = "0%"
         self.version = 1
         self.shown: list[int] = []
-        scope = Scope(lambda: Chosen(None, "all"), lambda: self.version)
+        scope = TraceScope(lambda: ChosenTraces(None, "all"), lambda: self.version)
         self.live: Live[int] = Live(cast("Any", self), scope, self._ask, self.shown.append, clock=lambda: self.now)
 
     def _ask(self, _traces: object, _tell: object) -> int:
@@ -465,13 +464,13 @@ def test_half_a_core(stage: Stage) -> None:
 def test_a_key_goes_first(stage: Stage) -> None:
     """While a key acts nothing is begun, but no longer than half a second."""
     stage.wait(1.0)
-    stage.viewer.tidy.acts_until = stage.now + 0.2
+    stage.viewer.acts_until = stage.now + 0.2
     stage.grow()
     assert not stage.computes()
     stage.wait(0.2)
     assert stage.computes()
     stage.compute()
-    stage.viewer.tidy.acts_until = stage.now + 60.0
+    stage.viewer.acts_until = stage.now + 60.0
     stage.grow()
     stage.wait(1.4)
     assert not stage.computes()

@@ -30,7 +30,7 @@ from spanview.tui.app.settings import KeptSettings, Settings, chosen
 from spanview.tui.trace.trace_facets import ColorBy
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
-from spanview.tui.traces.traces_model import Column
+from spanview.tui.traces.columns import TraceColumn
 from terminals import ESCAPE, Terminal
 from viewers import looking_at
 
@@ -243,7 +243,7 @@ def test_words_that_no_screen_knows() -> None:
     """A screen takes its default for a word that it has no use for."""
     assert chosen(ColorBy, "kind") is ColorBy.KIND
     assert chosen(ColorBy, "gone") is None
-    assert chosen(Column, Settings().sort) is Column.START
+    assert chosen(TraceColumn, Settings().sort) is TraceColumn.START
 
 
 # -- the viewer --------------------------------------------------------------------------------------------------------

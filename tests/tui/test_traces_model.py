@@ -21,7 +21,8 @@ from builders import EPOCH_NS, Builder
 from span_graphs import graphs
 from spanview.analysis.query import parse_query
 from spanview.tui.traces import traces_model
-from spanview.tui.traces.traces_model import Column, TracesModel
+from spanview.tui.traces.columns import TraceColumn
+from spanview.tui.traces.traces_model import TracesModel
 from viewers import Growing
 
 if TYPE_CHECKING:
@@ -67,17 +68,17 @@ def trace_named(model: TracesModel, name: str) -> int:
 # -- order ------------------------------------------------------------------------------------------------------------
 
 ORDERS = [
-    (Column.START, ["(no root)", "delta", "gamma", "beta", "alpha"]),
-    (Column.DURATION, ["gamma", "alpha", "beta", "(no root)", "delta"]),
-    (Column.SPANS, ["gamma", "beta"]),
-    (Column.ERRORS, []),
-    (Column.ROOT, ["gamma", "delta", "beta", "alpha", "(no root)"]),
+    (TraceColumn.START, ["(no root)", "delta", "gamma", "beta", "alpha"]),
+    (TraceColumn.DURATION, ["gamma", "alpha", "beta", "(no root)", "delta"]),
+    (TraceColumn.SPANS, ["gamma", "beta"]),
+    (TraceColumn.ERRORS, []),
+    (TraceColumn.ROOT, ["gamma", "delta", "beta", "alpha", "(no root)"]),
 ]
 """A column, and the traces from its greatest value down, as far as no two have the same."""
 
 
 @pytest.mark.parametrize(("column", "expected"), ORDERS)
-def test_orders(model: TracesModel, column: Column, expected: list[str]) -> None:
+def test_orders(model: TracesModel, column: TraceColumn, expected: list[str]) -> None:
     """Each column sorts down and up."""
     model.sort = column
     model.refresh(anew=True)
@@ -107,7 +108,7 @@ def test_new_traces_take_their_places(data: Growing, model: TracesModel) -> None
 
 def test_growth_changes_the_order(data: Growing, model: TracesModel) -> None:
     """A trace that has grown is put in order anew."""
-    model.sort = Column.SPANS
+    model.sort = TraceColumn.SPANS
     model.refresh(anew=True)
     data.add(*(Builder().span("more", trace=1, span=60 + number, start=5) for number in range(9)))
     model.refresh()
@@ -264,7 +265,7 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
         count = len(store.trace_table)
         some = data.draw(st.none() | st.sets(st.integers(0, count - 1)))
         changes: dict[str, Any] = {
-            "sort": data.draw(st.sampled_from(Column)),
+            "sort": data.draw(st.sampled_from(TraceColumn)),
             "descending": data.draw(st.booleans()),
             "matching": some,
             "is_drilled": data.draw(st.booleans()),

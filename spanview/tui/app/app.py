@@ -253,6 +253,11 @@ class SpanviewApp(OpeningApp):
         there = (screen for screen in self.screen_stack if isinstance(screen, BaseScreen))
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
 
+    @property
+    def acts_until(self) -> float:
+        """When the last key has acted, by `time.monotonic`."""
+        return self.tidy.acts_until
+
     def _refresh_frames(self) -> None:
         for screen in self.screens():
             screen.refresh_frame()
@@ -329,7 +334,7 @@ class SpanviewApp(OpeningApp):
         self._said_timer = self.set_timer(_SAID_S, self._fall_silent)
         self._refresh_frames()
 
-    def said_on(self, screen: BaseScreen) -> str:
+    def said_on(self, screen: object) -> str:
         """Return what the last key did, for the screen on which it was pressed; others have nothing to do with it."""
         return self.said if screen is self._spoke else ""
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from spanview.analysis.running import Running
     from spanview.index.store import Store
-    from spanview.tui.diff.comparing import Side
+    from spanview.tui.diff.side import Side
     from spanview.tui.widgets.known import Known
-    from spanview.tui.widgets.live import Scope
+    from spanview.tui.widgets.scope import TraceScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,31 +137,31 @@ class OpeningApp(ThemedApp):
 
         return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
 
-    def open_flame(self, scope: Scope) -> AwaitMount:
+    def open_flame(self, scope: TraceScope) -> AwaitMount:
         """Show where the time of some traces goes, None for all."""
         from spanview.tui.flame.flame_screen import FlameScreen
 
         return self.push_screen(FlameScreen(self._store, scope))
 
-    def open_lanes(self, scope: Scope) -> AwaitMount:
+    def open_lanes(self, scope: TraceScope) -> AwaitMount:
         """Show what each worker did in some traces."""
         from spanview.tui.lanes.lanes_screen import LanesScreen
 
         return self.push_screen(LanesScreen(self._store, scope))
 
-    def open_statistics(self, scope: Scope) -> AwaitMount:
+    def open_statistics(self, scope: TraceScope) -> AwaitMount:
         """Show statistics of some traces."""
         from spanview.tui.stats.stats_screen import StatsScreen
 
         return self.push_screen(StatsScreen(self._store, scope))
 
-    def open_calls(self, scope: Scope) -> AwaitMount:
+    def open_calls(self, scope: TraceScope) -> AwaitMount:
         """Show Ray's calls of some traces."""
         from spanview.tui.calls.calls_screen import CallsScreen
 
         return self.push_screen(CallsScreen(self._store, scope))
 
-    def open_serve(self, scope: Scope) -> AwaitMount:
+    def open_serve(self, scope: TraceScope) -> AwaitMount:
         """Show Serve's requests in some traces."""
         from spanview.tui.serve.serve_screen import ServeScreen
 
@@ -178,6 +178,24 @@ class OpeningApp(ThemedApp):
         self.marked = side
         for screen in self.screens():
             screen.mark_has_changed()
+
+    def open_other_side(self, side: Side | None) -> AwaitMount:
+        """Ask what a side is compared with; None for all traces, which a query divides in two."""
+        from spanview.tui.diff.other_side_screen import OtherSideScreen
+
+        return self.push_screen(OtherSideScreen(self._store, side))
+
+    def open_palette(self) -> AwaitMount:
+        """Offer all actions of the screen in sight."""
+        from spanview.tui.app.palette import PaletteScreen
+
+        return self.push_screen(PaletteScreen(self.screens()[-1]))
+
+    def open_help(self) -> AwaitMount:
+        """Show the keys, those of the screen in sight first."""
+        from spanview.tui.help.help_screen import HelpScreen
+
+        return self.push_screen(HelpScreen(self.screens()[-1]))
 
     def open_diff(self, a: Side, b: Side) -> AwaitMount:
         """Show how two sides differ."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.live import Scope
+    from spanview.tui.widgets.scope import TraceScope
 
 _WIDE, _WIDEST = 100, 140
 """Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
@@ -152,7 +152,7 @@ class CallsScreen(BaseScreen):
     ON: ClassVar[On] = On.CALLS
     BINDINGS = bindings_of(On.CALLS)
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
         self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)

@@ -15,8 +15,9 @@ from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.live import Live, Scope
+from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, line
+from spanview.tui.widgets.scope import TraceScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ class CheckScreen(BaseScreen):
         super().__init__()
         self._store = store
         self._session = session
-        self.live: Live[Report] = Live(self, Scope.everything(store), self._look, self._take_report)
+        self.live: Live[Report] = Live(self, TraceScope.everything(store), self._look, self._take_report)
         self._report: Report | None = None
         self._unfolded: set[Kind] = set()
 

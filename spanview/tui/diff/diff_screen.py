@@ -33,8 +33,9 @@ from spanview.tui.widgets.background import Background
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.live import Chosen, Live, Scope
+from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, line, right
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from spanview.analysis.diff import PathDiff
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.diff.comparing import Side
     from spanview.tui.diff.diff_columns import Head
+    from spanview.tui.diff.side import Side
 
 _PATIENCE_S: Final = 0.5
 """So long an Enter waits for the first path."""
@@ -170,7 +171,7 @@ class DiffScreen(BaseScreen):
         super().__init__()
         self._store = store
         self._given = a, b
-        scope = Scope(lambda: Chosen(None, ""), self._version)
+        scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
         self._looking = Background(self)
         self._order = Order.CHANGE

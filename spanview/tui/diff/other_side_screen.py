@@ -12,7 +12,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_traces
 from spanview.display.sanitise import sanitise
 from spanview.model.problems import QueryError
-from spanview.tui.diff.comparing import Side
+from spanview.tui.diff.side import Side
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import Block
-    from spanview.tui.widgets.live import Scope
+    from spanview.tui.widgets.scope import TraceScope
 
 _UNSEEN: Final = "? parent not seen"
 _WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
@@ -149,7 +149,7 @@ class FlameScreen(BaseScreen):
     ON: ClassVar[On] = On.FLAME
     BINDINGS = bindings_of(On.FLAME)
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
         self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)

@@ -16,7 +16,8 @@ from spanview.display.sanitise import sanitise
 from spanview.display.timeline import ruler
 from spanview.display.units import duration
 from spanview.tui.app.colorless import CURSOR, FULL, letter_of
-from spanview.tui.lanes.lanes_bars import FAILED, NOBODY, Cells, cells_of
+from spanview.tui.lanes.choosing import NOBODY
+from spanview.tui.lanes.lanes_bars import FAILED, Cells, cells_of
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
 

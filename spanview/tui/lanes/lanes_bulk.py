@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.tui.lanes.lanes_bars import LOOKED_AT, NOBODY, step_of
+from spanview.tui.lanes.choosing import LOOKED_AT, NOBODY, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AllAtOnce:
-    """Chooses as `spanview.tui.lanes.lanes_bars.Chooser` says.
+    """Chooses as `choosing.Chooser` says.
 
     Args:
         blocks: Those of the lane, in arrays.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.analysis.workers import Worker
     from spanview.index.store import Store
-    from spanview.tui.widgets.live import Scope
+    from spanview.tui.widgets.scope import TraceScope
 
 _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
@@ -55,7 +55,7 @@ class LanesScreen(BaseScreen):
     ON: ClassVar[On] = On.LANES
     BINDINGS = bindings_of(On.LANES)
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
         self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)

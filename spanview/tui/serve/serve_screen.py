@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spanview.analysis.serve_groups import RequestGroup
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.live import Scope
+    from spanview.tui.widgets.scope import TraceScope
 
 _COUNT, _ERRORS, _STATUS = 7, 11, 10
 
@@ -131,7 +131,7 @@ class ServeScreen(BaseScreen):
     ON: ClassVar[On] = On.SERVE
     BINDINGS = bindings_of(On.SERVE)
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
         self.live: Live[list[RequestGroup]] = Live(self, scope, self._read, self._take_groups)

@@ -15,7 +15,8 @@ from spanview.tui.trace.trace_search import SearchedTrace
 from spanview.tui.widgets.base_screen import bindings_of
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.live import Chosen, Live, Scope
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ class SpanScreen(HalvedSpan):
         super().__init__(subject)
         self._section = section
         self.copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
-        scope = Scope(lambda: Chosen([subject.trace], ""), self._version)
+        scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_subject)
 
     def _version(self) -> tuple[int, int]:
@@ -95,7 +96,7 @@ class SpanScreen(HalvedSpan):
         self.details.section = self._section
         # At once: the next key may move in it.
         known = len(self._subject.tree.rows), len(self._subject.store.spans)
-        self.live.begin_with((self._subject, None), Chosen([self._subject.trace], ""), known)
+        self.live.begin_with((self._subject, None), ChosenTraces([self._subject.trace], ""), known)
         self.set_focus(self.rows)
         self.refresh_frame()
 

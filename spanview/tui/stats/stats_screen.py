@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.live import Ask, Scope
+    from spanview.tui.widgets.live import Ask
+    from spanview.tui.widgets.scope import TraceScope
 
 _SORTS: Final[dict[str, Callable[[Group], int]]] = {
     "total": lambda group: group.total_ns,
@@ -159,7 +160,7 @@ class StatsScreen(BaseScreen):
     ON: ClassVar[On] = On.STATS
     BINDINGS = bindings_of(On.STATS)
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
         self._counted: Counted | None = None

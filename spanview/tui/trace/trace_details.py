@@ -12,7 +12,8 @@ from spanview.tui.span.details import Details
 from spanview.tui.trace.trace_look import ROOM_FOR_DETAILS
 from spanview.tui.trace.trace_marks import lines_of_run
 from spanview.tui.trace.trace_unseen import GuessedTrace
-from spanview.tui.widgets.live import Chosen, Live, Scope
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ class DetailedTrace(GuessedTrace):
         self._are_asked_for = False
         """Whether details are to be shown where the screen alone has no room to spare for them."""
         self._look_timer: Timer | None = None
-        scope = Scope(lambda: Chosen(None, ""), self._timing_version)
+        scope = TraceScope(lambda: ChosenTraces(None, ""), self._timing_version)
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = Live(self, scope, self._count, self._take_counted)
 
     @property

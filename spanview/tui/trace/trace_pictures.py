@@ -35,7 +35,7 @@ class PicturedTrace(FacetedTrace):
         model = self._model.snapshot()
         facets = self._facets.snapshot(model)
         # The viewer's, as a file that is written is told of on any screen.
-        self.viewer.run_worker(lambda: self._draw(model, facets), thread=True)
+        self.app.run_worker(lambda: self._draw(model, facets), thread=True)
 
     def _draw(self, model: TraceModel, facets: Facets) -> None:
         """Called in a thread: a trace can have a hundred thousand spans, and a disk be slow."""
@@ -51,7 +51,7 @@ class PicturedTrace(FacetedTrace):
         else:
             said = f"wrote {_shown_path(path)}{_but(picture, len(model.rows))}"
         if not worker.is_cancelled:
-            viewer.call_from_thread(viewer.say, said)
+            self.app.call_from_thread(viewer.say, said)
 
     @property
     def _stem(self) -> str:
@@ -77,7 +77,7 @@ class PicturedTrace(FacetedTrace):
                 break
             most = max(1, most // 2)
         if not worker.is_cancelled:
-            viewer.call_from_thread(viewer.copy, text, f"waterfall as text{_but(picture, len(model.rows))}")
+            self.app.call_from_thread(viewer.copy, text, f"waterfall as text{_but(picture, len(model.rows))}")
 
 
 def _but(picture: Picture, rows: int) -> str:

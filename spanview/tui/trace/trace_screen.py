@@ -9,7 +9,8 @@ from textual.worker import get_current_worker
 
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
-from spanview.tui.diff.comparing import MARK, mark_or_compare, side_of_trace
+from spanview.tui.diff.marking import mark_or_compare, side_of_trace
+from spanview.tui.diff.side import MARK
 from spanview.tui.keys import On
 from spanview.tui.span.details import Details
 from spanview.tui.trace.trace_details import DetailedTrace
@@ -18,9 +19,9 @@ from spanview.tui.widgets.base_screen import ASK_AGAIN_S, bindings_of
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
-from spanview.tui.widgets.live import Chosen, Scope
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class TraceScreen(DetailedTrace):
         self.guess()
         self.ask_what_lives()
         self.set_interval(ASK_AGAIN_S, self.ask_what_lives)
-        self.live.begin_with(None, Chosen(None, ""), 0)
+        self.live.begin_with(None, ChosenTraces(None, ""), 0)
         if self._at_error or self._at_row is not None:
             self.when_stitched(self._begin_elsewhere)
 
@@ -174,9 +175,9 @@ class TraceScreen(DetailedTrace):
         """Show Serve's requests in this trace."""
         await self.viewer.open_serve(self._scope())
 
-    def _scope(self) -> Scope:
+    def _scope(self) -> TraceScope:
         """Return this trace."""
-        return Scope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
+        return TraceScope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
 
     def action_copy(self) -> None:
         """Copy the span id."""

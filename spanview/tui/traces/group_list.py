@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import duration, moment
-from spanview.tui.diff.comparing import mark_text
+from spanview.tui.diff.side import mark_text
+from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, line, right
 
@@ -19,69 +19,10 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from rich.style import Style
 
-    from spanview.tui.diff.comparing import Side
+    from spanview.tui.diff.side import Side
+    from spanview.tui.traces.groups_model import GroupRow
 
 _GROWING: Final = "● "
-_WORDS: Final = {
-    "ERR": "errors",
-    "ERR%": "share of errors",
-    "INC": "incomplete traces",
-    "NEWEST": "newest start",
-    "ROOT": "root name",
-}
-
-
-class GroupColumn(Enum):
-    """What groups can be sorted by, in the order in which the columns stand."""
-
-    TRACES = "TRACES"
-    ERRORS = "ERR"
-    SHARE = "ERR%"
-    INCOMPLETE = "INC"
-    P50 = "P50"
-    P95 = "P95"
-    P99 = "P99"
-    MAX = "MAX"
-    TOTAL = "TOTAL"
-    NEWEST = "NEWEST"
-    ROOT = "ROOT"
-
-    @property
-    def word(self) -> str:
-        """What is sorted by, in words."""
-        return _WORDS.get(self.value, self.value.lower())
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRow:
-    """Traces of one root name."""
-
-    name: str | None
-    """None for traces whose root is missing."""
-    traces: int
-    """Those without a start or an end included, which are left out of all durations."""
-    errors: int
-    """Traces with an error."""
-    incomplete: int | None
-    """Of the traces that were looked at; None where none was."""
-    p50_ns: int | None
-    """None, as all below, where no trace has a duration."""
-    p95_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
-    total_ns: int
-    """Sum of the durations."""
-    histogram: tuple[int, ...]
-    """How many durations have each power of ten of nanoseconds."""
-    newest_ns: int
-    """The latest start, or `NO_TIME`."""
-
-    @property
-    def share(self) -> float:
-        """What share of the traces has an error, from 0 to 1."""
-        return self.errors / self.traces
-
-
 _WIDTHS: Final = {
     GroupColumn.TRACES: 9,
     GroupColumn.ERRORS: 7,

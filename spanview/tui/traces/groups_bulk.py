@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.analysis.stats import POWERS as COUNTED
-from spanview.tui.traces.group_list import GroupRow
-from spanview.tui.traces.groups_model import in_usual_order
+from spanview.tui.traces.groups_model import GroupRow, in_usual_order
 from spanview.tui.traces.plot_model import POWERS
-from spanview.tui.traces.traces_bulk import Columns
+from spanview.tui.traces.traces_bulk import TraceColumns
 
 if TYPE_CHECKING:
     from array import array
@@ -37,7 +36,7 @@ def groups_of_many(store: Store, groups: RootGroups, listed: array[int], incompl
     if not listed:
         return []
     groups.look()
-    columns, traces = Columns(store, groups), np.array(listed, np.int64)
+    columns, traces = TraceColumns(store, groups), np.array(listed, np.int64)
     # Quick sorts of small numbers: by duration, then by name.
     traces = traces[np.argsort(columns.durations[traces])]
     used, which = _ranks(columns.groups[traces])

@@ -2,35 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spanview.analysis.stats import histogram, nearest_rank
-from spanview.tui.traces.group_list import GroupRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from spanview.index.store import Store
-    from spanview.tui.traces.traces_model import TracesModel
+    from spanview.index.table import TraceTable
 
 
-def groups_of(store: Store, model: TracesModel, traces: Iterable[int], incomplete: bytes | None) -> list[GroupRow]:
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Traces of one root name."""
+
+    name: str | None
+    """None for traces whose root is missing."""
+    traces: int
+    """Those without a start or an end included, which are left out of all durations."""
+    errors: int
+    """Traces with an error."""
+    incomplete: int | None
+    """Of the traces that were looked at; None where none was."""
+    p50_ns: int | None
+    """None, as all below, where no trace has a duration."""
+    p95_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    total_ns: int
+    """Sum of the durations."""
+    histogram: tuple[int, ...]
+    """How many durations have each power of ten of nanoseconds."""
+    newest_ns: int
+    """The latest start, or `NO_TIME`."""
+
+    @property
+    def share(self) -> float:
+        """What share of the traces has an error, from 0 to 1."""
+        return self.errors / self.traces
+
+
+def groups_of(
+    table: TraceTable,
+    traces: Iterable[int],
+    incomplete: bytes | None,
+    name_of: Callable[[int], str | None],
+    duration_of: Callable[[int], int],
+) -> list[GroupRow]:
     """Return traces by root name, the most frequent first.
 
     Args:
-        store: Where the traces are.
-        model: Knows their names and durations.
+        table: What is known of them.
         traces: Their numbers.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
+        name_of: Returns the group of a trace.
+        duration_of: Returns its duration in nanoseconds, -1 where it has none.
     """
-    model.root_groups.look()
     members: dict[str | None, list[int]] = {}
     for trace in traces:
-        members.setdefault(model.group_name(trace), []).append(trace)
-    table = store.trace_table
+        members.setdefault(name_of(trace), []).append(trace)
     rows = []
     for name, some in members.items():
-        durations = sorted(length for trace in some if (length := model.duration_ns(trace)) >= 0)
+        durations = sorted(length for trace in some if (length := duration_of(trace)) >= 0)
         p50_ns, p95_ns, p99_ns, max_ns = (nearest_rank(durations, percent) for percent in (50, 95, 99, 100))
         rows.append(
             GroupRow(

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.tui.diff.comparing import Side, mark_or_compare, side_of_trace
+from spanview.tui.diff.marking import mark_or_compare, side_of_trace
+from spanview.tui.diff.side import Side
 from spanview.tui.traces.traces_groups import GroupedTraces
-from spanview.tui.widgets.live import Chosen, Scope
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.index.store import Store
-    from spanview.tui.traces.group_list import GroupRow
+    from spanview.tui.traces.groups_model import GroupRow
 
 _LONGEST: Final = 60
 """Characters of a name, or of a filter."""
@@ -44,7 +45,11 @@ class ListedTraces(GroupedTraces):
         self.traces.marked = self.groups.marked = self.viewer.marked
         self.rows.refresh()
 
-    def side(self) -> Side | None:
+    async def action_mark(self) -> None:
+        """Mark what is selected, take the mark off again, or compare with what is marked."""
+        await mark_or_compare(self.viewer, self._side())
+
+    def _side(self) -> Side | None:
         """Return the selected trace, or the selected group as it is now."""
         if not self.grouped:
             trace = self.traces.selected
@@ -61,17 +66,11 @@ class ListedTraces(GroupedTraces):
 
         return Side((name,), f"traces of {_shown(name)}", traces)
 
-    async def action_mark(self) -> None:
-        """Mark what is selected, or compare it with what is marked."""
-        await mark_or_compare(self.viewer, self.side())
-
     async def action_compare_rest(self) -> None:
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
-        from spanview.tui.diff.other_side_screen import OtherSideScreen
-
         model, marked = self._model, self.viewer.marked
         if marked is not None:
-            await self.app.push_screen(OtherSideScreen(self._store, marked))
+            await self.viewer.open_other_side(marked)
         elif not model.order or self._still_looking:
             self.viewer.say("no trace is listed" if not self._still_looking else "the filter is still looking")
         else:
@@ -81,7 +80,7 @@ class ListedTraces(GroupedTraces):
                 if model.is_whole
                 else Side(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
             )
-            await self.app.push_screen(OtherSideScreen(self._store, side))
+            await self.viewer.open_other_side(side)
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""
@@ -103,20 +102,20 @@ class ListedTraces(GroupedTraces):
         """Show what each worker did in the listed traces, or in those of the selected group."""
         await self.viewer.open_lanes(self._scope(self.chosen_group))
 
-    def _scope(self, group: GroupRow | None) -> Scope:
+    def _scope(self, group: GroupRow | None) -> TraceScope:
         """Return the listed traces, or those of a group, and what they are in words."""
         model, table = self._model, self._store.trace_table
 
-        def choose() -> Chosen:
+        def choose() -> ChosenTraces:
             if group is not None:
                 traces = model.named(group.name)
-                return Chosen(traces, f"{count(len(traces), 'trace')} of {_shown(group.name)}")
+                return ChosenTraces(traces, f"{count(len(traces), 'trace')} of {_shown(group.name)}")
             if model.is_whole:
-                return Chosen(None, count(len(table), "trace"))
+                return ChosenTraces(None, count(len(table), "trace"))
             listed = model.order[:]
-            return Chosen(listed, count(len(listed), "trace"))
+            return ChosenTraces(listed, count(len(listed), "trace"))
 
-        return Scope.chosen(self._store, choose)
+        return TraceScope.chosen(self._store, choose)
 
 
 def _shown(name: str | None) -> str:

@@ -11,8 +11,8 @@ from textual.widget import Widget
 
 from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
-from spanview.tui.diff.comparing import mark_text
-from spanview.tui.traces.traces_model import Column, Facts, TracesModel
+from spanview.tui.diff.side import mark_text
+from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, line, right
 
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.index.store import Store
-    from spanview.tui.diff.comparing import Side
-    from spanview.tui.traces.group_list import GroupColumn, GroupList
+    from spanview.tui.diff.side import Side
+    from spanview.tui.traces.columns import GroupColumn
+    from spanview.tui.traces.group_list import GroupList
+    from spanview.tui.traces.traces_model import Facts, TracesModel
 
 _WIDE = 100
 """From this width on there is room for the bars."""
@@ -185,7 +187,7 @@ class ColumnHeads(Widget):
     class Clicked(Message):
         """A column was clicked."""
 
-        def __init__(self, column: Column | GroupColumn) -> None:
+        def __init__(self, column: TraceColumn | GroupColumn) -> None:
             super().__init__()
             self.column = column
 
@@ -194,7 +196,7 @@ class ColumnHeads(Widget):
         self._model = model
         self._groups = groups
         self.grouped = False
-        self._ends: list[tuple[int, Column | GroupColumn | None]] = []
+        self._ends: list[tuple[int, TraceColumn | GroupColumn | None]] = []
 
     def render(self) -> Content:
         """Return the heads in their columns, with an arrow at the one that is sorted by."""
@@ -207,24 +209,24 @@ class ColumnHeads(Widget):
             self._ends.append((end, column))
         return Content("".join(text for text, _ in texts))
 
-    def _heads(self, width: int) -> Sequence[tuple[str, Column | None]]:
+    def _heads(self, width: int) -> Sequence[tuple[str, TraceColumn | None]]:
         widths = Widths.of(width, self._model)
         return [
-            (fixed(self._head(Column.START), widths.start), Column.START),
+            (fixed(self._head(TraceColumn.START), widths.start), TraceColumn.START),
             (
-                right(self._head(Column.DURATION), widths.duration) + " " * (widths.bar + (widths.bar > 0)),
-                Column.DURATION,
+                right(self._head(TraceColumn.DURATION), widths.duration) + " " * (widths.bar + (widths.bar > 0)),
+                TraceColumn.DURATION,
             ),
             # Columns of figures that fill their heads: there is no blank before the arrow.
-            (right(self._head(Column.SPANS, ""), widths.spans), Column.SPANS),
-            (right(self._head(Column.ERRORS, ""), widths.errors), Column.ERRORS),
+            (right(self._head(TraceColumn.SPANS, ""), widths.spans), TraceColumn.SPANS),
+            (right(self._head(TraceColumn.ERRORS, ""), widths.errors), TraceColumn.ERRORS),
             (right("PROC", widths.processes) + "  ", None),
             (fixed("SERVICE", widths.service) + " " * (widths.service > 0), None),
-            (fixed(self._head(Column.ROOT), widths.root + 1), Column.ROOT),
+            (fixed(self._head(TraceColumn.ROOT), widths.root + 1), TraceColumn.ROOT),
             ("STATE" if widths.state > _MARK else "", None),
         ]
 
-    def _head(self, column: Column, between: str = " ") -> str:
+    def _head(self, column: TraceColumn, between: str = " ") -> str:
         arrow = "▾" if self._model.descending else "▴"
         return f"{column.value}{between}{arrow}" if column is self._model.sort else column.value
 

@@ -10,8 +10,8 @@ import numpy as np
 from spanview.index.bulk import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
+from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.plot_model import POWERS, Grid, powers_of, rows_of
-from spanview.tui.traces.traces_model import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ _NO_NAME: Final = -1
 _LONGEST: Final = 2**63 - 1
 
 
-class Columns:
+class TraceColumns:
     """What is known of all traces of a store now.
 
     Args:
@@ -67,9 +67,9 @@ class Columns:
         grouped: Places = group_of[self.names]
         return grouped
 
-    def order(self, traces: Places, column: Column, *, descending: bool) -> Places:
+    def order(self, traces: Places, column: TraceColumn, *, descending: bool) -> Places:
         """Return traces sorted by a column; those that are equal stay as they are."""
-        if column is Column.ROOT:
+        if column is TraceColumn.ROOT:
             used, which = np.unique(self.names[traces], return_inverse=True)
             texts = [self._texts[name] if name != _NO_NAME else "" for name in used.tolist()]
             ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
@@ -79,11 +79,11 @@ class Columns:
         # Turned round without overflow: what is equal keeps its order.
         return traces[np.argsort(~keys if descending else keys, kind="stable")]
 
-    def _values(self, column: Column) -> NDArray[Any]:
+    def _values(self, column: TraceColumn) -> NDArray[Any]:
         values = {
-            Column.DURATION: self.durations,
-            Column.SPANS: self.spans,
-            Column.ERRORS: self.errors,
+            TraceColumn.DURATION: self.durations,
+            TraceColumn.SPANS: self.spans,
+            TraceColumn.ERRORS: self.errors,
         }
         return values.get(column, self.starts)
 
@@ -124,7 +124,7 @@ def as_array(traces: Places) -> array[int]:
 
 
 def grid_of_many(
-    columns: Columns, traces: Places, width: int, rows: int, lit: Sequence[str | None] = ()
+    columns: TraceColumns, traces: Places, width: int, rows: int, lit: Sequence[str | None] = ()
 ) -> Grid | None:
     """Return traces in cells, as `grid_of` does."""
     traces = traces[columns.starts[traces] != NO_TIME]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.tui.app.settings import chosen
-from spanview.tui.traces.group_list import GroupColumn, GroupList
+from spanview.tui.traces.columns import GroupColumn, TraceColumn
+from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
-from spanview.tui.traces.traces_model import Column, TracesModel
+from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.background import Background
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.copying import Copier
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.tui.traces.completeness import Completeness
-    from spanview.tui.traces.group_list import GroupRow
+    from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.widgets.linelist import LineList
 
 _AT_ONCE: Final = 1_000
@@ -79,7 +80,7 @@ class GroupedTraces(BaseScreen):
     def take_settings(self) -> None:
         """List the traces as they were listed last."""
         settings = self.viewer.settings
-        self._model.sort = chosen(Column, settings.sort) or Column.START
+        self._model.sort = chosen(TraceColumn, settings.sort) or TraceColumn.START
         self._model.descending = settings.descending
         self.groups.sort = chosen(GroupColumn, settings.group_sort) or GroupColumn.TRACES
         self.groups.descending = settings.group_descending
@@ -183,7 +184,7 @@ class GroupedTraces(BaseScreen):
             at = shown.index(self.groups.sort) + 1 if self.groups.sort in shown else 0
             self._sort_by(shown[at % len(shown)])
         else:
-            columns = list(Column)
+            columns = list(TraceColumn)
             self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
 
     def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
@@ -193,16 +194,16 @@ class GroupedTraces(BaseScreen):
         else:
             self._sort_by(event.column)
 
-    def _sort_by(self, column: Column | GroupColumn) -> None:
+    def _sort_by(self, column: TraceColumn | GroupColumn) -> None:
         # Names begin with A, all else with the greatest.
-        self._order_by(column, descending=column not in {Column.ROOT, GroupColumn.ROOT})
+        self._order_by(column, descending=column not in {TraceColumn.ROOT, GroupColumn.ROOT})
 
     def action_turn(self) -> None:
         """Turn the order round."""
         order = self.groups if self.grouped else self._model
         self._order_by(order.sort, descending=not order.descending, which_first=True)
 
-    def _order_by(self, column: Column | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
+    def _order_by(self, column: TraceColumn | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
         if isinstance(column, GroupColumn):
             self.viewer.keep(group_sort=column.value, group_descending=descending)
             self.groups.sort_by(column, descending=descending)

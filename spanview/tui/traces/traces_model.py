@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.root_groups import RootGroups
@@ -13,13 +12,14 @@ from spanview.display.units import moment
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
+from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.plot_model import grid_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from spanview.index.store import Store
-    from spanview.tui.traces.group_list import GroupRow
+    from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.traces.plot_model import Grid
 
 _KEPT_FACTS: Final = 4096
@@ -32,21 +32,6 @@ _MOST_READ_AT_ONCE: Final = 50
 """Records that may be read before the next key."""
 """So many traces are grouped in some ten milliseconds."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
-
-
-class Column(Enum):
-    """What the list can be sorted by."""
-
-    START = "START"
-    DURATION = "DURATION"
-    SPANS = "SPANS"
-    ERRORS = "ERR"
-    ROOT = "ROOT"
-
-    @property
-    def word(self) -> str:
-        """What is sorted by, in words."""
-        return {"ERR": "errors", "ROOT": "root name"}.get(self.value, self.value.lower())
 
 
 def has_services(store: Store) -> bool:
@@ -80,7 +65,7 @@ class TracesModel:
         self._store = store
         self.order = array("I")
         """The listed traces, from the top."""
-        self.sort = Column.START
+        self.sort = TraceColumn.START
         self.descending = True
         self.only_root: str | None = None
         """Only traces with this root name, when `is_drilled`."""
@@ -148,9 +133,9 @@ class TracesModel:
     def _refresh_many(self, *, anew: bool) -> None:
         import numpy as np
 
-        from spanview.tui.traces.traces_bulk import Columns, as_array
+        from spanview.tui.traces.traces_bulk import TraceColumns, as_array
 
-        columns = Columns(self._store, self.root_groups)
+        columns = TraceColumns(self._store, self.root_groups)
         listed = np.ones(columns.count, np.bool_)
         if self.matching is not None:
             listed &= columns.flags_of(self.matching)
@@ -206,13 +191,13 @@ class TracesModel:
 
     def _key(self) -> Callable[[int], Any]:
         table = self._store.trace_table
-        if self.sort is Column.DURATION:
+        if self.sort is TraceColumn.DURATION:
             return self.duration_ns
-        if self.sort is Column.SPANS:
+        if self.sort is TraceColumn.SPANS:
             return table.span_count.__getitem__
-        if self.sort is Column.ERRORS:
+        if self.sort is TraceColumn.ERRORS:
             return table.error_count.__getitem__
-        if self.sort is Column.ROOT:
+        if self.sort is TraceColumn.ROOT:
             return lambda trace: self.root_name(trace) or ""
         return table.start_ns.__getitem__
 
@@ -227,10 +212,10 @@ class TracesModel:
         if len(self._plotted) >= MANY:
             import numpy as np
 
-            from spanview.tui.traces.traces_bulk import Columns, grid_of_many
+            from spanview.tui.traces.traces_bulk import TraceColumns, grid_of_many
 
             return grid_of_many(
-                Columns(self._store, self.root_groups), np.array(self._plotted, np.int64), columns, rows, lit
+                TraceColumns(self._store, self.root_groups), np.array(self._plotted, np.int64), columns, rows, lit
             )
         table = self._store.trace_table
         points = [
@@ -252,7 +237,8 @@ class TracesModel:
             return groups_of_many(self._store, self.root_groups, self.order, incomplete)
         from spanview.tui.traces.groups_model import groups_of
 
-        return groups_of(self._store, self, self.order, incomplete)
+        self.root_groups.look()
+        return groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self.duration_ns)
 
     @property
     def has_many(self) -> bool:
@@ -271,10 +257,10 @@ class TracesModel:
         if self.has_many:
             import numpy as np
 
-            from spanview.tui.traces.traces_bulk import Columns, as_array
+            from spanview.tui.traces.traces_bulk import TraceColumns, as_array
 
             listed = np.array(self.order, np.int64)
-            return as_array(listed[Columns(self._store, self.root_groups).group_is(name)[listed]])
+            return as_array(listed[TraceColumns(self._store, self.root_groups).group_is(name)[listed]])
         return [trace for trace in self.order if self.group_name(trace) == name]
 
     def newest_failure(self, names: Sequence[str | None] = (), before: int | None = None) -> int | None:

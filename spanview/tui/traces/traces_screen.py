@@ -169,7 +169,7 @@ class TracesScreen(ListedTraces):
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
-        if self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.tidy.acts_until):
+        if self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until):
             return
         if not self._is_plotted:
             self._plot()
@@ -186,7 +186,7 @@ class TracesScreen(ListedTraces):
     def _ask_what_lives(self) -> None:
         """While spans come, ask in a thread which traces may still grow: processes come and go."""
         state = self.viewer.feed_state
-        is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.tidy.acts_until)
+        is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until)
         if state.following and not state.loading and not is_busy:
             growing = self.viewer.running.growing
             self._living.queue(lambda _: growing(), self._take_living)

@@ -100,7 +100,7 @@ class Background:
             if work.is_ended or worker.is_cancelled:
                 raise _EndedError
             self.share = share
-            if time.monotonic() < self._screen.viewer.tidy.acts_until:
+            if time.monotonic() < self._screen.viewer.acts_until:
                 time.sleep(_REST_S)
 
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast
 
 from textual.binding import Binding
 from textual.screen import Screen
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from textual.events import ScreenResume
     from textual.geometry import Size
 
-    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
-    from spanview.tui.widgets.live import AnyLive
-    from spanview.tui.widgets.prompt import Prompt
 
 
 ASK_AGAIN_S: Final = 0.5
@@ -32,6 +30,13 @@ def bindings_of(screen: On) -> list[BindingType]:
     return [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(screen)]
 
 
+class StaysTrue(Protocol):
+    """What brings the figures of a screen up to date; `live.Live` does."""
+
+    def look(self) -> None:
+        """Compute them anew where there is something new and it is time."""
+
+
 class BaseScreen(Screen[None]):
     """A screen of the viewer."""
 
@@ -41,15 +46,15 @@ class BaseScreen(Screen[None]):
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
-    live: AnyLive | None = None
+    live: StaysTrue | None = None
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     _theme = ""
     """The one that it was styled by."""
 
     @property
-    def viewer(self) -> SpanviewApp:
-        """The application."""
-        return cast("SpanviewApp", self.app)
+    def viewer(self) -> Viewer:
+        """What shows it."""
+        return cast("Viewer", self.app)
 
     @property
     def rows(self) -> LineList:
@@ -153,9 +158,6 @@ class BaseScreen(Screen[None]):
     async def action_open(self) -> None:
         """Open what is selected, where that can be."""
 
-    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Take what is typed into the prompt, where there is one."""
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys alone that were pressed before the screen has its widgets."""
         return self.is_mounted and super().check_action(action, parameters)
@@ -193,9 +195,7 @@ class BaseScreen(Screen[None]):
 
     async def action_palette(self) -> None:
         """Offer all actions."""
-        from spanview.tui.app.palette import PaletteScreen
-
-        await self.app.push_screen(PaletteScreen(self))
+        await self.viewer.open_palette()
 
     async def action_check(self) -> None:
         """Show what is odd about everything that was read."""
@@ -203,6 +203,4 @@ class BaseScreen(Screen[None]):
 
     async def action_help(self) -> None:
         """Show the keys."""
-        from spanview.tui.help.help_screen import HelpScreen
-
-        await self.app.push_screen(HelpScreen(self))
+        await self.viewer.open_help()

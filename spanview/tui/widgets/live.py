@@ -7,9 +7,8 @@ to compute, in a thread, and how to show the answer, in the screen's own.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from spanview.display.units import moment
 from spanview.tui.widgets.background import Background
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from spanview.analysis.telling import Tell
-    from spanview.index.store import Store
     from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 EVERY_S: Final = 1.0
 """From one beginning to the next, at least; with the work itself, no figure is older than two seconds."""
@@ -34,44 +33,6 @@ _OLD_S: Final = 2.0
 Answer = TypeVar("Answer")
 Ask: TypeAlias = "Callable[[Sequence[int] | None, Tell], Answer]"
 """Computes something of some traces, None for all; called in a thread."""
-
-
-class Chosen(NamedTuple):
-    """Some traces."""
-
-    traces: Sequence[int] | None
-    """Their numbers; None for all."""
-    what: str
-    """What they are, in words that are safe to print."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which traces a screen is about, now and whenever it is asked again."""
-
-    choose: Callable[[], Chosen]
-    """Called in a thread."""
-    version: Callable[[], Hashable]
-    """Another value means that there is something new in them."""
-
-    @classmethod
-    def everything(cls, store: Store, what: str = "") -> Scope:
-        """Return all that was read, with what is wrong about it."""
-        tallies = store.tallies
-        return cls(
-            lambda: Chosen(None, what),
-            lambda: (len(store.spans), tallies.bytes, tallies.duplicates, len(tallies.told())),
-        )
-
-    @classmethod
-    def of_trace(cls, store: Store, trace: int, name: Callable[[], str]) -> Scope:
-        """Return one trace, whose name may come later."""
-        return cls(lambda: Chosen([trace], name()), lambda: store.trace_table.span_count[trace])
-
-    @classmethod
-    def chosen(cls, store: Store, choose: Callable[[], Chosen]) -> Scope:
-        """Return traces that others may come to belong to."""
-        return cls(choose, lambda: len(store.spans))
 
 
 class Live(Generic[Answer]):
@@ -90,7 +51,7 @@ class Live(Generic[Answer]):
     def __init__(
         self,
         screen: BaseScreen,
-        scope: Scope,
+        scope: TraceScope,
         ask: Ask[Answer],
         take: Callable[[Answer], object],
         *,
@@ -105,7 +66,7 @@ class Live(Generic[Answer]):
         self._is_asked = False
         """Whether somebody waits for what is being computed."""
         self._timer: Timer | None = None
-        self._chosen: Chosen | None = None
+        self._chosen: ChosenTraces | None = None
         self._version: Hashable = None
         """What is shown is computed from this version of the scope, or from one that came while it was."""
         self._begun_at = self._rest_until = float("-inf")
@@ -116,7 +77,7 @@ class Live(Generic[Answer]):
     # -- what the screen says of it ----------------------------------------------------------------------------------
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> ChosenTraces:
         """The traces that what is shown is of."""
         if self._chosen is None:
             self._chosen = self.scope.choose()
@@ -165,7 +126,7 @@ class Live(Generic[Answer]):
         self._start(is_asked=True)
         self._screen.refresh_frame()
 
-    def begin_with(self, answer: Answer, chosen: Chosen, version: Hashable) -> None:
+    def begin_with(self, answer: Answer, chosen: ChosenTraces, version: Hashable) -> None:
         """Show what is known already.
 
         Args:
@@ -193,7 +154,7 @@ class Live(Generic[Answer]):
         """Compute it anew where there is something new and it is time; else look again when it may be."""
         if not self.is_behind or self._is_held or self._background.is_busy or not self._screen.is_current:
             return
-        now, acts_until = self._clock(), self._screen.viewer.tidy.acts_until
+        now, acts_until = self._clock(), self._screen.viewer.acts_until
         due = max(self._begun_at + EVERY_S, self._rest_until)
         due = max(due, min(acts_until, due + _LONGEST_WAIT_S))
         if now >= due:
@@ -220,12 +181,12 @@ class Live(Generic[Answer]):
         took = partial(self._took, version, self._begun_at, time.time_ns())
         self._background.begin(partial(self._compute, self._ask), took)
 
-    def _compute(self, ask: Ask[Answer], tell: Tell) -> tuple[Chosen, Answer]:
+    def _compute(self, ask: Ask[Answer], tell: Tell) -> tuple[ChosenTraces, Answer]:
         """Called in the thread."""
         chosen = self.scope.choose()
         return chosen, ask(chosen.traces, tell)
 
-    def _took(self, version: Hashable, begun_at: float, begun_ns: int, known: tuple[Chosen, Answer]) -> None:
+    def _took(self, version: Hashable, begun_at: float, begun_ns: int, known: tuple[ChosenTraces, Answer]) -> None:
         now = self._clock()
         self._rest_until = now + _REST * (now - begun_at)
         if not self._is_asked and self._screen.viewer.paused:
@@ -237,7 +198,7 @@ class Live(Generic[Answer]):
         self._take(answer)
         self.look()
 
-    def _note(self, chosen: Chosen, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
+    def _note(self, chosen: ChosenTraces, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
         self._chosen, self._version, self.has_answer = chosen, version, True
         self._shown_at = self._clock() if at is None else at
         self._shown_ns = time.time_ns() if ns is None else ns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -19,11 +19,22 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.widget import Widget
 
-    from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.viewer import Viewer
 
 
 _LONGEST: Final = 240
 """Characters of what came of it; where it is a mistake, its place and what was expected come first."""
+
+
+class _Asking(Protocol):
+    """The screen of a prompt."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """What shows it."""
+
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Take what is typed."""
 
 
 class _Line(CompletingLine):
@@ -33,7 +44,7 @@ class _Line(CompletingLine):
 
     async def action_submit(self) -> None:
         """Tell that Enter was pressed, before the next key is looked at."""
-        screen = cast("BaseScreen", self.screen)
+        screen = cast("_Asking", self.screen)
         await screen.on_prompt_typed(Prompt.Typed(meant(self.value), done=True))
 
 
@@ -148,7 +159,7 @@ class Prompt(Vertical):
     def _begin_offering(self) -> None:
         """Make room for what can be taken, as long as something is typed."""
         if self._proposes:
-            self.query_one(_Line).known = cast("BaseScreen", self.screen).viewer.known
+            self.query_one(_Line).known = cast("_Asking", self.screen).viewer.known
             self.add_class("offering")
 
     def on_descendant_blur(self) -> None:

@@ -1,0 +1,38 @@
+"""Marking what is to be compared: one side is marked, the next one compares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.model.ids import format_trace_id
+from spanview.tui.diff.side import Side
+
+if TYPE_CHECKING:
+    from spanview.tui.viewer import Viewer
+
+_DIGITS: Final = 8
+"""Of a trace's id."""
+_LONGEST: Final = 32
+"""Characters of a name in a message."""
+
+
+def side_of_trace(viewer: Viewer, trace: int) -> Side:
+    """Return one trace as a side."""
+    trace_id = viewer.trace_id(trace)
+    digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
+    return Side(trace, f"trace {digits} {viewer.root_name(trace)[:_LONGEST]}", lambda: [trace])
+
+
+async def mark_or_compare(viewer: Viewer, side: Side | None) -> None:
+    """Mark what is selected, take the mark off again, or compare with what is marked."""
+    marked = viewer.marked
+    if side is None:
+        viewer.say("nothing is selected that could be marked")
+    elif marked is None:
+        viewer.mark(side)
+        viewer.say(f"marked {side.what}; d on another one compares")
+    elif marked.key == side.key:
+        viewer.mark(None)
+        viewer.say(f"{side.what} is no longer marked")
+    else:
+        await viewer.open_diff(marked, side)

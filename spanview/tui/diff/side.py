@@ -1,0 +1,30 @@
+"""One of two that are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MARK: Final = "◆ "
+SideKey: TypeAlias = "int | tuple[str | None]"
+"""The number of a trace; the root name of a group, in a tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two that are compared."""
+
+    key: SideKey | None
+    """What can be marked; None where there is nothing to mark."""
+    what: str
+    """In words, safe to print."""
+    traces: Callable[[], Sequence[int]]
+    """Returns their numbers; called in a thread."""
+
+
+def mark_text(marked: Side | None, key: SideKey) -> str:
+    """Return what stands before a root's name: a mark where it is marked."""
+    return MARK if marked is not None and marked.key == key else ""

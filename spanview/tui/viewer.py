@@ -1,0 +1,147 @@
+"""What a screen may ask of the viewer that shows it; `app.app` answers, and is the only one that knows the screens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from spanview.analysis.running import Running
+    from spanview.tui.app.feed import FeedState
+    from spanview.tui.app.settings import Settings
+    from spanview.tui.diff.side import Side
+    from spanview.tui.widgets.known import Known
+    from spanview.tui.widgets.scope import TraceScope
+
+
+class Viewer(Protocol):
+    """The viewer, as its screens see it. Whoever awaits an `open_…` lets no key come before the screen is there."""
+
+    # -- what is read ------------------------------------------------------------------------------------------------
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The PATHs, as given."""
+
+    @property
+    def places(self) -> str:
+        """The PATHs in one line."""
+
+    @property
+    def feed_state(self) -> FeedState:
+        """How the reading stands."""
+
+    @property
+    def notices(self) -> int:
+        """How many files were refused, could not be read, or are not watched."""
+
+    @property
+    def known(self) -> Known:
+        """What can be proposed to whoever types a query."""
+
+    @property
+    def running(self) -> Running:
+        """What is probably still running."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether what comes is shown as it comes."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether what is shown holds still."""
+
+    def toggle_pause(self) -> None:
+        """Hold what is shown still, or go on; where nothing is followed, begin to."""
+
+    def trace_id(self, trace: int) -> int:
+        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
+
+    def root_name(self, trace: int) -> str:
+        """Return the name of a trace's root, safe to print."""
+
+    def is_growing(self, trace: int) -> bool:
+        """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
+
+    def growth_has_changed(self) -> None:
+        """Let the screens say which traces grow now."""
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def acts_until(self) -> float:
+        """When the last key has acted, by `time.monotonic`; until then it has the processor to itself."""
+
+    @property
+    def spells(self) -> bool:
+        """Whether signs are spelt out, since the terminal's encoding lacks them."""
+
+    @property
+    def settings(self) -> Settings:
+        """What is set."""
+
+    def keep(self, **changes: Any) -> None:
+        """Set something, by the names of `Settings`, for the next time too."""
+
+    def forget_settings(self) -> None:
+        """Bring the defaults back, on each screen that is there."""
+
+    def next_theme(self) -> None:
+        """Show the next theme."""
+
+    def show_theme(self, name: str) -> None:
+        """Show a theme, and keep it."""
+
+    def say(self, text: str) -> None:
+        """Show for a while, in the footer, what a key did."""
+
+    def said_on(self, screen: object) -> str:
+        """Return what the last key did, for the screen on which it was pressed."""
+
+    def copy(self, text: str, what: str) -> None:
+        """Put a text on the terminal's clipboard, and say what it is."""
+
+    # -- what is compared --------------------------------------------------------------------------------------------
+
+    @property
+    def marked(self) -> Side | None:
+        """What is to be compared with the next that is chosen."""
+
+    def mark(self, side: Side | None) -> None:
+        """Mark something else to be compared, or nothing."""
+
+    # -- the other screens -------------------------------------------------------------------------------------------
+
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
+        """Show one trace, by its row in the trace table; begin at its first error, or at a span's row."""
+
+    def open_flame(self, scope: TraceScope) -> Awaitable[None]:
+        """Show where the time of some traces goes."""
+
+    def open_lanes(self, scope: TraceScope) -> Awaitable[None]:
+        """Show what each worker did in some traces."""
+
+    def open_statistics(self, scope: TraceScope) -> Awaitable[None]:
+        """Show statistics of some traces."""
+
+    def open_calls(self, scope: TraceScope) -> Awaitable[None]:
+        """Show Ray's calls of some traces."""
+
+    def open_serve(self, scope: TraceScope) -> Awaitable[None]:
+        """Show Serve's requests in some traces."""
+
+    def open_check(self) -> Awaitable[None]:
+        """Show what is wrong with what was read."""
+
+    def open_other_side(self, side: Side | None) -> Awaitable[None]:
+        """Ask what a side is compared with; None for all traces, which a query divides in two."""
+
+    def open_diff(self, a: Side, b: Side) -> Awaitable[None]:
+        """Show how two sides differ."""
+
+    def open_palette(self) -> Awaitable[None]:
+        """Offer all actions of the screen in sight."""
+
+    def open_help(self) -> Awaitable[None]:
+        """Show the keys, those of the screen in sight first."""

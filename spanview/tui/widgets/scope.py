@@ -1,0 +1,49 @@
+"""Which traces a screen is about, at the moment and whenever it is asked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from spanview.index.store import Store
+
+
+class ChosenTraces(NamedTuple):
+    """Some traces."""
+
+    traces: Sequence[int] | None
+    """Their numbers; None for all."""
+    what: str
+    """What they are, in words that are safe to print."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceScope:
+    """Traces that others may come to belong to."""
+
+    choose: Callable[[], ChosenTraces]
+    """Called in a thread."""
+    version: Callable[[], Hashable]
+    """Another value means that there is something new in them."""
+
+    @classmethod
+    def everything(cls, store: Store, what: str = "") -> TraceScope:
+        """Return all that was read, with what is wrong about it."""
+        tallies = store.tallies
+        return cls(
+            lambda: ChosenTraces(None, what),
+            lambda: (len(store.spans), tallies.bytes, tallies.duplicates, len(tallies.told())),
+        )
+
+    @classmethod
+    def of_trace(cls, store: Store, trace: int, name: Callable[[], str]) -> TraceScope:
+        """Return one trace, whose name may come later."""
+        return cls(lambda: ChosenTraces([trace], name()), lambda: store.trace_table.span_count[trace])
+
+    @classmethod
+    def chosen(cls, store: Store, choose: Callable[[], ChosenTraces]) -> TraceScope:
+        """Return traces that are chosen anew whenever spans have come."""
+        return cls(choose, lambda: len(store.spans))

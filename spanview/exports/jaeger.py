@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from spanview.exports import shares
 from spanview.exports.losses import CIRCLES
+from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jaeger_value import (
     Processes,
@@ -34,7 +34,7 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
     """
     yield b'{"data":['
     before = b"\n"
-    for piece in shares.written(store, traces, partial(_traces, store), lose, between=b",\n"):
+    for piece in written(shares_of_traces(store, traces), partial(_traces, store), lose, between=b",\n"):
         yield before + piece
         before = b""
     yield b'],"total":0,"limit":0,"offset":0,"errors":null}\n'

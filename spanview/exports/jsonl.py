@@ -9,7 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times, stitched
-from spanview.exports.span_texts import BATCH, SpanTexts, are_many
+from spanview.exports.shares import shares_of_rows, written
+from spanview.exports.span_texts import SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own_value import dumps_span, span_value
 from spanview.formats.tags import nothing_lost
@@ -60,20 +61,18 @@ def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] 
         rows: Their rows, in the order in which they are to be written.
         lose: Takes note of what JSON can't say.
     """
-    if are_many(store, len(rows)):
-        from spanview.exports.bulk_lines import lines
-
-        yield from lines(store, rows, lose)
-        return
     own, warnings = _known_by_trees(store, rows)
-    texts, trace_of, table = SpanTexts(store, lose), store.spans.trace, store.trace_table
-    for first in range(0, len(rows), BATCH):
-        some = rows[first : first + BATCH]
-        ids = {trace: trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, some)}}
-        starts = map(ids.__getitem__, map(trace_of.__getitem__, some))
-        own_times = [None if own[row] == _NO_SELF_TIME else own[row] for row in some]
-        for objects in texts.in_batches(some, own_times, [*map(warnings.__getitem__, some)]):
+    trace_of, table = store.spans.trace, store.trace_table
+
+    def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+        texts = SpanTexts(store, lose)
+        ids = {trace: trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, share)}}
+        starts = map(ids.__getitem__, map(trace_of.__getitem__, share))
+        own_times = [None if time == _NO_SELF_TIME else time for time in map(own.__getitem__, share)]
+        for objects in texts.in_batches(share, own_times, [*map(warnings.__getitem__, share)]):
             yield b"".join([b"%b%b}\n" % line for line in zip(islice(starts, len(objects)), objects, strict=True)])
+
+    return written(shares_of_rows(rows), write, lose)
 
 
 def trace_text(trace_id: int) -> bytes:
@@ -87,6 +86,13 @@ def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], arra
     Spans stand in a file as they ended, traces all mixed up; so every trace is stitched once, beforehand.
     """
     spans = store.spans
+    if are_many(store, len(rows)):
+        from spanview.analysis.bulk_walk import of_all
+
+        times, have, warned = of_all(store)
+        known = times.astype("u8")
+        known[~have] = _NO_SELF_TIME
+        return array("Q", known.tobytes()), array("H", warned.tobytes())
     own = array("Q", [_NO_SELF_TIME]) * len(spans)
     warnings = array("H", [0]) * len(spans)
     for tree in stitched(store, sorted({*map(spans.trace.__getitem__, rows)})):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.exports import shares
+from spanview.exports.shares import shares_of_traces, written
 from spanview.formats.otlp_out import lines_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
         for trace in share:
             yield from lines_of(_spans_of(store, trace), lose)
 
-    return shares.written(store, traces, write, lose)
+    return written(shares_of_traces(store, traces), write, lose)
 
 
 def _spans_of(store: Store, trace: int) -> Iterator[Span]:

@@ -1,4 +1,4 @@
-"""Traces written side by side: forked processes write shares of them, which are put together in order.
+"""Traces, or rows, written side by side: forked processes write shares of them, which are put together in order.
 
 traces       | 0 … 310 | 311 … 702 | 703 … 950 | 951 …
 process 1    | share 0 |           | share 2   |
@@ -28,30 +28,27 @@ if TYPE_CHECKING:
 
 Lose: TypeAlias = "Callable[[str], None]"
 Write: TypeAlias = "Callable[[Sequence[int], Lose], Iterable[bytes]]"
-"""Yields the text of some traces, given their numbers; it keeps nothing from one call to the next."""
+"""Yields the text of some traces, given their numbers, or of some rows; it keeps nothing from one call to the next."""
 
 SHARE_SPANS: Final = 4096
 """A share has at least so many spans, but for the last one."""
 _MAX_BYTES_AHEAD: Final = 16 * 1024 * 1024
 """Of the text that a process has written before its turn."""
-_FORK_SPANS: Final = 5 * SHARE_SPANS
-"""With fewer spans, forking takes longer than it saves."""
+_FORK_SHARES: Final = 5
+"""With fewer shares, forking takes longer than it saves."""
 
 
-def written(store: Store, traces: Sequence[int], write: Write, lose: Lose, *, between: bytes = b"") -> Iterator[bytes]:
-    """Yield the text of some traces, in pieces of some 256 KiB.
+def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, between: bytes = b"") -> Iterator[bytes]:
+    """Yield the text of some shares, in pieces of some 256 KiB.
 
     Args:
-        store: Where the traces are; it doesn't grow meanwhile.
-        traces: Their numbers, in the order in which they are to be written.
-        write: Writes the traces of a share.
+        shares: What is written, in that order; the store that they are of doesn't grow meanwhile.
+        write: Writes a share.
         lose: Takes note of what can't be said.
         between: What stands between the texts of two shares; those without a text are left out.
     """
-    shares = [*_shares(store, traces)]
-    spans = sum(map(store.trace_table.span_count.__getitem__, traces))
     # A process that has threads isn't forked.
-    count = process_count(len(shares)) if spans >= _FORK_SPANS and active_count() == 1 else 1
+    count = process_count(len(shares)) if len(shares) >= _FORK_SHARES and active_count() == 1 else 1
     workers: list[_Worker] = []
     before, has_text = b"", False
     try:
@@ -73,13 +70,21 @@ def written(store: Store, traces: Sequence[int], write: Write, lose: Lose, *, be
             worker.stop()
 
 
-def _shares(store: Store, traces: Sequence[int]) -> Iterator[Sequence[int]]:
+def shares_of_traces(store: Store, traces: Sequence[int]) -> list[Sequence[int]]:
+    """Cut a sequence of traces into shares."""
+    shares: list[Sequence[int]] = []
     counts, first, spans = store.trace_table.span_count, 0, 0
     for position, trace in enumerate(traces, 1):
         spans += counts[trace]
         if spans >= SHARE_SPANS or position == len(traces):
-            yield traces[first:position]
+            shares.append(traces[first:position])
             first, spans = position, 0
+    return shares
+
+
+def shares_of_rows(rows: Sequence[int]) -> list[Sequence[int]]:
+    """Cut a sequence of rows into shares."""
+    return [rows[first : first + SHARE_SPANS] for first in range(0, len(rows), SHARE_SPANS)]
 
 
 class _Worker:
@@ -148,13 +153,12 @@ class _Worker:
     def receive(self) -> None:
         """Wait for the next piece of its text, the end of a share, or the end of the process."""
         try:
-            part: bytes | Counter[str] = self.pipe.recv()
+            piece = self.pipe.recv_bytes()
+            self._ahead.append(piece or self.pipe.recv())
         except (EOFError, OSError):
             self._is_alive = False
             return
-        self._ahead.append(part)
-        if isinstance(part, bytes):
-            self._bytes_ahead += len(part)
+        self._bytes_ahead += len(piece)
 
     def stop(self) -> None:
         """End the process."""
@@ -174,8 +178,9 @@ def _work(shares: Sequence[Sequence[int]], write: Write, pipe: Connection, inher
     with suppress(BrokenPipeError):
         for share in shares:
             losses = Counter[str]()
-            for piece in gathered(write(share, partial(_count, losses))):
-                pipe.send(piece)
+            for piece in filter(None, gathered(write(share, partial(_count, losses)))):
+                pipe.send_bytes(piece)
+            pipe.send_bytes(b"")
             pipe.send(losses)
 
 

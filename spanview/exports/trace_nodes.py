@@ -13,8 +13,10 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME, format_time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.analysis.bulk_walk import Walk
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
 
 
 class Nodes:
@@ -34,15 +36,13 @@ class Nodes:
         self.warnings: list[int] = []
         """What only the trees tell of them, as bits of `Warnings`."""
 
-    def add(self, store: Store, trace: int, between: bytes) -> None:
-        """Add a trace, behind what stands between two of them."""
+    def add(self, store: Store, trace: int) -> None:
+        """Add a trace, stitched."""
         tree = store.tree(trace)
         own, warned, rows = self_times(tree, store.spans), tree.warned(), tree.rows
         walked = [*tree.walk()]
         nodes, depths = [node for node, _ in walked], [depth for _, depth in walked]
-        before = [b"".join((self.behind, between, trace_head(store, trace, tree)[:-1], b',"roots":[{'))]
-        before += map(text_between, map(sub, depths, islice(depths, 1, None)))
-        self.behind = text_behind(depths[-1])
+        before = self._before(trace_head(store, trace, rows, is_complete=tree.complete), depths)
         if tree.missing:
             for at in [at for at, node in enumerate(nodes) if node >= len(rows)]:
                 # A placeholder is no span, but its children are: they come behind it.
@@ -54,6 +54,30 @@ class Nodes:
         self.before += before
         self.own += map(own.__getitem__, nodes)
         self.warnings += [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
+
+    def add_walked(self, store: Store, trace: int, walked: Walk, first: int) -> None:
+        """Add a trace that nothing is odd of.
+
+        Args:
+            store: Where it is.
+            trace: Its number.
+            walked: The traces that are written.
+            first: Where it begins there.
+        """
+        some = slice(first, first + store.trace_table.span_count[trace])
+        rows = walked.rows[some].tolist()
+        self.before += self._before(trace_head(store, trace, rows, is_complete=True), walked.depths[some].tolist())
+        self.rows += rows
+        self.own += walked.own[some].tolist()
+        self.warnings += walked.warned[some].tolist()
+
+    def _before(self, head: bytes, depths: Sequence[int]) -> list[bytes]:
+        """Return what stands before the spans and placeholders of the next trace."""
+        between = b",\n" if self.behind else b""
+        before = [b"".join((self.behind, between, head[:-1], b',"roots":[{'))]
+        before += map(text_between, map(sub, depths, islice(depths, 1, None)))
+        self.behind = text_behind(depths[-1])
+        return before
 
 
 @lru_cache(1024)
@@ -67,12 +91,12 @@ def text_behind(depth: int) -> bytes:
     return text_between(depth)[:-2] + b"]}"
 
 
-def trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
-    """Return the object of a trace with all but its roots."""
+def trace_head(store: Store, trace: int, rows: Sequence[int], *, is_complete: bool) -> bytes:
+    """Return the object of a trace, whose rows these are, with all but its roots."""
     table, spans = store.trace_table, store.spans
     trace_id = table.trace_id(trace)
     start, end = table.start_ns[trace], table.end_ns[trace]
-    services = {store.services.texts[number] for number in {*map(spans.service.__getitem__, tree.rows)}}
+    services = {store.services.texts[number] for number in {*map(spans.service.__getitem__, rows)}}
     return dumps_strict(
         {
             "trace_id": format_trace_id(trace_id) if trace_id else None,
@@ -82,7 +106,7 @@ def trace_head(store: Store, trace: int, tree: TraceTree) -> bytes:
             "span_count": table.span_count[trace],
             "error_count": table.error_count[trace],
             "services": sorted(services - {""}),
-            "complete": tree.complete,
+            "complete": is_complete,
         },
         has_odd_numbers=False,
     )

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.exports.gathered import gathered
+from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
@@ -60,22 +61,36 @@ def _parts(traces: Iterator[bytes], summary: Summary, problems: Sequence[Problem
 
 
 def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield the traces; most are small, so the texts of spans are asked for many traces at once."""
-    table = store.trace_table
-    if are_many(store, sum(map(table.span_count.__getitem__, traces))):
-        from spanview.exports.bulk_tree import trace_parts
+    """Yield the traces; of many spans the order is told once, before shares of them are written side by side."""
+    begins: dict[int, int] = {}
+    if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
+        import numpy as np
 
-        yield from trace_parts(store, traces, lose)
-        return
-    texts, pending, between = SpanTexts(store, lose), Nodes(), b"\n"
-    for trace in traces:
-        pending.add(store, trace, between)
-        between = b",\n"
-        if len(pending.rows) >= BATCH:
-            yield from _written(pending, texts)
-            pending = Nodes(pending.behind)
-    yield from _written(pending, texts)
-    yield pending.behind
+        from spanview.analysis.bulk_walk import walk
+
+        walked = walk(store, np.array(traces))
+        begins = dict(zip(traces, walked.firsts.tolist(), strict=True))
+        for trace in walked.odd.nonzero()[0].tolist():
+            begins.pop(trace, None)
+
+    def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+        # Most traces are small, so the texts of spans are asked for many traces at once.
+        texts, pending = SpanTexts(store, lose), Nodes()
+        for trace in share:
+            if trace in begins:
+                pending.add_walked(store, trace, walked, begins[trace])
+            else:
+                pending.add(store, trace)
+            if len(pending.rows) >= BATCH:
+                yield from _written(pending, texts)
+                pending = Nodes(pending.behind)
+        yield from _written(pending, texts)
+        yield pending.behind
+
+    before = b"\n"
+    for piece in written(shares_of_traces(store, traces), write, lose, between=b",\n"):
+        yield before + piece
+        before = b""
 
 
 def _written(nodes: Nodes, texts: SpanTexts) -> Iterator[bytes]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from spanview.exports import shares
 from spanview.exports.losses import CIRCLES
+from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jsontext import dumps_telling
 from spanview.formats.zipkin_value import value_of
@@ -26,7 +26,7 @@ def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
         lose: Takes note of what can't be said.
     """
     before = b"[\n"
-    for piece in shares.written(store, traces, partial(_spans, store), lose, between=b",\n"):
+    for piece in written(shares_of_traces(store, traces), partial(_spans, store), lose, between=b",\n"):
         yield before + piece
         before = b""
     yield b"[]\n" if before else b"\n]\n"

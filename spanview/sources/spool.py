@@ -5,6 +5,7 @@ Bytes come in pieces, source by source; small pieces wait in memory until a bloc
 
 from __future__ import annotations
 
+import os
 import tempfile
 import zlib
 from bisect import bisect_right
@@ -141,8 +142,7 @@ class Spool:
         place, size = kept.places[number]
         if self._block[0] != place:
             try:
-                self._file.seek(place)
-                self._block = place, zlib.decompress(self._file.read(size))
+                self._block = place, zlib.decompress(_read_at(self._file, place, size))
             except (OSError, zlib.error):
                 return b""
         at = offset - kept.starts[number]
@@ -154,3 +154,11 @@ class Spool:
             if self._file is not None:
                 self._file.close()
             self._file, self._kept = None, {}
+
+
+def _read_at(file: IO[bytes], place: int, size: int) -> bytes:
+    # Processes that were forked from this one have the file's position in common with it.
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), size, place)
+    file.seek(place)
+    return file.read(size)

@@ -16,6 +16,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 SCRIPT: Final = """
 import os, signal, sys
+from functools import partial
 from importlib import import_module
 from spanview.exports import shares
 from spanview.exports.losses import Losses
@@ -24,7 +25,12 @@ from spanview.sources.loading import load_store
 form = sys.argv[1]
 store = load_store([f"fixtures/{name}/spans" for name in ("serve", "made", "otlp-json")])
 chunks = getattr(import_module(f"spanview.exports.{form}"), f"{form}_chunks")
-shares.SHARE_SPANS, shares._FORK_SPANS = 40, 1
+chosen = store.traces_in_order()
+if form == "jsonl":
+    chosen = store.rows_in_order()
+elif form == "trace_tree":
+    chunks = partial(chunks, summary=store.summary(), problems=store.problems())
+shares.SHARE_SPANS, shares._FORK_SHARES = 40, 1
 forked = 0
 start = shares._Worker.__init__
 
@@ -43,7 +49,7 @@ for count, how in ((1, ""), (2, ""), (3, ""), (3, "killed"), (3, "scarce")):
     forked = 0
     shares.process_count = lambda _: count
     losses = Losses(form)
-    results.append((b"".join(chunks(store, store.traces_in_order(), losses)), losses.lines()))
+    results.append((b"".join(chunks(store, chosen, losses)), losses.lines()))
     print(count, how, forked)
 assert len(results[0][0]) > 100_000
 assert all(result == results[0] for result in results)
@@ -51,7 +57,7 @@ assert all(result == results[0] for result in results)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux only")
-@pytest.mark.parametrize("form", ["otlp", "jaeger", "zipkin"])
+@pytest.mark.parametrize("form", ["trace_tree", "jsonl", "otlp", "jaeger", "zipkin"])
 def test_any_number_of_processes(form: str) -> None:
     """Text and losses are the same with any number of processes, and where one is killed or can't be had."""
     words = [sys.executable, "-c", SCRIPT, form]

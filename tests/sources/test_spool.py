@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -119,3 +120,19 @@ def test_full_disk_loses_details_and_says_so() -> None:
     assert outcome["failed"] == "File too large"
     assert outcome["wrong"] == 0
     assert 200 <= outcome["kept"] < 1000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX only")
+def test_forked_processes_read_at_once(spool: Spool) -> None:
+    """Processes that read side by side don't move each other's place in the temporary file."""
+    pieces = [bytes([number]) * 200_000 for number in range(40)]
+    for number, piece in enumerate(pieces):
+        spool.write(number, 0, piece)
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if not child:
+            are_right = all(spool.read(number % 40, 0, 200_000) == pieces[number % 40] for number in range(2_000))
+            os._exit(not are_right)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]

@@ -345,7 +345,7 @@ class Stage:
         monkeypatch.setattr(live, "EVERY_S", 1.0)
         monkeypatch.setattr(live, "_REST", 1.0)
         monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.5)
-        monkeypatch.setattr(live, "Background", lambda _: self)
+        monkeypatch.setattr(live, "Work", lambda _: self)
         self.now = 100.0
         self.viewer = SimpleNamespace(paused=False, feed_state=FOLLOWING, acts_until=float("-inf"))
         self.is_current, self.is_left = True, False

@@ -22,6 +22,7 @@ from spanview.tui.app.warm import EVERY_S, Tidy, import_screens
 from spanview.tui.traces.traces_model import MANY
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +92,7 @@ class SpanviewApp(OpeningApp):
         self._pass_on_timer: Any = None
         self._passed_on_at = 0.0
         self.tidy = Tidy()
+        self._importing = Work(self)
         self._is_opened = opening.trace is None
         self._sought_in = 0
         """So many traces are not the one that was asked for."""
@@ -204,7 +206,7 @@ class SpanviewApp(OpeningApp):
         ends_now = not (self._is_read or message.state.loading)
         self._is_read = self._is_read or ends_now
         if self.paused:
-            self._refresh_frames()
+            self.refresh_frame()
         elif ends_now or len(self._store.trace_table) < MANY:
             self._pass_on()
         else:
@@ -258,7 +260,13 @@ class SpanviewApp(OpeningApp):
         """When the last key has acted, by `time.monotonic`."""
         return self.tidy.acts_until
 
-    def _refresh_frames(self) -> None:
+    @property
+    def is_left(self) -> bool:
+        """Whether it ends."""
+        return self._is_ending
+
+    def refresh_frame(self) -> None:
+        """Bring headers and footers up to date."""
         for screen in self.screens():
             screen.refresh_frame()
 
@@ -268,7 +276,8 @@ class SpanviewApp(OpeningApp):
         await self._open_wanted()
         if not (self._is_opened or self._is_ending):
             self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
-        self.run_worker(self._import_screens, thread=True)
+        has_many = len(self._store.trace_table) >= MANY
+        self._importing.begin(lambda _: import_screens(has_many=has_many), self._begin_to_tidy)
 
     async def _open_wanted(self) -> None:
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""
@@ -290,9 +299,7 @@ class SpanviewApp(OpeningApp):
         self._is_opened = True
         await self.open_trace(trace, at_row=self._first_match(trace))
 
-    def _import_screens(self) -> None:
-        """Called in a thread, while nobody waits: the first key of each kind shall be as quick as the second."""
-        import_screens(has_many=len(self._store.trace_table) >= MANY)
+    def _begin_to_tidy(self, _: None) -> None:
         if not self.is_headless:
             self.tidy.put_off()
 
@@ -332,7 +339,7 @@ class SpanviewApp(OpeningApp):
         self.said = sanitise(text, _LONGEST_SAID)
         self._spoke = self.screen
         self._said_timer = self.set_timer(_SAID_S, self._fall_silent)
-        self._refresh_frames()
+        self.refresh_frame()
 
     def said_on(self, screen: object) -> str:
         """Return what the last key did, for the screen on which it was pressed; others have nothing to do with it."""
@@ -340,7 +347,7 @@ class SpanviewApp(OpeningApp):
 
     def _fall_silent(self) -> None:
         self.said = ""
-        self._refresh_frames()
+        self.refresh_frame()
 
     def copy(self, text: str, what: str) -> None:
         """Put a text on the terminal's clipboard (OSC 52).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
@@ -13,6 +13,7 @@ from spanview.tui.app.settings import KeptSettings
 from spanview.tui.app.terminal import drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from spanview.tui.app.settings import Settings
     from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.widgets.work import Owner
 
 _KEPT_AFTER_S: Final = 0.5
 """So long after a change it is written: several keys make one file."""
@@ -43,6 +45,7 @@ class ThemedApp(App[None]):
     def __init__(self, settings: str | None, theme: str, *, colorless: bool) -> None:
         super().__init__()
         self._kept = KeptSettings(settings)
+        self._writing = Work(cast("Owner", self))
         self._usual_theme = theme
         self._is_unkept = self._has_told_aside = False
         self._sheets: dict[str, Stylesheet] = {}
@@ -79,13 +82,13 @@ class ThemedApp(App[None]):
             self.set_timer(_KEPT_AFTER_S, self._write_settings)
 
     def _write_settings(self) -> None:
-        self.run_worker(self._write_in_thread, thread=True, group="settings")
+        self._writing.queue(lambda _: self._kept.write(), self._take_written)
 
-    def _write_in_thread(self) -> None:
-        if not self._kept.write():
-            self.call_from_thread(self._say_unkept)
+    def _take_written(self, is_written: bool) -> None:  # noqa: FBT001 - the answer of what was asked
+        if not is_written:
+            self._say_unkept()
         elif self._kept.aside and not self._has_told_aside:
-            self.call_from_thread(self._say_aside)
+            self._say_aside()
 
     def _say_aside(self) -> None:
         self._has_told_aside = True

@@ -71,6 +71,11 @@ class BaseScreen(Screen[None]):
         """Whether it was left, or is being closed: its widgets go, and messages that were on their way still come."""
         return self._pruning or self not in self.app.screen_stack
 
+    @property
+    def acts_until(self) -> float:
+        """When the last key has acted, by `time.monotonic`."""
+        return self.viewer.acts_until
+
     def on_screen_resume(self, event: ScreenResume) -> None:
         """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
         event.refresh_styles = False

@@ -19,8 +19,8 @@ import pytest
 from textual import events
 
 from builders import Builder
-from spanview.tui.app.app import FeedNews
 from spanview.tui.app.feed import FeedState
+from spanview.tui.app.news import FeedNews
 from spanview.tui.app.palette import PaletteScreen
 from spanview.tui.app.warm import import_screens
 from spanview.tui.calls.calls_screen import CallsScreen

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ASK_AGAIN_S: Final = 0.5
 """How often screens ask what lives: the answer is kept for a second, and what has changed is to be told within two."""
-_PAUSE, _FOLLOW = "␣ pause", "␣ follow"
+_PAUSE, _RESUME, _FOLLOW = "␣ pause", "␣ resume", "␣ follow"
 
 
 def bindings_of(screen: On) -> list[BindingType]:
@@ -132,6 +132,8 @@ class BaseScreen(Screen[None]):
         hints = self.HINTS or footer_text(self.ON)
         if not self.viewer.follows:
             hints = hints.replace(_PAUSE, _FOLLOW)
+        elif self.viewer.paused:
+            hints = hints.replace(_PAUSE, _RESUME)
         self.query_one(".footer", TwoSided).say(
             spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
         )

@@ -25,7 +25,7 @@ from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from spanview.tui.app.app import SpanviewApp
 from spanview.tui.app.feed import Feed
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

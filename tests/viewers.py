@@ -15,9 +15,10 @@ from spanview.formats.decoder import Decoder
 from spanview.formats.rows import Batch, Columns
 from spanview.index.store import Store
 from spanview.sources.terms import Progress
-from spanview.tui.app.app import FeedNews, SpanviewApp
+from spanview.tui.app.app import SpanviewApp
 from spanview.tui.app.feed import Feed, FeedState
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.news import FeedNews
+from spanview.tui.app.opening import Opening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.sources.session import Session
     from spanview.tui.app.app import SpanviewApp
-    from spanview.tui.app.opening_app import Opening
+    from spanview.tui.app.opening import Opening
 
 _LIGHT: Final = frozenset(("7", "9", "10", "11", "12", "13", "14", "15"))
 """Numbers of light backgrounds in COLORFGBG, as rxvt counts colours."""
@@ -87,7 +87,7 @@ def _shown(
     # Most of the time until something is shown goes into this import; meanwhile the first spans are read.
     feed.start()
     from spanview.tui.app.app import SpanviewApp
-    from spanview.tui.app.opening_app import Opening
+    from spanview.tui.app.opening import Opening
 
     opening = opening or Opening(
         paths,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.flame.flame_screen import Blocks, FlameScreen
 from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.widgets.paint import Encodable

@@ -22,6 +22,7 @@ from builders import Builder, Document, store_of
 from spanview.analysis import words
 from spanview.analysis.complete import complete
 from spanview.analysis.query_parse import RawTerm, parse_parts
+from spanview.analysis.telling import unheard
 from spanview.display.sanitise import meant, typed
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.trace_list import TraceList
@@ -258,7 +259,7 @@ def test_it_is_kept_until_the_store_has_grown() -> None:
     def look() -> None:
         if what.begin_look():
             assert not what.begin_look()
-            what.look(lambda: True)
+            what.look(unheard)
             looks.append(len(data.store.spans))
 
     look()
@@ -308,7 +309,7 @@ def test_what_is_proposed_can_be_typed(pieces: list[str]) -> None:
     name = "".join(pieces)
     what = Known(store_of(Builder().span(name, attributes={name: name})))
     assert what.begin_look()
-    what.look(lambda: True)
+    what.look(unheard)
     for text in ("name=", "trace.root~", ""):
         for candidate in complete(text, len(text), what.vocabulary()).candidates:
             assert meant(typed(f"{text}{candidate.text}")) == f"{text}{candidate.text}"

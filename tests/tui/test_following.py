@@ -8,7 +8,7 @@ import pytest
 
 from builders import Builder, Document
 from spanview.tui.app.feed import FeedState
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces import traces_screen
@@ -269,6 +269,7 @@ async def test_pause() -> None:
         await look.tell(FOLLOWING)
         await look.press("space")
         assert look.header.rstrip().endswith("‖ paused")
+        assert "␣ resume" in look.footer
         rows = look.screen.query_one(TraceList)
         await look.grow(*traces([3, 4]))
         assert rows.row_count == 2
@@ -285,7 +286,7 @@ async def test_pause() -> None:
 
 async def test_what_is_said_falls_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a key did is said for a while only."""
-    monkeypatch.setattr("spanview.tui.app.app._SAID_S", 0.05)
+    monkeypatch.setattr("spanview.tui.app.app._SAID_FOR_S", 0.05)
     async with looking_at(*traces([1])) as look:
         await look.press("y")
         await look.until(lambda: "copied" not in look.footer)

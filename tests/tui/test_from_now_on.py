@@ -8,7 +8,7 @@ import pytest
 
 from builders import Builder, file_of
 from spanview.tui.app.feed import FeedState
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from terminals import Terminal
 from viewers import looking_at
 

@@ -19,8 +19,8 @@ import pytest
 from textual import events
 
 from builders import Builder
-from spanview.tui.app.app import FeedNews
 from spanview.tui.app.feed import FeedState
+from spanview.tui.app.news import FeedNews
 from spanview.tui.app.palette import PaletteScreen
 from spanview.tui.app.warm import import_screens
 from spanview.tui.calls.calls_screen import CallsScreen
@@ -345,7 +345,7 @@ class Stage:
         monkeypatch.setattr(live, "EVERY_S", 1.0)
         monkeypatch.setattr(live, "_REST", 1.0)
         monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.5)
-        monkeypatch.setattr(live, "Background", lambda _: self)
+        monkeypatch.setattr(live, "Work", lambda _: self)
         self.now = 100.0
         self.viewer = SimpleNamespace(paused=False, feed_state=FOLLOWING, acts_until=float("-inf"))
         self.is_current, self.is_left = True, False

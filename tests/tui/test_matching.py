@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -15,15 +15,37 @@ from spanview.tui.traces import matching
 from spanview.tui.traces.matching import TraceMatcher
 from viewers import Growing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
+class Finding:
+    """A thread that looks, again and again, for what matches.
 
-def _until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    Args:
+        matcher: What looks.
+    """
+
+    def __init__(self, matcher: TraceMatcher) -> None:
+        self._matcher = matcher
+        self._is_over = False
+        self.found = set[int]()
+        self.left = 1.0
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _tell(self, share: float) -> None:
+        self.left = 1 - share
+
+    def _run(self) -> None:
+        while True:
+            is_last = self._is_over
+            self.found.update(*self._matcher.matches(self._tell))
+            if is_last:
+                return
+
+    def end(self) -> None:
+        """Look at all that has come, and end."""
+        self._is_over = True
+        self._thread.join(30)
+        assert not self._thread.is_alive()
 
 
 @pytest.mark.parametrize("many", [0, 1 << 60])
@@ -31,11 +53,11 @@ def _until(is_so: Callable[[], bool]) -> None:
 def test_while_it_grows(text: str, many: int) -> None:
     """Whatever comes meanwhile, in the end those are found that match."""
     build, data = Builder(), Growing()
-    told: list[tuple[set[int], float]] = []
     query = parse_query(text)
     with patch.object(matching, "PAYS_FROM", many):
-        matcher = TraceMatcher(data.store, query, lambda _, found, waiting: told.append((found, waiting)))
+        matcher = TraceMatcher(data.store, query)
         matcher.look_at(range(len(data.store.trace_table)))
+        finding = Finding(matcher)
         for number in range(40):
             trace = 1 + number % 13
             data.add(
@@ -48,12 +70,12 @@ def test_while_it_grows(text: str, many: int) -> None:
             )
             matcher.look_at(data.store.take_changed())
         expected = {trace for trace in range(13) if query.matches_trace(data.store, trace)}
-        _until(lambda: {trace for found, _ in [*told] for trace in found} >= expected)
-        _until(lambda: told[-1][1] == 0)
-        matcher.cancel()
+        finding.end()
+    assert finding.found >= expected
+    assert finding.left == 0
     assert expected or "depth" in text
     if "-" not in text:
-        assert {trace for found, _ in told for trace in found} == expected
+        assert finding.found == expected
 
 
 def test_each_span_is_looked_at_once() -> None:
@@ -67,14 +89,12 @@ def test_each_span_is_looked_at_once() -> None:
             looked_at.extend(rows.tolist())
         return matching_rows(store, query, rows)
 
-    told: list[float] = []
     with patch.object(matching, "PAYS_FROM", 0), patch.object(bulk_query, "matching_rows", noted):
-        matcher = TraceMatcher(data.store, parse_query("k=v"), lambda _, __, waiting: told.append(waiting))
+        matcher = TraceMatcher(data.store, parse_query("k=v"))
+        finding = Finding(matcher)
         for _ in range(50):
             data.add(build.span(trace=1, attributes={"k": "v"}))
             matcher.look_at(data.store.take_changed())
             matcher.look_at([0])
-        _until(lambda: len(looked_at) >= 50)
-        _until(lambda: bool(told) and told[-1] == 0)
-        matcher.cancel()
+        finding.end()
     assert sorted(looked_at) == [*range(50)]

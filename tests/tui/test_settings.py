@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from builders import Builder
 from spanview.commands.view import _is_colorless, _theme_for
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.app.settings import KeptSettings, Settings, chosen
 from spanview.tui.trace.trace_facets import ColorBy
 from spanview.tui.trace.trace_screen import TraceScreen

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from builders import Builder, Document, time_text
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.keys import KEYS
 from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Look, looking_at

@@ -13,7 +13,7 @@ import pytest
 from builders import Builder, span_id, trace_id
 from spanview.analysis import linked
 from spanview.exports.jsonl import jsonl_chunks
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.span import details, span_links
 from spanview.tui.span.details import Details
 from spanview.tui.span.span_screen import SpanScreen

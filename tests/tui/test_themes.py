@@ -19,7 +19,7 @@ from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.app.themes import ANSI, NAMES, service_color, terminal_theme
 from spanview.tui.flame.flame_screen import Blocks, FlameScreen
 from spanview.tui.lanes.lanes_screen import LanesScreen

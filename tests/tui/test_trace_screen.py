@@ -18,7 +18,7 @@ import pytest
 
 from builders import Builder, Document, time_text
 from spanview.analysis.query import Query
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.span.details import DetailLines, Details, TabLine
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.trace.trace_screen import TraceScreen

@@ -14,7 +14,7 @@ import pytest
 from builders import Builder, Document
 from spanview.display.sanitise import sanitise
 from spanview.display.unnamed import Unnamed
-from spanview.tui.app.opening_app import Opening
+from spanview.tui.app.opening import Opening
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall

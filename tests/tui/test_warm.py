@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder
-from spanview.tui.app import app, warm
+from spanview.tui.app import app, news, warm
 from spanview.tui.app.feed import FeedState
 from spanview.tui.app.warm import Tidy
 from spanview.tui.traces import traces_model
@@ -138,7 +138,7 @@ async def test_news_of_many_traces_come_in_turn(monkeypatch: pytest.MonkeyPatch)
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "MANY", 0)
-        monkeypatch.setattr(app, "_EVERY_S", 0.3)
+        monkeypatch.setattr(news, "_PASSED_ON_EVERY_S", 0.3)
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)
         for number in range(20):
@@ -154,10 +154,10 @@ async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: floa
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "MANY", 0)
-        monkeypatch.setattr(app, "_EVERY_S", 0)
+        monkeypatch.setattr(news, "_PASSED_ON_EVERY_S", 0)
         monkeypatch.setattr(warm, "_ACTS_S", acts_s)
-        monkeypatch.setattr(app, "_LONGEST_S", longest_s)
-        look.app._pass_on()
+        monkeypatch.setattr(news, "_LONGEST_WAIT_S", longest_s)
+        look.app._news.at_once()
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)
         await look.press("j")

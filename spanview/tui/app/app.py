@@ -1,54 +1,76 @@
-"""The viewer's application: it puts screens together and passes on what the reading thread says."""
+"""The viewer's application: it puts screens together, and passes on keys, and what the reading thread says."""
 
 from __future__ import annotations
 
 import asyncio
+import glob
+import os
 import signal
-import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App
 from textual.binding import Binding
+from textual.css.stylesheet import Stylesheet
 from textual.events import InputEvent, Key, Paste
-from textual.message import Message
+from textual.filter import Monochrome, NoColor
 from textual.widgets import Input
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
-from spanview.tui.app.opening_app import Opening, OpeningApp
-from spanview.tui.app.terminal import careful
+from spanview.index.table import NO_ROW
+from spanview.model.ids import format_trace_id
+from spanview.sources.discover import STANDARD_INPUT
+from spanview.tui.app.keeping import NOT_KEPT, Keeping
+from spanview.tui.app.news import FeedNews, PassingOn
+from spanview.tui.app.terminal import careful, drawn_on
+from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.warm import EVERY_S, Tidy, import_screens
 from spanview.tui.traces.traces_model import MANY
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.terminal_theme import TerminalTheme
     from textual.binding import BindingType
     from textual.driver import Driver
     from textual.events import Event
+    from textual.filter import LineFilter
     from textual.screen import Screen
+    from textual.timer import Timer
+    from textual.widget import AwaitMount
 
+    from spanview.analysis.running import Running
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
     from spanview.tui.app.feed import Feed, FeedState
+    from spanview.tui.app.opening import Opening
+    from spanview.tui.app.settings import Settings
+    from spanview.tui.diff.side import Side
+    from spanview.tui.viewer import Viewer
+    from spanview.tui.widgets.known import Known
+    from spanview.tui.widgets.scope import TraceScope
 
-_SAID_S = 4.0
-_LONGEST_SAID = 300
-_EVERY_S = 0.2
-"""News of many traces are passed on so often, at the most."""
-_LONGEST_S = 1.0
-"""So long they wait for keys, at the most."""
-_LONGEST_PATH = 40
-_ENDS_S = 1.0
-_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_SIGNALLED = 128
+_SAID_FOR_S: Final = 4.0
+"""So long the footer says what a key did."""
+_LONGEST_SAID: Final = 300
+_LONGEST_PATH: Final = 40
+_READING_ENDS_S: Final = 1.0
+"""So long the end of the reading is waited for."""
+_ENDING: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SIGNALLED: Final = 128
 """The exit status of what a signal has ended is this and its number."""
-_MOST_PASTED = 4096
-_FOR_TEXTUAL = frozenset(("ctrl+c", "ctrl+q"))
+_MOST_PASTED: Final = 4096
+_FOR_TEXTUAL: Final = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
+_GREY: Final = (Monochrome, NoColor)
+"""What Textual does at NO_COLOR, an empty one too, which means nothing: it sends grey, or default colours."""
 
 
 def _line_of(pasted: str) -> str:
@@ -56,19 +78,7 @@ def _line_of(pasted: str) -> str:
     return typed(pasted.strip("\r\n").replace("\r", "\n").split("\n")[0][:_MOST_PASTED])
 
 
-class FeedNews(Message):
-    """The reading thread has come further."""
-
-    def __init__(self, state: FeedState) -> None:
-        super().__init__()
-        self.state = state
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest state counts."""
-        return isinstance(message, FeedNews)
-
-
-class SpanviewApp(OpeningApp):
+class SpanviewApp(App[None]):
     """The viewer.
 
     Args:
@@ -83,25 +93,45 @@ class SpanviewApp(OpeningApp):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "quit", show=False, priority=True)]
 
     def __init__(self, store: Store, opening: Opening, feed: Feed) -> None:
-        super().__init__(store, opening)
+        super().__init__()
+        self._store = store
+        self._opening = opening
         self._feed = feed
+        self.feed_state = feed.state
+        self._is_read = self._is_ending = False
         self._changed: set[int] = set()
-        self._said_timer: Any = None
-        self._spoke: Screen[Any] | None = None
-        self._pass_on_timer: Any = None
-        self._passed_on_at = 0.0
-        self.tidy = Tidy()
+        """Traces that have grown, and that no screen has heard of."""
+        self._news = PassingOn(self, lambda: self.paused, self._pass_on)
         self._is_opened = opening.trace is None
+        """Whether the trace that was asked for is open."""
         self._sought_in = 0
         """So many traces are not the one that was asked for."""
-        self._is_read = self._is_ending = False
         self._problems_seen = 0
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
-        self.feed_state = feed.state
         self.paused = False
+        self.marked: Side | None = None
+        """What is to be compared with the next that is chosen."""
+        self.again: Opening | None = None
+        """What to begin with again, where that is asked for."""
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
+        self.said = ""
+        """What the last key did, for the footer."""
+        self._said_timer: Timer | None = None
+        self._spoke: Screen[Any] | None = None
+        """The screen on which that key was pressed."""
+        self.tidy = Tidy()
+        self._importing = Work(self)
+        self._keeping = Keeping(self, opening.settings)
+        self._sheets: dict[str, Stylesheet] = {}
+        """By theme."""
+        self.no_color = opening.colorless
+        encoding = getattr(drawn_on(), "encoding", None) or "utf-8"
+        self._guards = [HARMLESS] if encoding.lower().startswith("utf") else [HARMLESS, Encodable(encoding)]
+        for theme in themes():
+            self.register_theme(theme)
+        self._take_theme()
 
     @property
     def paths(self) -> Sequence[str]:
@@ -112,6 +142,11 @@ class SpanviewApp(OpeningApp):
     def places(self) -> str:
         """The PATHs in one line."""
         return "  ".join(self.paths)
+
+    @property
+    def first_screen(self) -> TracesScreen:
+        """The list of traces."""
+        return next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
 
     def on_mount(self) -> None:
         """Show the traces and begin to read."""
@@ -129,8 +164,8 @@ class SpanviewApp(OpeningApp):
         """Show the traces that were read by now, and listen to what is read."""
         self.feed_state = self._feed.state
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
-        if self._kept.notice:
-            self.say(f"settings not taken: {self._kept.notice}")
+        if self._keeping.notice:
+            self.say(f"settings not taken: {self._keeping.notice}")
         self._feed.listen(self._hear)
 
     def _end_by(self, number: int) -> None:
@@ -142,8 +177,8 @@ class SpanviewApp(OpeningApp):
 
     def leave(self) -> None:
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
-        self._kept.write()
-        self._feed.wait(_ENDS_S)
+        self._keeping.write()
+        self._feed.wait(_READING_ENDS_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -204,33 +239,15 @@ class SpanviewApp(OpeningApp):
         ends_now = not (self._is_read or message.state.loading)
         self._is_read = self._is_read or ends_now
         if self.paused:
-            self._refresh_frames()
+            self.refresh_frame()
         elif ends_now or len(self._store.trace_table) < MANY:
-            self._pass_on()
+            self._news.at_once()
         else:
-            self._pass_on_in_turn()
+            self._news.in_turn()
         if ends_now:
             await self._everything_was_read()
         elif self._is_read and not self._is_opened:
             await self._open_wanted()
-
-    def _pass_on_in_turn(self) -> None:
-        """Pass on, but not so often that a long list, which is put in order each time, keeps keys waiting.
-
-        Not while a key acts, either, unless they come so quickly that nothing would be passed on.
-        """
-        if self._pass_on_timer is None:
-            last = self._passed_on_at
-            left = max(last + _EVERY_S, min(self.tidy.acts_until, last + _LONGEST_S)) - time.monotonic()
-            if left <= 0:
-                self._pass_on()
-            else:
-                self._pass_on_timer = self.set_timer(left, self._pass_on_now)
-
-    def _pass_on_now(self) -> None:
-        self._pass_on_timer = None
-        if not self.paused:
-            self._pass_on_in_turn()
 
     def _take_notice(self) -> None:
         """Say what was refused or can't be read, when it turns up."""
@@ -245,7 +262,6 @@ class SpanviewApp(OpeningApp):
         changed, self._changed = self._changed, set()
         for screen in self.screens():
             screen.feed_has_news(changed)
-        self._passed_on_at = time.monotonic()
         self.call_after_refresh(self._feed.go_on)
 
     def screens(self) -> list[BaseScreen]:
@@ -258,7 +274,13 @@ class SpanviewApp(OpeningApp):
         """When the last key has acted, by `time.monotonic`."""
         return self.tidy.acts_until
 
-    def _refresh_frames(self) -> None:
+    @property
+    def is_left(self) -> bool:
+        """Whether it ends."""
+        return self._is_ending
+
+    def refresh_frame(self) -> None:
+        """Bring headers and footers up to date."""
         for screen in self.screens():
             screen.refresh_frame()
 
@@ -268,7 +290,8 @@ class SpanviewApp(OpeningApp):
         await self._open_wanted()
         if not (self._is_opened or self._is_ending):
             self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
-        self.run_worker(self._import_screens, thread=True)
+        has_many = len(self._store.trace_table) >= MANY
+        self._importing.begin(lambda _: import_screens(has_many=has_many), self._begin_to_tidy)
 
     async def _open_wanted(self) -> None:
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""
@@ -290,9 +313,7 @@ class SpanviewApp(OpeningApp):
         self._is_opened = True
         await self.open_trace(trace, at_row=self._first_match(trace))
 
-    def _import_screens(self) -> None:
-        """Called in a thread, while nobody waits: the first key of each kind shall be as quick as the second."""
-        import_screens(has_many=len(self._store.trace_table) >= MANY)
+    def _begin_to_tidy(self, _: None) -> None:
         if not self.is_headless:
             self.tidy.put_off()
 
@@ -322,8 +343,59 @@ class SpanviewApp(OpeningApp):
             return
         self.paused = not self.paused
         if not self.paused:
-            self._pass_on()
+            self._news.at_once()
         self.say("what is shown holds still" if self.paused else "what is new is shown")
+
+    def growth_has_changed(self) -> None:
+        """Let the screens say which traces grow now."""
+        for screen in self.screens():
+            screen.growth_has_changed()
+
+    def is_growing(self, trace: int) -> bool:
+        """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
+        return trace in self.first_screen.traces.growing
+
+    def trace_id(self, trace: int) -> int:
+        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
+        return self._store.trace_table.trace_id(trace)
+
+    def root_name(self, trace: int) -> str:
+        """Return the name of a trace's root, safe to print."""
+        row = self._store.trace_table.root_row[trace]
+        if row == NO_ROW:
+            return "? parent not seen"
+        return sanitise(self._store.names.texts[self._store.spans.name[row]], 80) or "(no name)"
+
+    def follow_from_now(self) -> None:
+        """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
+        if STANDARD_INPUT in self._opening.places:
+            self.say("standard input was read to its end: it can't be followed")
+        elif gone := [path for path in self._opening.places if not (glob.has_magic(path) or os.path.exists(path))]:
+            self.say(f"{sanitise(gone[0], 80)} is gone: what was read of it stays")
+        else:
+            first, screen = self.first_screen, self.screen
+            trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
+            trace_id = 0 if trace is None else self.trace_id(trace)
+            shown = format_trace_id(trace_id) if trace_id else None
+            self.again = replace(self._opening, follow=True, query=first.filter_text, trace=shown)
+            self.exit()
+
+    @cached_property
+    def known(self) -> Known:
+        """What can be proposed to whoever types a query."""
+        from spanview.tui.widgets.known import Known
+
+        return Known(self._store)
+
+    @cached_property
+    def running(self) -> Running:
+        """What is probably still running."""
+        from spanview.analysis.running import Running
+        from spanview.sources.processes import Processes
+
+        return Running(self._store, Processes())
+
+    # -- what is said, and compared ----------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         """Show for a while, in the footer, what a key did."""
@@ -331,8 +403,8 @@ class SpanviewApp(OpeningApp):
             self._said_timer.stop()
         self.said = sanitise(text, _LONGEST_SAID)
         self._spoke = self.screen
-        self._said_timer = self.set_timer(_SAID_S, self._fall_silent)
-        self._refresh_frames()
+        self._said_timer = self.set_timer(_SAID_FOR_S, self._fall_silent)
+        self.refresh_frame()
 
     def said_on(self, screen: object) -> str:
         """Return what the last key did, for the screen on which it was pressed; others have nothing to do with it."""
@@ -340,7 +412,7 @@ class SpanviewApp(OpeningApp):
 
     def _fall_silent(self) -> None:
         self.said = ""
-        self._refresh_frames()
+        self.refresh_frame()
 
     def copy(self, text: str, what: str) -> None:
         """Put a text on the terminal's clipboard (OSC 52).
@@ -351,3 +423,164 @@ class SpanviewApp(OpeningApp):
         """
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
+
+    def mark(self, side: Side | None) -> None:
+        """Mark something else to be compared, or nothing."""
+        self.marked = side
+        for screen in self.screens():
+            screen.mark_has_changed()
+
+    # -- the screens -------------------------------------------------------------------------------------------------
+
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
+        """Show one trace; whoever waits for it lets no key come before its screen is there.
+
+        Args:
+            trace: Its row in the trace table.
+            at_error: Whether to begin at its first error.
+            at_row: The span to begin at, by its row in the span table.
+        """
+        from spanview.tui.trace.trace_screen import TraceScreen
+
+        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
+
+    def open_flame(self, scope: TraceScope) -> AwaitMount:
+        """Show where the time of some traces goes, None for all."""
+        from spanview.tui.flame.flame_screen import FlameScreen
+
+        return self.push_screen(FlameScreen(self._store, scope))
+
+    def open_lanes(self, scope: TraceScope) -> AwaitMount:
+        """Show what each worker did in some traces."""
+        from spanview.tui.lanes.lanes_screen import LanesScreen
+
+        return self.push_screen(LanesScreen(self._store, scope))
+
+    def open_statistics(self, scope: TraceScope) -> AwaitMount:
+        """Show statistics of some traces."""
+        from spanview.tui.stats.stats_screen import StatsScreen
+
+        return self.push_screen(StatsScreen(self._store, scope))
+
+    def open_calls(self, scope: TraceScope) -> AwaitMount:
+        """Show Ray's calls of some traces."""
+        from spanview.tui.calls.calls_screen import CallsScreen
+
+        return self.push_screen(CallsScreen(self._store, scope))
+
+    def open_serve(self, scope: TraceScope) -> AwaitMount:
+        """Show Serve's requests in some traces."""
+        from spanview.tui.serve.serve_screen import ServeScreen
+
+        return self.push_screen(ServeScreen(self._store, scope))
+
+    def open_check(self) -> AwaitMount:
+        """Show what is odd about everything that was read."""
+        from spanview.tui.check.check_screen import CheckScreen
+
+        return self.push_screen(CheckScreen(self._store, self._opening.session))
+
+    def open_other_side(self, side: Side | None) -> AwaitMount:
+        """Ask what a side is compared with; None for all traces, which a query divides in two."""
+        from spanview.tui.diff.other_side_screen import OtherSideScreen
+
+        return self.push_screen(OtherSideScreen(self._store, side))
+
+    def open_palette(self) -> AwaitMount:
+        """Offer all actions of the screen in sight."""
+        from spanview.tui.app.palette import PaletteScreen
+
+        return self.push_screen(PaletteScreen(self.screens()[-1]))
+
+    def open_help(self) -> AwaitMount:
+        """Show the keys, those of the screen in sight first."""
+        from spanview.tui.help.help_screen import HelpScreen
+
+        return self.push_screen(HelpScreen(self.screens()[-1]))
+
+    def open_diff(self, a: Side, b: Side) -> AwaitMount:
+        """Show how two sides differ."""
+        from spanview.tui.diff.diff_screen import DiffScreen
+
+        return self.push_screen(DiffScreen(self._store, a, b))
+
+    # -- settings and themes -----------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """What is set."""
+        return self._keeping.now
+
+    def keep(self, **changes: Any) -> None:
+        """Set something, by the names of `Settings`, for the next time too."""
+        self._keeping.change(changes)
+
+    def forget_settings(self) -> None:
+        """Bring the defaults back, on each screen that is there."""
+        is_gone = self._keeping.forget()
+        self._take_theme()
+        for screen in self.screens():
+            screen.take_settings()
+        self.say("the defaults are back" if is_gone else NOT_KEPT)
+
+    def _take_theme(self) -> None:
+        name = self.settings.theme
+        self.theme = name if name in NAMES else self._opening.theme
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - as Textual has it
+        """Give the screen in sight the styles of the theme; the others get them when they come into sight.
+
+        Textual 8 does it for all of them before anything is painted, which takes as long again for each. Before
+        anything is shown, nothing has to be parsed twice for it.
+        """
+        if self.screen_stack:
+            self._take_sheet()
+            self.stylesheet.update(self, animate=animate)
+            self.screen.refresh(layout=True)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+            self._sheets = {self.theme: self.stylesheet}
+
+    def _take_sheet(self) -> None:
+        """Take the style sheet of the theme, in which nothing is parsed a second time that was when it was shown."""
+        variables, sources = self.get_css_variables(), self.stylesheet.source
+        self.stylesheet = self._sheets.setdefault(self.theme, Stylesheet(variables=variables))
+        for place, (css, is_default, tie_breaker, scope) in sources.items():
+            self.stylesheet.add_source(css, place, is_default, tie_breaker, scope)
+
+    def show_theme(self, name: str) -> None:
+        """Show a theme, and keep it."""
+        self.keep(theme=name)
+        self._take_theme()
+        self.say(f"theme: {name}" + (", for terminals with colours" if self.no_color else ""))
+
+    def next_theme(self) -> None:
+        """Show the next theme."""
+        self.show_theme(NAMES[(NAMES.index(self.theme) + 1) % len(NAMES)])
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return the variables of the style sheet that Textual doesn't know."""
+        return DEFAULTS
+
+    @property
+    def ansi_theme(self) -> TerminalTheme:
+        """What the theme makes of the terminal's colours."""
+        return terminal_theme(self.theme) or super().ansi_theme
+
+    @property
+    def spells(self) -> bool:
+        """Whether signs are spelt out, since the terminal's encoding lacks them."""
+        return len(self._guards) > 1
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Let nothing through that a terminal would act on, wherever it comes from, or that it can't show."""
+        if self.no_color:
+            return [COLORLESS, *self._guards]
+        return [*(each for each in super().get_line_filters() if not isinstance(each, _GREY)), *self._guards]
+
+
+if TYPE_CHECKING:
+
+    def _viewer_of(app: SpanviewApp) -> Viewer:
+        """Hold the application to what screens ask of it."""
+        return app

@@ -18,12 +18,12 @@ from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.keys import On
-from spanview.tui.widgets.background import Background
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -189,8 +189,8 @@ class FunctionCallsScreen(BaseScreen):
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
         self._sort = 0
-        self._sorting = Background(self)
-        self._thinking = Background(self)
+        self._sorting = Work(self)
+        self._thinking = Work(self)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""

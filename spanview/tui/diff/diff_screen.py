@@ -29,13 +29,13 @@ from spanview.tui.diff.diff_columns import BETWEEN, FIGURES, TIME, Columns
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.widgets.background import Background
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, line, right
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -173,7 +173,7 @@ class DiffScreen(BaseScreen):
         self._given = a, b
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
-        self._looking = Background(self)
+        self._looking = Work(self)
         self._order = Order.CHANGE
         self._has_paths = asyncio.Event()
 

@@ -17,6 +17,7 @@ from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -59,8 +60,7 @@ class OtherSideScreen(BaseScreen):
         self._found: set[int] = set()
         self._spans = 0
         """How many there were when the looking began."""
-        self._waiting = 0.0
-        """What share of the traces is still to be looked at."""
+        self._looking = Work(self)
         self._is_done = False
         """Whether Enter was pressed."""
 
@@ -77,10 +77,6 @@ class OtherSideScreen(BaseScreen):
         """Let a query be typed."""
         await self.query_one(Prompt).open()
         self.refresh_frame()
-
-    def on_unmount(self) -> None:
-        """End the looking."""
-        self._cancel()
 
     def title_text(self) -> str:
         """Return what is compared."""
@@ -102,8 +98,8 @@ class OtherSideScreen(BaseScreen):
             self._compare()
 
     def _look_for(self, text: str) -> None:
-        self._cancel()
-        self._sought, self._found, self._waiting = text, set(), 0.0
+        self._looking.end()
+        self._sought, self._found, self._matcher = text, set(), None
         prompt = self.query_one(Prompt)
         try:
             query = parse_query(text)
@@ -112,27 +108,16 @@ class OtherSideScreen(BaseScreen):
             return
         prompt.say("")
         if not query.is_empty:
-            self._waiting, self._spans = 1.0, len(self._store.spans)
-            self._matcher = TraceMatcher(self._store, query, self._matched)
+            self._spans, self._matcher = len(self._store.spans), TraceMatcher(self._store, query)
             self._matcher.look_at(range(len(self._store.trace_table)))
+            self._looking.begin_pieces(self._matcher.matches, self._take_matches)
 
-    def _cancel(self) -> None:
-        if self._matcher is not None:
-            self._matcher.cancel()
-            self._matcher = None
-
-    def _matched(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
-        """Called from the matcher's thread."""
-        self.app.call_from_thread(self._take_matches, matcher, found, waiting)
-
-    def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
-        if matcher is self._matcher and not self.is_left:
-            self._found |= found
-            self._waiting = waiting
-            looking = f", {1 - waiting:.0%} looked at" if waiting else ""
-            self.query_one(Prompt).say(f"{len(self._found):,} of {len(self._store.trace_table):,} traces{looking}")
-            if self._is_done:
-                self._compare()
+    def _take_matches(self, found: list[set[int]]) -> None:
+        self._found.update(*found)
+        looking = f", {self._looking.share_text} looked at" if self._looking.is_busy else ""
+        self.query_one(Prompt).say(f"{len(self._found):,} of {len(self._store.trace_table):,} traces{looking}")
+        if self._is_done:
+            self._compare()
 
     def _compare(self) -> None:
         """Compare, if it is known with what."""
@@ -152,7 +137,7 @@ class OtherSideScreen(BaseScreen):
                 return None
             listed = self._side.traces
             return self._side, Side(None, "all others", lambda: _rest(len(store.trace_table), listed()))
-        if self._waiting:
+        if self._looking.is_busy:
             return None
         if not self._found:
             prompt.say("no trace matches", is_mistake=True)

@@ -19,13 +19,13 @@ from spanview.tui.app.settings import chosen
 from spanview.tui.keys import On
 from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
 from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
-from spanview.tui.widgets.background import Background
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class LanesScreen(BaseScreen):
         super().__init__()
         self._store = store
         self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
-        self._asking = Background(self)
+        self._asking = Work(self)
         self._model = LanesModel(store)
         self.zoom = Zoom(
             self,

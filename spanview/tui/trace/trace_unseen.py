@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.display.sanitise import sanitise
 from spanview.tui.trace.trace_pictures import PicturedTrace
-from spanview.tui.widgets.background import Background
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +43,8 @@ class GuessedTrace(PicturedTrace):
         """The stitched trace that was asked about last, and whether its calls were rows."""
         self._growth: Growth | None = None
         """What of the trace probably runs, as far as that was asked."""
-        self._guessing = Background(self)
-        self._asking = Background(self)
+        self._guessing = Work(self)
+        self._asking = Work(self)
         self.grows = False
         """Whether the list of traces says that it grows."""
 

@@ -1,71 +1,53 @@
-"""Filters run in a thread of their own: a query may have to read every record again."""
+"""Which traces match a filter; found in a thread, as a query may have to read every record again."""
 
 from __future__ import annotations
 
-import threading
-import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.table import PAYS_FROM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from spanview.analysis.query import Query
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 _CHUNK: Final = 512
 """Traces that are looked at before the next ones."""
-_EVERY_S: Final = 0.15
 
 
 class TraceMatcher:
-    """Finds the traces that match a query, in pieces, until it is cancelled.
+    """Finds the traces that match a query, as they come.
 
     Args:
         store: The store.
         query: What to look for.
-        tell: Called from the thread with itself, the traces found in a piece, and what share is still to be looked at.
     """
 
-    def __init__(self, store: Store, query: Query, tell: Callable[[TraceMatcher, set[int], float], None]) -> None:
+    def __init__(self, store: Store, query: Query) -> None:
         self._store = store
         self.query = query
-        self._tell = tell
-        self._cancelled = threading.Event()
         self._waiting: SimpleQueue[Iterable[int]] = SimpleQueue()
         self._matched: set[int] = set()
         self._seen = 0
         """Rows that were looked at, where rows are looked at one by one."""
-        threading.Thread(target=self._run, name="spanview-filter", daemon=True).start()
 
     def look_at(self, traces: Iterable[int]) -> None:
-        """Look at these traces too."""
+        """Let these traces be looked at, too."""
         self._waiting.put(traces)
 
-    def cancel(self) -> None:
-        """Stop looking; nothing is told any more."""
-        self._cancelled.set()
-        self._waiting.put(())
-
-    def _run(self) -> None:
-        while not self._cancelled.is_set():
-            found: set[int] = set()
-            told_at = time.monotonic()
-            for some, waiting in self._found(self._next()):
-                if self._cancelled.is_set():
-                    return
-                found |= some
-                # Each time the list is put in order anew, and this thread waits for it.
-                if not waiting or time.monotonic() - told_at >= _EVERY_S:
-                    self._matched |= found
-                    self._tell(self, found, waiting)
-                    found, told_at = set(), time.monotonic()
+    def matches(self, tell: Tell) -> Iterator[set[int]]:
+        """Yield those that match of what waits to be looked at, piece by piece; in one thread at a time."""
+        for found, waiting in self._found(self._next()):
+            tell(1 - waiting)
+            self._matched |= found
+            yield found
 
     def _next(self) -> set[int]:
-        """Return all traces that wait to be looked at, once there are any."""
-        traces = {*self._waiting.get()}
+        """Return all traces that wait to be looked at."""
+        traces = set[int]()
         while not self._waiting.empty():
             traces.update(self._waiting.get())
         return traces

@@ -10,9 +10,9 @@ from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
 from spanview.tui.traces.traces_model import TracesModel
-from spanview.tui.widgets.background import Background
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.copying import Copier
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +45,11 @@ class GroupedTraces(BaseScreen):
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
-        self._counting = Background(self)
-        self._stitching = Background(self)
+        self._counting = Work(self)
+        self._stitching = Work(self)
         self._alive: set[int] = set()
         """Traces that may still grow, as far as processes tell."""
-        self._living = Background(self)
+        self._living = Work(self)
 
     @property
     def traces(self) -> TraceList:

@@ -22,6 +22,7 @@ from spanview.tui.traces.trace_list import ColumnHeads, TraceList
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, bindings_of
 from spanview.tui.widgets.header import TwoSided, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,7 @@ class TracesScreen(ListedTraces):
         super().__init__(store, query)
         self._nothing = nothing
         self._matcher: TraceMatcher | None = None
+        self._matching = Work(self)
         self._is_mistaken = False
         """Whether what is typed can't be understood, so that the query before it still holds."""
         self._is_read = False
@@ -87,11 +89,6 @@ class TracesScreen(ListedTraces):
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
 
-    def on_unmount(self) -> None:
-        """End the filtering."""
-        if self._matcher is not None:
-            self._matcher.cancel()
-
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def title_text(self) -> str:
@@ -111,6 +108,7 @@ class TracesScreen(ListedTraces):
         self._has_grown = self._has_grown or bool(changed)
         if self._matcher is not None and changed:
             self._matcher.look_at(changed)
+            self._matching.queue_pieces(self._matcher.matches, self._take_matches)
         # What was read at first has not grown since somebody looks.
         if self.viewer.feed_state.following and self._is_read:
             now = time.monotonic()
@@ -219,31 +217,27 @@ class TracesScreen(ListedTraces):
             prompt.say(str(error), is_mistake=True)
             return
         self._is_mistaken = False
-        if self._matcher is not None:
-            self._matcher.cancel()
-            self._matcher = None
+        self._matching.end()
+        self._matcher, self._still_looking = None, 0.0
         prompt.say("")
         self._unnamed = Unnamed(query.words)
         self._model.matching = None if query.is_empty else set()
         if not query.is_empty:
             self._still_looking = 1.0
-            self._matcher = TraceMatcher(self._store, query, self._matched)
+            self._matcher = TraceMatcher(self._store, query)
             self._matcher.look_at(range(len(self._store.trace_table)))
+            self._matching.begin_pieces(self._matcher.matches, self._take_matches)
         self._show(anew=True)
 
-    def _matched(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
-        """Called from the matcher's thread."""
-        self.app.call_from_thread(self._take_matches, matcher, found, waiting)
-
-    def _take_matches(self, matcher: TraceMatcher, found: set[int], waiting: float) -> None:
-        if matcher is self._matcher and not self.is_left:
-            self._model.add_matching(found)
-            self._still_looking = waiting
-            if not waiting or found:
-                self._show()
-            else:
-                self._count_matches()
-                self._say_if_nothing()
+    def _take_matches(self, found: list[set[int]]) -> None:
+        matching = set[int]().union(*found)
+        self._model.add_matching(matching)
+        self._still_looking = 1 - (self._matching.share or 0.0) if self._matching.is_busy else 0.0
+        if matching or not self._still_looking:
+            self._show()
+        else:
+            self._count_matches()
+            self._say_if_nothing()
 
     def _count_matches(self) -> None:
         # What the filter before finds goes on, but is no answer to a mistake.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ASK_AGAIN_S: Final = 0.5
 """How often screens ask what lives: the answer is kept for a second, and what has changed is to be told within two."""
-_PAUSE, _FOLLOW = "␣ pause", "␣ follow"
+_PAUSE, _RESUME, _FOLLOW = "␣ pause", "␣ resume", "␣ follow"
 
 
 def bindings_of(screen: On) -> list[BindingType]:
@@ -70,6 +70,11 @@ class BaseScreen(Screen[None]):
     def is_left(self) -> bool:
         """Whether it was left, or is being closed: its widgets go, and messages that were on their way still come."""
         return self._pruning or self not in self.app.screen_stack
+
+    @property
+    def acts_until(self) -> float:
+        """When the last key has acted, by `time.monotonic`."""
+        return self.viewer.acts_until
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
@@ -127,6 +132,8 @@ class BaseScreen(Screen[None]):
         hints = self.HINTS or footer_text(self.ON)
         if not self.viewer.follows:
             hints = hints.replace(_PAUSE, _FOLLOW)
+        elif self.viewer.paused:
+            hints = hints.replace(_PAUSE, _RESUME)
         self.query_one(".footer", TwoSided).say(
             spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
         )

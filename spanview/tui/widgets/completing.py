@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from rich.cells import cell_len
 from textual.actions import SkipAction
@@ -11,10 +11,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
-from textual.worker import get_current_worker
 
 from spanview.display.sanitise import meant, sanitise, typed
 from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.complete import Completion
     from spanview.tui.widgets.known import Known
+    from spanview.tui.widgets.work import Owner
 
 _INDENT: Final = 2
 _WIDEST: Final = 40
@@ -120,14 +121,8 @@ class CompletingLine(Input):
     def _look(self) -> None:
         """Let a thread look for attributes, where that was not done yet."""
         if self.known is not None and self.known.begin_look():
-            self.app.run_worker(self._look_in_thread, thread=True, group="words")
-
-    def _look_in_thread(self) -> None:
-        worker = get_current_worker()
-        if self.known is not None:
-            self.known.look(lambda: not worker.is_cancelled)
-            if not worker.is_cancelled:
-                self.app.call_from_thread(self.offer)
+            # The application's: what is found is of use to the next line, too.
+            Work(cast("Owner", self.app)).begin(self.known.look, lambda _: self.offer())
 
     def _taken(self) -> tuple[str, int, int] | None:
         """Return what is written when the chosen one is taken, and the places in the line that it takes."""

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.ids import format_trace_id
-from spanview.tui.widgets.background import Background
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class Copier:
         self._span = span
         self._why_no_span = why_no_span
         self._span_query = span_query
-        self._work = Background(screen)
+        self._work = Work(screen)
 
     def _trace_id(self) -> str:
         """Return the id of the selected trace, empty where there is none."""

@@ -10,8 +10,9 @@ from spanview.analysis.complete import Vocabulary
 from spanview.analysis.words import MOST, Words, gather, short_and_sorted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 _LOOK_S: Final = 0.5
@@ -62,8 +63,13 @@ class Known:
         self._is_looking = True
         return True
 
-    def look(self, is_wanted: Callable[[], bool]) -> None:
-        """Look through the store; in a thread of its own."""
+    def look(self, tell: Tell) -> None:
+        """Look through the store; in a thread, which ends where `tell` raises."""
+
+        def is_wanted() -> bool:
+            tell(0.0)
+            return True
+
         try:
             self._words = gather(self._store, _LOOK_S, is_wanted)
         finally:

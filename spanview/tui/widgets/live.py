@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from spanview.display.units import moment
-from spanview.tui.widgets.background import Background
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -62,7 +62,7 @@ class Live(Generic[Answer]):
         self._ask = ask
         self._take = take
         self._clock = clock
-        self._background = Background(screen)
+        self._work = Work(screen)
         self._is_asked = False
         """Whether somebody waits for what is being computed."""
         self._timer: Timer | None = None
@@ -107,12 +107,12 @@ class Live(Generic[Answer]):
     @property
     def is_asked(self) -> bool:
         """Whether something is being computed that somebody waits for."""
-        return self._is_asked and self._background.is_busy
+        return self._is_asked and self._work.is_busy
 
     @property
     def share_text(self) -> str:
         """How far that is."""
-        return self._background.share_text
+        return self._work.share_text
 
     # -- what the screen does ----------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Live(Generic[Answer]):
             chosen: The traces that it is of.
             version: Of the scope that it was computed from.
         """
-        self._background.end()
+        self._work.end()
         self._note(chosen, version)
         self._take(answer)
 
@@ -145,14 +145,14 @@ class Live(Generic[Answer]):
             ask: What is computed from the next look on.
         """
         was_asked = self.is_asked
-        self._background.end()
+        self._work.end()
         self._is_asked = False
         self._ask = ask or self._ask
         return was_asked
 
     def look(self) -> None:
         """Compute it anew where there is something new and it is time; else look again when it may be."""
-        if not self.is_behind or self._is_held or self._background.is_busy or not self._screen.is_current:
+        if not self.is_behind or self._is_held or self._work.is_busy or not self._screen.is_current:
             return
         now, acts_until = self._clock(), self._screen.viewer.acts_until
         due = max(self._begun_at + EVERY_S, self._rest_until)
@@ -179,7 +179,7 @@ class Live(Generic[Answer]):
         self._begun_at = self._clock()
         version = self.scope.version()
         took = partial(self._took, version, self._begun_at, time.time_ns())
-        self._background.begin(partial(self._compute, self._ask), took)
+        self._work.begin(partial(self._compute, self._ask), took)
 
     def _compute(self, ask: Ask[Answer], tell: Tell) -> tuple[ChosenTraces, Answer]:
         """Called in the thread."""

@@ -26,8 +26,8 @@ from spanview.exports import span_texts
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.model.times import parse_time
-from spanview.tui.trace import trace_shape
-from spanview.tui.trace.trace_shape import Shape
+from spanview.tui.trace import stitched_trace
+from spanview.tui.trace.stitched_trace import StitchedTrace
 from test_ground_truth import FOLDERS, load
 
 if TYPE_CHECKING:
@@ -126,18 +126,18 @@ def test_exports_and_figures_of_many_spans(monkeypatch: pytest.MonkeyPatch, fold
 def test_figures_of_one_span(monkeypatch: pytest.MonkeyPatch, folder: str, *, at_once: bool) -> None:
     """The column of a trace, its bars, the details of a span and the query `self` say what the oracle does."""
     if at_once:
-        monkeypatch.setattr(trace_shape, "_BULK", 0)
+        monkeypatch.setattr(stitched_trace, "_BULK", 0)
     store = load(folder)
     expected = own_times(store)
     facts = TreeFacts()
     for trace in range(len(store.trace_table)):
         tree = store.tree(trace)
-        shape, joined = (Shape(store, trace, tree, joins=joins) for joins in (False, True))
+        stitched, joined = (StitchedTrace(store, trace, tree, joins=joins) for joins in (False, True))
         for node, row in enumerate(tree.rows):
             span = store.span(row)
             own = expected[span.source.file, span.source.offset, span.span_id]
-            assert shape.own[node] == facts.self_ns(store, row) == own
-            assert shape.own_times(node).sums[-1] == (own or 0)
+            assert stitched.own[node] == facts.self_ns(store, row) == own
+            assert stitched.own_times(node).sums[-1] == (own or 0)
             assert timing_facts(SpanInTree(span, store, trace, tree, node)).own_ns == own
             if row in joined.tree.rows:
                 shown = joined.tree.rows.index(row)

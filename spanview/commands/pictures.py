@@ -9,7 +9,7 @@ from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
-from spanview.tui.trace.trace_facets import Facets
+from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_picture import MOST_ROWS, picture_of
 
@@ -44,7 +44,7 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
     models = [_folded(store, trace) for trace in traces]
     shares = _shares([len(model.rows) for model in models], MOST_ROWS)
     pairs = zip(models, shares, strict=True)
-    chunks = svg_chunks([picture_of(store, model, Facets(store, model), most) for model, most in pairs])
+    chunks = svg_chunks([picture_of(store, model, Appearance(store, model), most) for model, most in pairs])
     if path == "-":
         write_to_standard_output(chunks)
     else:
@@ -60,13 +60,13 @@ def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
         width: Columns.
     """
     model = _folded(store, trace)
-    return picture_lines(picture_of(store, model, Facets(store, model)), width)
+    return picture_lines(picture_of(store, model, Appearance(store, model)), width)
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
     """Return a trace, where it has many rows with runs of like siblings as one row each."""
     model = TraceModel(store, trace)
-    if len(model.shape.order) <= MOST_ROWS:
+    if len(model.stitched.order) <= MOST_ROWS:
         model.toggle_folds()
     return model
 

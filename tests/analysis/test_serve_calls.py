@@ -19,7 +19,7 @@ from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of
 from spanview.analysis.serve_calls import is_serve_call
-from spanview.tui.trace.trace_shape import Shape
+from spanview.tui.trace.stitched_trace import StitchedTrace
 
 if TYPE_CHECKING:
     from builders import Document
@@ -96,8 +96,8 @@ def test_calls_of_the_controller() -> None:
 def test_in_a_trace_whose_calls_are_rows() -> None:
     """A call whose attempt stands beside it isn't said to have none."""
     store = store_of(*routing((CALL, 2, 1), (CALL, 12, 1), (REPLICA, 14, 25)))
-    shape = Shape(store, 0, store.tree(0), joins=True)
-    assert [store.spans.start_ns[row] for row in shape.served] == [max(store.spans.start_ns) - 2_000]
+    stitched = StitchedTrace(store, 0, store.tree(0), joins=True)
+    assert [store.spans.start_ns[row] for row in stitched.served] == [max(store.spans.start_ns) - 2_000]
 
 
 def test_waits_runs_and_findings() -> None:

@@ -24,7 +24,7 @@ from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration
 from spanview.sources.loading import load_store
-from spanview.tui.trace.trace_shape import Shape
+from spanview.tui.trace.stitched_trace import StitchedTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ def test_one_queue_everywhere(recording: str) -> None:
     for request, tree, node in requests:
         row, trace, queue = tree.rows[node], store.spans.trace[tree.rows[node]], request.queue_ns
         assert queue
-        assert wait_of(store, tree, node) == Shape(store, trace, tree).wait(node) == queue
+        assert wait_of(store, tree, node) == StitchedTrace(store, trace, tree).wait(node) == queue
         walked = [walked for walked, _ in tree.walk()]
         assert f"(queued {duration(queue)})" in [*tree_lines(store, trace, tree)][walked.index(node)]
         parts = timing_parts(SpanInTree(store.span(row), store, trace, tree, node), None)

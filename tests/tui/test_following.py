@@ -239,7 +239,7 @@ async def test_a_parent_comes() -> None:
 
 async def test_details_follow_growth(monkeypatch: pytest.MonkeyPatch) -> None:
     """The details below stay those of the span under the cursor."""
-    monkeypatch.setattr("spanview.tui.trace.trace_details._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace.details_below._CURSOR_RESTS_S", 0.001)
     root = Builder().span("root", span=1, start=0, duration=10_000)
     async with looking_at(root, *wide(range(10, 13))) as look:
         await look.press("enter", "down", "down")

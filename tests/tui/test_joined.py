@@ -25,10 +25,10 @@ from spanview.analysis.critical import critical_path
 from spanview.analysis.selftime import self_times
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
-from spanview.tui.trace import trace_screen, trace_stitch
-from spanview.tui.trace.trace_facets import LitPath
+from spanview.tui.trace import stitcher, trace_screen
+from spanview.tui.trace.lit_path import LitPath
+from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
-from spanview.tui.trace.trace_shape import Shape
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ async def test_it_is_set_for_the_next_trace() -> None:
 
 async def test_a_long_trace_is_joined_behind_the_screen() -> None:
     """Above a size, in a thread; it comes to the same rows."""
-    with patch.object(trace_stitch, "AT_ONCE", 3):
+    with patch.object(stitcher, "AT_ONCE", 3):
         async with looking_at(*documents(), size=(120, 40)) as look:
             await look.press("enter")
             await look.until_shown("h ray.remote")
@@ -124,15 +124,15 @@ def test_calls_come_as_they_were_submitted() -> None:
         build.span("late ray.remote_worker", span=4, parent=1, start=90, duration=5, kind="CONSUMER"),
         build.span("quick ray.remote_worker", span=5, parent=2, start=15, duration=5, kind="CONSUMER"),
     )
-    shape = Shape(data.store, 0, data.store.tree(0), joins=True)
+    stitched = StitchedTrace(data.store, 0, data.store.tree(0), joins=True)
     names, spans = data.store.names.texts, data.store.spans
-    missing, *rows = shape.order
-    assert [names[spans.name[shape.tree.rows[node]]].split()[0] for node in rows] == ["late", "quick", "never"]
-    assert shape.interval(missing) == (EPOCH_NS, EPOCH_NS + 95_000)
-    assert shape.submission(rows[0]) == (EPOCH_NS, EPOCH_NS + 5_000)
-    assert shape.submission(rows[2]) is shape.submission(missing) is None
-    assert shape.own_times(missing).sums[-1] == 0
-    assert shape.own_times(rows[0]).sums[-1] == shape.own[rows[0]] == 5_000
+    missing, *rows = stitched.order
+    assert [names[spans.name[stitched.tree.rows[node]]].split()[0] for node in rows] == ["late", "quick", "never"]
+    assert stitched.interval(missing) == (EPOCH_NS, EPOCH_NS + 95_000)
+    assert stitched.submission(rows[0]) == (EPOCH_NS, EPOCH_NS + 5_000)
+    assert stitched.submission(rows[2]) is stitched.submission(missing) is None
+    assert stitched.own_times(missing).sums[-1] == 0
+    assert stitched.own_times(rows[0]).sums[-1] == stitched.own[rows[0]] == 5_000
 
 
 @settings(max_examples=300, deadline=None)
@@ -146,30 +146,30 @@ def test_random_traces(data: st.DataObject) -> None:
     store = Growing(*documents).store
     for trace in range(len(store.trace_table)):
         tree, spans = store.tree(trace), store.spans
-        shape = Shape(store, trace, tree, joins=True)
-        shown = shape.tree
-        assert sorted([*shown.rows, *shape.submitted.values()]) == sorted(tree.rows)
-        assert shape.spans_between(0, len(shape.order)) == len(tree)
+        stitched = StitchedTrace(store, trace, tree, joins=True)
+        shown = stitched.tree
+        assert sorted([*shown.rows, *stitched.submitted.values()]) == sorted(tree.rows)
+        assert stitched.spans_between(0, len(stitched.order)) == len(tree)
         assert shown.missing == tree.missing
         for node in range(len(shown)):
-            stitched = shape.stitched_node(node)
-            assert shape.shown_node(stitched) == node
-            assert shown.span_id(node) == tree.span_id(stitched)
-            above = tree.parents[stitched]
-            if not shown.is_missing(node) and shown.rows[node] in shape.submitted:
-                assert tree.children(above) == [stitched]
-                assert shape.shown_node(above) == node
+            unjoined = stitched.unjoined_node(node)
+            assert stitched.shown_node(unjoined) == node
+            assert shown.span_id(node) == tree.span_id(unjoined)
+            above = tree.parents[unjoined]
+            if not shown.is_missing(node) and shown.rows[node] in stitched.submitted:
+                assert tree.children(above) == [unjoined]
+                assert stitched.shown_node(above) == node
                 above = tree.parents[above]
-            assert shown.parents[node] == (ROOT if above == ROOT else shape.shown_node(above))
+            assert shown.parents[node] == (ROOT if above == ROOT else stitched.shown_node(above))
         times = self_times(tree, spans)
-        assert [time for node, time in enumerate(shape.own) if not shown.is_missing(node)] == [
-            times[shape.stitched_node(node)] for node in range(len(shown.rows))
+        assert [time for node, time in enumerate(stitched.own) if not shown.is_missing(node)] == [
+            times[stitched.unjoined_node(node)] for node in range(len(shown.rows))
         ]
-        assert [shape.own_times(node).sums[-1] for node in range(len(shown))] == [time or 0 for time in shape.own]
+        assert [stitched.own_times(node).sums[-1] for node in range(len(shown))] == [time or 0 for time in stitched.own]
         failed = {row for row in tree.rows if spans.status[row] == ERROR}
-        assert shape.failed == shape.places_of_rows(failed)
+        assert stitched.failed == stitched.positions_of_rows(failed)
         path = critical_path(tree, spans, store.names.texts)
-        lit = LitPath(shape, path)
+        lit = LitPath(stitched, path)
         assert sum(end - start for node in range(len(shown)) for start, end in lit.of(node)) == sum(
             segment.end_ns - segment.start_ns for segment in path.segments
         )
@@ -188,5 +188,5 @@ def test_what_is_folded_stays_folded(documents: list[Document]) -> None:
     model.collapse_all()
     for _ in range(2):
         joins = not joins
-        model.take(Shape(data.store, 0, tree, joins=joins))
+        model.take(StitchedTrace(data.store, 0, tree, joins=joins))
         assert [node for node, _ in model.rows] == model.tree.roots

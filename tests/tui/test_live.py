@@ -37,7 +37,7 @@ from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
-from spanview.tui.trace import trace_details
+from spanview.tui.trace import details_below
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces import traces_screen
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -223,7 +223,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "EVERY_S", 0.0)
     monkeypatch.setattr(live, "_REST", 0.0)
     monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.0)
-    monkeypatch.setattr(trace_details, "_LOOK_S", 0.001)
+    monkeypatch.setattr(details_below, "_CURSOR_RESTS_S", 0.001)
     monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
 
 

@@ -24,11 +24,12 @@ from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
 from spanview.model.codes import ERROR
 from spanview.tui.span.span_screen import SpanScreen
+from spanview.tui.trace.row_marks import in_short, indent_of, lines_of_run
 from spanview.tui.trace.runs import FEWEST_IN_RUN, Timed, marked
-from spanview.tui.trace.trace_marks import in_short, indent_of, lines_of_run
+from spanview.tui.trace.stitched_trace import StitchedTrace
+from spanview.tui.trace.stitcher import Stitcher
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.trace.trace_shape import Shape
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.window import Window
@@ -126,7 +127,7 @@ def test_one_after_the_other_is_what_does_not_overlap(gap: int, length: int, las
     lengths = [*[length] * 11, last]
     spans = [build.span("leaf", parent=99, start=at * gap, duration=lasts) for at, lasts in enumerate(lengths)]
     model = TraceModel(store_of(*spans), 0)
-    (run,) = model.shape.runs
+    (run,) = model.stitched.runs
     assert lines_of_run(run, 0)[0] == ("siblings", expected)
 
 
@@ -135,7 +136,7 @@ def test_the_most_that_run_at_once(times: list[tuple[int, int]]) -> None:
     """It is the greatest number of siblings in one of twice as many moments as there are microseconds."""
     build = Builder()
     spans = [build.span("leaf", parent=99, start=start, duration=length) for start, length in times]
-    (run,) = TraceModel(store_of(*spans), 0).shape.runs
+    (run,) = TraceModel(store_of(*spans), 0).stitched.runs
     ends = [(start, max(start, start + length)) for start, length in times]
     moments = [half / 2 for half in range(80)]
     counts = [sum(start <= time < end or start == time == end for start, end in ends) for time in moments]
@@ -144,7 +145,7 @@ def test_the_most_that_run_at_once(times: list[tuple[int, int]]) -> None:
 
 async def test_details_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """All figures stand in the details of the row that is selected."""
-    monkeypatch.setattr("spanview.tui.trace.trace_details._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace.details_below._CURSOR_RESTS_S", 0.001)
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
         await look.press("enter", "down")
         await look.until_shown("leaf ×12   ✖ 1 error   INTERNAL", "p95    ", "total       78 µs", "errors      ✖ 1")
@@ -287,7 +288,7 @@ class _Simple:
         """Bring a node into sight."""
         row = self.model.reveal(node)
         assert self.model.rows[row][0] == node
-        above = [*self.model.shape.with_those_above(node)]
+        above = [*self.model.stitched.with_those_above(node)]
         self.closed -= {*above[1:]}
         if self.folds:
             self.unfolded |= {run.members[0] for run in map(self.model.run_round, above) if run}
@@ -311,7 +312,7 @@ def test_any_tree_is_folded_as_the_simple_way_does(seed: int, steps: list[tuple[
         assert [*model.rows] == simple.rows()
     statuses = data.store.spans.status
     for node in range(len(model.tree)):
-        below = [each for each in range(len(model.tree)) if node in [*model.shape.with_those_above(each)][1:]]
+        below = [each for each in range(len(model.tree)) if node in [*model.stitched.with_those_above(each)][1:]]
         assert model.below(node) == len(below)
         rows = [model.tree.rows[each] for each in below if not model.tree.is_missing(each)]
         assert model.errors_below(node) == sum(statuses[row] == ERROR for row in rows)
@@ -406,7 +407,7 @@ async def test_keys_wait_for_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         await look.press("enter")
         assert look.is_on(SpanScreen)
         await look.press("escape", "escape")
-        monkeypatch.setattr(TraceScreen, "stitch", lambda _: None)
+        monkeypatch.setattr(Stitcher, "stitch", lambda _: None)
         await look.press("enter", "G")
         assert "stitching" in look.header
         assert look.screen.query_one(Waterfall).row_count == 1
@@ -426,7 +427,7 @@ async def test_what_is_copied_waits_for_the_rows() -> None:
 
 async def test_what_a_long_trace_is_shown_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """What colours stand for is shown once there are several, and self times are found out for whatever is there."""
-    monkeypatch.setattr("spanview.tui.trace.trace_stitch.Facets.find_beforehand", lambda *_: None)
+    monkeypatch.setattr("spanview.tui.trace.appearance.Appearance.find_beforehand", lambda *_: None)
     async with looking_at(data=long_trace(MANY, services=("one", "two")), size=(140, 40)) as look:
         await look.send("enter", "1")
         await look.until_shown("▸ leaf", "■ one", "■ two")
@@ -460,13 +461,13 @@ async def test_painting_looks_at_what_is_in_sight(monkeypatch: pytest.MonkeyPatc
         rows = look.screen.query_one(Waterfall)
         await look.until(lambda: rows.row_count == 2)
         asked: list[int] = []
-        interval = Shape.interval
+        interval = StitchedTrace.interval
 
-        def noted(self: Shape, node: int) -> tuple[int, int] | None:
+        def noted(self: StitchedTrace, node: int) -> tuple[int, int] | None:
             asked.append(node)
             return interval(self, node)
 
-        monkeypatch.setattr(Shape, "interval", noted)
+        monkeypatch.setattr(StitchedTrace, "interval", noted)
         await look.press("plus", "0")
         assert len(asked) <= 8
 

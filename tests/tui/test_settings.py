@@ -27,7 +27,7 @@ from builders import Builder
 from spanview.commands.view import _is_colorless, _theme_for
 from spanview.tui.app.opening import Opening
 from spanview.tui.app.settings import KeptSettings, Settings, chosen
-from spanview.tui.trace.trace_facets import ColorBy
+from spanview.tui.trace.appearance import ColorBy
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.columns import TraceColumn
@@ -279,7 +279,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         assert look.is_on(TraceScreen)
         assert "SHARE" in look.text
         assert "SERVICE" in look.text
-        assert look.screen.query_one(Waterfall).facets.color_by is ColorBy.PROCESS
+        assert look.screen.query_one(Waterfall).appearance.color_by is ColorBy.PROCESS
         assert "×12" not in look.text
         assert look.text.count("leaf") > 1
 

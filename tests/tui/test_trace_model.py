@@ -293,7 +293,7 @@ def test_when_a_span_runs_alone(drawing: str, expected: list[tuple[int, int]]) -
     own = model.own_times(node)
     pairs = zip(own.starts, own.ends, strict=True)
     assert [((a - EPOCH_NS) // 1000, (b - EPOCH_NS) // 1000) for a, b in pairs] == expected
-    assert own.sums[-1] == model.shape.own[node]
+    assert own.sums[-1] == model.stitched.own[node]
     assert model.own_times(node) is own
 
 
@@ -373,4 +373,4 @@ def test_processes() -> None:
     web, db, other = (builder.span(service=service) for service in ("web", "db", "web"))
     for files, processes in (([[web], [other]], 2), ([[web, db]], 2), ([[web, db], [other]], 3)):
         store = store_of_files({str(at): file_of(documents) for at, documents in enumerate(files)})
-        assert TraceModel(store, 0).shape.processes == processes
+        assert TraceModel(store, 0).stitched.processes == processes

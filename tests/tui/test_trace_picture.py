@@ -18,7 +18,8 @@ from span_graphs import graphs
 from spanview.analysis.critical import critical_path
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
-from spanview.tui.trace.trace_facets import Facets, LitPath
+from spanview.tui.trace.appearance import Appearance
+from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_picture import picture_of
 from spanview.tui.widgets.window import Window
@@ -46,7 +47,7 @@ def drawn(*spans: Document, most: int = 400, folds: bool = False) -> Picture:
     model = TraceModel(store, 0)
     if not folds:
         model.toggle_folds()
-    return picture_of(store, model, Facets(store, model), most)
+    return picture_of(store, model, Appearance(store, model), most)
 
 
 def test_rows() -> None:
@@ -130,7 +131,10 @@ def test_a_collapsed_row_stands_for_what_is_below() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     model.collapse(1)
-    assert picture_of(store, model, Facets(store, model), 1).left_out == "… 3 more spans, 1 error among them: not drawn"
+    assert (
+        picture_of(store, model, Appearance(store, model), 1).left_out
+        == "… 3 more spans, 1 error among them: not drawn"
+    )
 
 
 def test_a_window() -> None:
@@ -139,7 +143,7 @@ def test_a_window() -> None:
     model = TraceModel(store, 0)
     whole = model.whole
     model.window = Window(whole.start_ns + 400_000, whole.start_ns + 900_000)
-    picture = picture_of(store, model, Facets(store, model))
+    picture = picture_of(store, model, Appearance(store, model))
     assert (picture.first_ns, picture.last_ns) == (400_000, 900_000)
     run, load, read, work = picture.rows
     assert run.own == ()
@@ -154,9 +158,9 @@ def test_a_lit_path() -> None:
     """The stretches of the critical path are drawn where it is lit."""
     store = store_of(*documents())
     model = TraceModel(store, 0)
-    facets = Facets(store, model)
-    facets.lit = LitPath(model.shape, critical_path(model.tree, store.spans, store.names.texts))
-    picture = picture_of(store, model, facets)
+    appearance = Appearance(store, model)
+    appearance.lit = LitPath(model.stitched, critical_path(model.tree, store.spans, store.names.texts))
+    picture = picture_of(store, model, appearance)
     assert picture.is_lit
     assert picture.rows[0].lit[-1] == (0.9, 1.0)
     assert all(bool(row.lit) == ("•" in row.marks[0]) for row in picture.rows)
@@ -167,11 +171,11 @@ def test_a_snapshot_stays() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     taken = model.snapshot()
-    facets = Facets(store, model).snapshot(taken)
-    before = picture_of(store, taken, facets)
+    appearance = Appearance(store, model).snapshot(taken)
+    before = picture_of(store, taken, appearance)
     model.collapse(0)
     model.toggle_folds()
-    assert picture_of(store, taken, facets) == before
+    assert picture_of(store, taken, appearance) == before
     assert len(model.rows) == 1
 
 
@@ -194,7 +198,7 @@ def test_any_trace_can_be_drawn(spans: list[Document]) -> None:
     store = store_of(*spans)
     for trace in range(len(store.trace_table)):
         model = TraceModel(store, trace)
-        picture = picture_of(store, model, Facets(store, model))
+        picture = picture_of(store, model, Appearance(store, model))
         assert len(picture.rows) == len(model.rows)
         parsed(b"".join(svg_chunks([picture])))
         assert len([*picture_lines(picture)]) >= len(model.rows) + 3

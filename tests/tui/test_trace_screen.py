@@ -215,9 +215,9 @@ async def test_a_screen_that_was_left_rests() -> None:
         await screen.on_prompt_typed(Prompt.Typed("load", done=True))
         screen.on_line_list_moved(LineList.Moved(rows))
         screen.on_line_list_chosen(LineList.Chosen(rows))
-        screen._show_details()
+        screen._details.show()
         screen._begin_elsewhere()
-        screen.stitch()
+        screen.stitcher.stitch()
         assert look.is_on(TracesScreen)
 
 
@@ -421,7 +421,7 @@ async def test_resizing() -> None:
 
 async def test_what_is_clicked_in_the_details_stays_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     """A click on a line of the details selects it and scrolls nothing away."""
-    monkeypatch.setattr("spanview.tui.trace.trace_details._LOOK_S", 0.001)
+    monkeypatch.setattr("spanview.tui.trace.details_below._CURSOR_RESTS_S", 0.001)
     document = Builder().span(attributes={f"key {number}": number for number in range(60)})
     async with looking_at(document) as look:
         await look.press("enter")

@@ -38,7 +38,7 @@ _FOR_MANY: Final = (
     "spanview.analysis.bulk_lanes",
     "spanview.analysis.bulk_flame",
     "spanview.tui.lanes.lanes_bulk",
-    "spanview.tui.trace.trace_bulk",
+    "spanview.tui.trace.stitched_bulk",
 )
 
 EVERY_S: Final = 1.0

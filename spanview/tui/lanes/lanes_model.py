@@ -135,6 +135,11 @@ class LanesModel:
         self._node_cells = _SHORTEST_ID
 
     @property
+    def profiled(self) -> LanesShape:
+        """What the minimap shows."""
+        return self.shape
+
+    @property
     def whole(self) -> Window:
         """The time of all lanes."""
         return self.shape.whole

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spanview.display.parts import Path
     from spanview.display.timing_text import TimingFacts
 
-_LINKS: Final = "Links"
+LINKS: Final = "Links"
 _TIMING: Final = "Timing"
 _SHORTEST_PLACE: Final = 12
 """Cells that the end of a file's name and an offset take."""
@@ -206,7 +206,7 @@ class Details(Vertical):
     def show_linked(self, linked: tuple[Part, ...]) -> None:
         """Show what is known of the spans that link to this one."""
         self._linked = linked
-        if self.section == _LINKS:
+        if self.section == LINKS:
             self._refresh()
 
     # -- what is to be counted ---------------------------------------------------------------------------------------

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import re
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
+from spanview.analysis.select import traces_beginning
+from spanview.display.parts import Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import SpanInTree
 from spanview.display.timing_text import timing_facts
 from spanview.index.tree import ROOT
 from spanview.tui.keys import On
-from spanview.tui.span.details import Details
-from spanview.tui.span.other_half import HalvedSpan
-from spanview.tui.trace.trace_search import SearchedTrace
-from spanview.tui.widgets.base_screen import bindings_of
+from spanview.tui.span import incoming_links
+from spanview.tui.span.counterpart import Counterpart
+from spanview.tui.span.details import LINKS, Details
+from spanview.tui.span.incoming_links import IncomingLinks
+from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
@@ -28,53 +32,58 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
     from spanview.tui.widgets.linelist import LineList
 
+_LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
+"""The value of a link's line: trace id and span id, as in `5bd66ef5095369c7b0d1f8f4bd33716a c532cb4098ac3dd2`."""
 
-class SpanScreen(HalvedSpan):
+
+class TraceView(Protocol):
+    """The screen of a trace, as the screen of one of its spans sees it."""
+
+    @property
+    def trace_tree(self) -> TraceTree:
+        """The trace, stitched as it is shown there."""
+
+    def go_to_span(self, row: int) -> None:
+        """Go to a span of the trace, by its row in the span table."""
+
+
+class SpanScreen(BaseScreen):
     """All details of one span.
 
     Args:
         subject: The span.
         section: The section to begin with.
+        trace_view: The screen of its trace, on which this one stands.
     """
 
     ON: ClassVar[On] = On.SPAN
     BINDINGS = bindings_of(On.SPAN)
 
-    def __init__(self, subject: SpanInTree, section: str) -> None:
-        super().__init__(subject)
-        self._section = section
-        self.copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
+    def __init__(self, subject: SpanInTree, section: str, trace_view: TraceView) -> None:
+        super().__init__()
+        self._subject = subject
+        self._trace_view = trace_view
+        self.details = Details()
+        self.details.section = section
+        self._incoming = IncomingLinks(self, subject, self._show_links)
+        self._counterpart = Counterpart(self, self._show_links)
+        self._copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
-        self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_subject)
-
-    def _version(self) -> tuple[int, int]:
-        """Tell one state of the trace, and of all spans that this one is compared with, from another."""
-        store = self._subject.store
-        return store.trace_table.span_count[self._subject.trace], len(store.spans)
-
-    def _look_up(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts | None]:
-        """Called in a thread: return the span in its trace as it is now."""
-        before, store, trace = self._subject, self._subject.store, self._subject.trace
-        tree = before.tree
-        if store.trace_table.span_count[trace] != len(tree.rows):
-            tree = store.tree(trace)
-        subject = SpanInTree(store.span(before.row), store, trace, tree, tree.rows.index(before.row))
-        return subject, timing_facts(subject) if self.details.shows_timing else None
-
-    def _take_subject(self, known: tuple[SpanInTree, TimingFacts | None]) -> None:
-        self.renew_subject(*known)
-        self.refresh_frame()
+        self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Details()
+        yield self.details
         yield self.footer()
 
-    @property
-    def details(self) -> Details:
-        """All but header and footer."""
-        return self.query_one(Details)
+    def on_mount(self) -> None:
+        """Show the span."""
+        # At once: the next key may move in it.
+        known = len(self._subject.tree.rows), len(self._subject.store.spans)
+        self.live.begin_with((self._subject, None), ChosenTraces([self._subject.trace], ""), known)
+        self.set_focus(self.rows)
+        self.refresh_frame()
 
     @property
     def rows(self) -> LineList:
@@ -91,40 +100,52 @@ class SpanScreen(HalvedSpan):
         """The span."""
         return self._subject
 
-    def on_mount(self) -> None:
-        """Show the span."""
-        self.details.section = self._section
-        # At once: the next key may move in it.
-        known = len(self._subject.tree.rows), len(self._subject.store.spans)
-        self.live.begin_with((self._subject, None), ChosenTraces([self._subject.trace], ""), known)
-        self.set_focus(self.rows)
-        self.refresh_frame()
-
     def title_text(self) -> str:
         """Return the way to the span."""
         span = self._subject.span
         root = self.viewer.root_name(self._subject.trace)
         return f"‹ {root} › {sanitise(span.name, 80)}   {span.span_id}{self.live.as_of}"
 
-    # -- other spans -------------------------------------------------------------------------------------------------
+    # -- the same span in a trace that grows -------------------------------------------------------------------------
 
-    def _trace_below(self) -> SearchedTrace | None:
-        """Return the screen of the span's trace, where this one stands on it."""
-        stack = self.app.screen_stack
-        below = stack[stack.index(self) - 1]
-        return below if isinstance(below, SearchedTrace) and below.chosen_trace == self._subject.trace else None
+    def _version(self) -> tuple[int, int]:
+        """Tell one state of the trace, and of all spans that this one is compared with, from another."""
+        store = self._subject.store
+        return store.trace_table.span_count[self._subject.trace], len(store.spans)
+
+    def _look_up(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts | None]:
+        """Called in a thread: return the span in its trace as it is now."""
+        before, store, trace = self._subject, self._subject.store, self._subject.trace
+        tree = before.tree
+        if store.trace_table.span_count[trace] != len(tree.rows):
+            tree = store.tree(trace)
+        subject = SpanInTree(store.span(before.row), store, trace, tree, tree.rows.index(before.row))
+        return subject, timing_facts(subject) if self.details.shows_timing else None
+
+    def _take_anew(self, known: tuple[SpanInTree, TimingFacts | None]) -> None:
+        self._subject, facts = known
+        self.details.show(self._subject, facts)
+        self._show_links()
+        self._counterpart.look(self._subject)
+        self.refresh_frame()
+
+    # -- other spans -------------------------------------------------------------------------------------------------
 
     def _tree(self) -> tuple[TraceTree, int]:
         """Return the span's trace as it is now, and the span's node in it."""
-        below = self._trace_below()
-        tree = self._subject.tree if below is None else below.trace_tree
+        tree = self._trace_view.trace_tree
         return tree, tree.rows.index(self._subject.row)
 
     def _go_to(self, tree: TraceTree, node: int) -> None:
-        subject = self._subject
         # What is being found out is of the span before.
         self.live.end()
-        self.take_subject(SpanInTree(subject.store.span(tree.rows[node]), subject.store, subject.trace, tree, node))
+        store, trace = self._subject.store, self._subject.trace
+        self._subject = SpanInTree(store.span(tree.rows[node]), store, trace, tree, node)
+        self._incoming.forget(self._subject)
+        self._counterpart.forget()
+        self.details.show(self._subject)
+        self._show_links()
+        self._counterpart.look(self._subject)
         self.live.look()
         self.refresh_frame()
 
@@ -150,27 +171,51 @@ class SpanScreen(HalvedSpan):
             self._go_to(tree, named[target])
         self.viewer.say(f"span of this name {target + 1} of {len(named)}")
 
-    def _leave(self) -> None:
-        """Go back, in the trace to the span that was looked at last."""
-        below = self._trace_below()
-        self.app.pop_screen()
-        if below is not None:
-            below.go_to_span(self._subject.row)
+    # -- links -------------------------------------------------------------------------------------------------------
 
-    def action_back(self) -> None:
-        """End what is looked for, then go back."""
-        if not self.end_looking():
-            self._leave()
+    def _show_links(self) -> None:
+        """Show what is known of the spans that link to this one, or belong together with it."""
+        self.details.show_linked((*self._incoming.lines(), *self._counterpart.lines(self._subject)))
 
-    def action_leave(self) -> None:
-        """Go back."""
-        self._leave()
+    async def _follow(self) -> bool:
+        """Follow the link under the cursor, or look who links here; return False where neither is."""
+        part = self.details.lines.selected
+        if part is None or self.details.section != LINKS:
+            return False
+        if part.target is not None:
+            await self.viewer.open_trace(self._subject.store.spans.trace[part.target], at_row=part.target)
+        elif part.key == incoming_links.KEY:
+            self._incoming.look()
+        elif part.tone is Tone.LINK and (match := _LINK.fullmatch(str(part.whole))):
+            await self._open_linked(match[1], int(match[2], 16))
+        else:
+            return False
+        return True
+
+    async def _open_linked(self, trace_id: str, span_id: int) -> None:
+        store = self._subject.store
+        for trace in traces_beginning(store, trace_id):
+            for row in store.rows_of_trace(trace):
+                if store.spans.span_id[row] == span_id:
+                    await self.viewer.open_trace(trace, at_row=row)
+                    return
+        self.viewer.say("the span that this link leads to was not seen")
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
+    def action_back(self) -> None:
+        """End what is looked for, then go back."""
+        if not self._incoming.end():
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Go back, in the trace to the span that was looked at last."""
+        self.app.pop_screen()
+        self._trace_view.go_to_span(self._subject.row)
+
     async def action_open(self) -> None:
         """Unfold or fold what the cursor is on, or follow it."""
-        if not self.details.toggle() and not await self.follow():
+        if not self.details.toggle() and not await self._follow():
             self.viewer.say("Enter follows a link, under Links, and unfolds a value")
 
     def action_expand(self) -> None:
@@ -183,15 +228,15 @@ class SpanScreen(HalvedSpan):
 
     def action_next_pane(self) -> None:
         """Show the next section."""
-        details = self.query_one(Details)
-        details.next_section()
-        self.viewer.say(f"{details.section.lower()} of the span")
+        self.details.next_section()
+        self.viewer.say(f"{self.details.section.lower()} of the span")
 
     def action_raw(self) -> None:
         """Show the record as the file has it, and back."""
-        details = self.query_one(Details)
-        details.toggle_raw()
-        self.viewer.say(f"{details.section.lower()} of the span")
+        self.details.toggle_raw()
+        self.viewer.say(f"{self.details.section.lower()} of the span")
+
+    # -- copying -----------------------------------------------------------------------------------------------------
 
     def action_copy(self) -> None:
         """Copy the value that the line under the cursor belongs to."""
@@ -208,12 +253,12 @@ class SpanScreen(HalvedSpan):
 
     def action_copy_trace_id(self) -> None:
         """Copy the trace id."""
-        self.copier.copy_trace_id()
+        self._copier.copy_trace_id()
 
     def action_copy_command(self) -> None:
         """Copy a command line that opens the trace."""
-        self.copier.copy_command()
+        self._copier.copy_command()
 
     def action_copy_json(self) -> None:
         """Copy the span as JSON."""
-        self.copier.copy_json()
+        self._copier.copy_json()

@@ -10,11 +10,11 @@ from spanview.display.units import count, duration
 from spanview.model.codes import ERROR, PRODUCER
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
-from spanview.tui.trace.trace_marks import in_full, in_short, marks_of_run
+from spanview.tui.trace.row_marks import in_full, in_short, marks_of_run
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
-    from spanview.tui.trace.trace_facets import Facets
+    from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.trace_model import TraceModel
 
 _ON_PATH: Final = "•"
@@ -27,23 +27,23 @@ class RowTexts:
     Args:
         store: The store.
         model: The trace.
-        facets: What is shown of it.
+        appearance: What is shown of it.
     """
 
-    def __init__(self, store: Store, model: TraceModel, facets: Facets) -> None:
+    def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
         self._store = store
         self._model = model
-        self._facets = facets
+        self._appearance = appearance
 
     def name(self, node: int) -> str:
         """Return a span's name, from a file and so to be made harmless; of a placeholder, what is known of it."""
         tree = self._model.tree
         if tree.is_missing(node):
-            guess = self._facets.guesses.get(tree.span_id(node))
+            guess = self._appearance.guesses.get(tree.span_id(node))
             if guess is not None:
                 return f"? probably {sanitise(guess.name, _LONGEST_GUESS)}, not seen"
             return f"? parent not seen {format_span_id(tree.span_id(node))[:8]}"
-        submitted = self._model.shape.submitted.get(tree.rows[node])
+        submitted = self._model.stitched.submitted.get(tree.rows[node])
         if submitted is not None:
             return self._name_of(submitted).removesuffix(SUBMITTED)
         return self._name_of(tree.rows[node]) or "(no name)"
@@ -59,10 +59,10 @@ class RowTexts:
 
     def marks(self, node: int) -> list[str]:
         """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
-        model, tree, lit = self._model, self._model.tree, self._facets.lit
+        model, tree, lit = self._model, self._model.tree, self._appearance.lit
         first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
         if run := model.run(node):
-            return marks_of_run(first, run, model.shape.failed_between(run.first, run.end))
+            return marks_of_run(first, run, model.stitched.failed_between(run.first, run.end))
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
             first.append("✖")
         last = ["↻ cycle"] if node in tree.cut else []
@@ -82,17 +82,17 @@ class RowTexts:
 
     def _told_of_call(self, node: int) -> str:
         """Return what is said of a Ray call where calls are rows; empty for all else."""
-        shape, tree = self._model.shape, self._model.tree
-        if not shape.joins or tree.is_missing(node):
+        stitched, tree = self._model.stitched, self._model.tree
+        if not stitched.joins or tree.is_missing(node):
             return ""
-        if tree.rows[node] in shape.submitted:
-            return f"wait {duration(shape.wait(node))}"
+        if tree.rows[node] in stitched.submitted:
+            return f"wait {duration(stitched.wait(node))}"
         if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
             return ""
-        attempts = len(tree.children(node)) or int(tree.rows[node] in shape.served)
+        attempts = len(tree.children(node)) or int(tree.rows[node] in stitched.served)
         if attempts:
             return count(attempts, "attempt")
-        why = self._facets.reasons.get(tree.rows[node])
+        why = self._appearance.reasons.get(tree.rows[node])
         return "◌ no attempt seen" if why is None else f"◌ {why.label}"
 
     def lasted(self, node: int) -> list[str]:

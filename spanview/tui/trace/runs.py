@@ -104,20 +104,20 @@ class Run:
 
     Args:
         spans: The span table.
-        rows: The row of each place.
+        rows: The row of each position.
         members: The siblings, by start.
-        places: The place of the first one, and the first place behind them and all that hangs below them.
+        positions: The position of the first one, and the first position behind them and all that hangs below them.
         own: The rows of the siblings.
     """
 
     def __init__(
-        self, spans: SpanTable, rows: Sequence[int], members: list[int], places: tuple[int, int], own: list[int]
+        self, spans: SpanTable, rows: Sequence[int], members: list[int], positions: tuple[int, int], own: list[int]
     ) -> None:
         self._spans = spans
         self._all = rows
         self._own = own
         self.members = members
-        self.first, self.end = places
+        self.first, self.end = positions
         self.hidden = 0
         """How many spans hang below them."""
 

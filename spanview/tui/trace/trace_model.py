@@ -8,7 +8,7 @@ from copy import copy
 from typing import TYPE_CHECKING, overload
 
 from spanview.index.tree import ROOT
-from spanview.tui.trace.trace_shape import Shape
+from spanview.tui.trace.stitched_trace import StitchedTrace
 
 if TYPE_CHECKING:
     from spanview.analysis.intervals import Covered
@@ -22,13 +22,13 @@ class Rows(Sequence[tuple[int, int]]):
     """Node and depth of each row, from the top.
 
     Args:
-        shape: The stitched trace.
-        places: Of the nodes in sight, in order.
+        stitched: The stitched trace.
+        positions: Of the nodes in sight, in order.
     """
 
-    def __init__(self, shape: Shape, places: list[int]) -> None:
-        self.places = places
-        self._shape = shape
+    def __init__(self, stitched: StitchedTrace, positions: list[int]) -> None:
+        self.positions = positions
+        self._stitched = stitched
 
     @overload
     def __getitem__(self, row: int) -> tuple[int, int]: ...
@@ -37,14 +37,14 @@ class Rows(Sequence[tuple[int, int]]):
     def __getitem__(self, row: slice) -> list[tuple[int, int]]: ...
 
     def __getitem__(self, row: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
-        order, depths = self._shape.order, self._shape.depths
+        order, depths = self._stitched.order, self._stitched.depths
         if isinstance(row, slice):
-            return [(order[place], depths[place]) for place in self.places[row]]
-        place = self.places[row]
-        return order[place], depths[place]
+            return [(order[position], depths[position]) for position in self.positions[row]]
+        position = self.positions[row]
+        return order[position], depths[position]
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
 
 class TraceModel:
@@ -56,11 +56,11 @@ class TraceModel:
     Args:
         store: The store.
         trace: The trace's row in the trace table.
-        shape: The trace as it is stitched already; without, it is stitched here.
+        stitched: The trace as it is stitched already; without, it is stitched here.
     """
 
-    def __init__(self, store: Store, trace: int, shape: Shape | None = None) -> None:
-        self._store = store
+    def __init__(self, store: Store, trace: int, stitched: StitchedTrace | None = None) -> None:
+        self.store = store
         self.trace = trace
         self.folds = True
         """Whether runs of like siblings are one row each."""
@@ -75,82 +75,89 @@ class TraceModel:
         self._unfolded: set[int] = set()
         """Keys of members of runs that are shown one by one all the same."""
         self._came: dict[int, int] = {}
-        """Keys of placeholders, and of the spans that took their places."""
-        self.shape = shape or Shape(store, trace, store.tree(trace))
+        """Keys of placeholders, and of the spans that took their place."""
+        self.stitched = stitched or StitchedTrace(store, trace, store.tree(trace))
         self._lay_out()
+
+    @property
+    def profiled(self) -> StitchedTrace:
+        """What the minimap shows."""
+        return self.stitched
 
     @property
     def tree(self) -> TraceTree:
         """The stitched trace, as it is shown."""
-        return self.shape.tree
+        return self.stitched.tree
 
     def snapshot(self) -> TraceModel:
         """Return what is shown now, for another thread: it stays as it is while this one changes."""
         taken = copy(self)
-        for name in ("_others", "_unfolded", "_came", "_behind", "_folded", "_hiding", "_places"):
+        for name in ("_others", "_unfolded", "_came", "_behind", "_folded", "_hiding", "_positions"):
             setattr(taken, name, copy(getattr(self, name)))
         return taken
 
     def refresh(self, key: int | None = None) -> None:
         """Stitch the trace as it is now, and show it."""
-        self.take(Shape(self._store, self.trace, self._store.tree(self.trace)), key)
+        self.take(StitchedTrace(self.store, self.trace, self.store.tree(self.trace)), key)
 
-    def take(self, shape: Shape, key: int | None = None) -> None:
+    def take(self, stitched: StitchedTrace, key: int | None = None) -> None:
         """Show the trace as it was stitched anew.
 
         Args:
-            shape: What it has come to.
+            stitched: What it has come to.
             key: Of the node under the cursor. Where its like siblings have become enough to be folded, they are not.
         """
-        before, self.shape = self.shape, shape
+        before, self.stitched = self.stitched, stitched
         stays = key in before.node_of and not self._is_out_of_sight(before, key)
-        if came := {*before.tree.missing}.difference(shape.tree.missing):
-            ids = self._store.spans.span_id
-            self._came |= {-1 - ids[row]: row for row in shape.tree.rows if ids[row] in came}
+        if came := {*before.tree.missing}.difference(stitched.tree.missing):
+            ids = self.store.spans.span_id
+            self._came |= {-1 - ids[row]: row for row in stitched.tree.rows if ids[row] in came}
             self._others = {self._came.get(other, other) for other in self._others}
         # Where calls have been joined, or no longer are, a node can have another key.
-        node_of = shape.node_of
-        self._others = {shape.key(node_of[key]) if key in node_of else key for key in self._others}
+        node_of = stitched.node_of
+        self._others = {stitched.key(node_of[key]) if key in node_of else key for key in self._others}
         if stays and (node := self._node_of(key)) is not None:
             self._unfold_round(node)
         self._lay_out()
 
-    def _is_out_of_sight(self, shape: Shape, key: int | None) -> bool:
+    def _is_out_of_sight(self, stitched: StitchedTrace, key: int | None) -> bool:
         """Tell whether a node was not in sight, or stood for its like siblings."""
-        place = shape.place[shape.node_of[key]] if key is not None else -1
-        at = bisect_left(self._places, place)
-        return at == len(self._places) or self._places[at] != place or place in self._folded
+        position = stitched.position[stitched.node_of[key]] if key is not None else -1
+        at = bisect_left(self._positions, position)
+        return at == len(self._positions) or self._positions[at] != position or position in self._folded
 
     # -- which nodes are in sight --------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> Rows:
         """Node and depth of each row, from the top."""
-        return Rows(self.shape, self._places)
+        return Rows(self.stitched, self._positions)
 
     def _lay_out(self) -> None:
-        shape, node_of = self.shape, self.shape.node_of
-        self._kept = None if self._wanted is None else shape.with_all_above(shape.places_of_rows(self._wanted))
+        stitched, node_of = self.stitched, self.stitched.node_of
+        self._kept = None if self._wanted is None else stitched.with_all_above(stitched.positions_of_rows(self._wanted))
         closed: Sequence[int]
-        others = {shape.place[node_of[key]] for key in self._others if key in node_of}
+        others = {stitched.position[node_of[key]] for key in self._others if key in node_of}
         if self._are_collapsed:
-            closed = [place for place in shape.parents if place not in others] if others else shape.parents
+            closed = (
+                [position for position in stitched.parents if position not in others] if others else stitched.parents
+            )
         else:
-            closed = sorted(place for place in others if shape.ends[place] > place + 1)
-        self._behind = dict(zip(closed, map(shape.ends.__getitem__, closed), strict=True))
-        """The places of what hides something, and the first place behind what is hidden."""
+            closed = sorted(position for position in others if stitched.ends[position] > position + 1)
+        self._behind = dict(zip(closed, map(stitched.ends.__getitem__, closed), strict=True))
+        """The positions of what hides something, and the first position behind what is hidden."""
         self._folded: dict[int, Run] = {}
-        """The runs that are one row each, by place."""
+        """The runs that are one row each, by position."""
         if self.folds and self._kept is None:
             unfolded = {run.first for key in self._unfolded if (run := self._run_of_key(key))}
-            self._folded = {run.first: run for run in shape.runs if run.first not in unfolded}
+            self._folded = {run.first: run for run in stitched.runs if run.first not in unfolded}
             self._behind |= {run.first: run.end for run in self._folded.values()}
         self._hiding = sorted(self._behind)
-        self._places = self._in_sight(0, len(shape.order))
+        self._positions = self._in_sight(0, len(stitched.order))
         """Of the nodes in sight, in order."""
 
     def _in_sight(self, first: int, end: int) -> list[int]:
-        """Return which places of a stretch are in sight; looks at nothing that is hidden."""
+        """Return which positions of a stretch are in sight; looks at nothing that is hidden."""
         sight, at, number = list[int](), first, bisect_left(self._hiding, first)
         while number < len(self._hiding) and self._hiding[number] < end:
             hiding = self._hiding[number]
@@ -166,16 +173,16 @@ class TraceModel:
         return self._kept[bisect_left(self._kept, first) : bisect_left(self._kept, end)]
 
     def _run_of_key(self, key: int) -> Run | None:
-        node = self.shape.node_of.get(key)
-        return None if node is None else self.shape.run_of.get(node)
+        node = self.stitched.node_of.get(key)
+        return None if node is None else self.stitched.run_of.get(node)
 
     def run(self, node: int) -> Run | None:
         """Return the like siblings that a row stands for; None where it stands for itself."""
-        return self._folded.get(self.shape.place[node])
+        return self._folded.get(self.stitched.position[node])
 
     def run_round(self, node: int) -> Run | None:
         """Return the like siblings that a node belongs to, folded or not."""
-        return self.shape.run_of.get(node)
+        return self.stitched.run_of.get(node)
 
     def toggle_folds(self) -> bool:
         """Fold runs of like siblings, or show each; return which."""
@@ -192,7 +199,7 @@ class TraceModel:
     @property
     def has_services(self) -> bool:
         """Whether the spans come from more than one service."""
-        return len(self.shape.tally("service")[0]) > 1
+        return len(self.stitched.tally("service")[0]) > 1
 
     @property
     def has_folded(self) -> bool:
@@ -208,14 +215,14 @@ class TraceModel:
 
     def key(self, node: int) -> int:
         """Return what a node is known by when the tree is stitched anew."""
-        return self.shape.key(node)
+        return self.stitched.key(node)
 
     def _node_of(self, key: int | None) -> int | None:
-        return None if key is None else self.shape.node_of.get(self._came.get(key, key))
+        return None if key is None else self.stitched.node_of.get(self._came.get(key, key))
 
     def row_of(self, node: int) -> int:
         """Return the row of a node, or of what hides it."""
-        return max(0, bisect_right(self._places, self.shape.place[node]) - 1)
+        return max(0, bisect_right(self._positions, self.stitched.position[node]) - 1)
 
     def row_of_key(self, key: int | None, otherwise: int) -> int:
         """Return the row of a node that was known by a key, or of what hides it."""
@@ -229,56 +236,56 @@ class TraceModel:
 
     def is_collapsed(self, node: int) -> bool:
         """Whether a node's children, or its like siblings, are hidden."""
-        return self.shape.place[node] in self._behind
+        return self.stitched.position[node] in self._behind
 
     def below(self, node: int) -> int:
         """Return how many spans and missing parents hang below a node."""
-        place = self.shape.place[node]
-        return self.shape.spans_between(place + 1, self.shape.ends[place])
+        position = self.stitched.position[node]
+        return self.stitched.spans_between(position + 1, self.stitched.ends[position])
 
     def errors_below(self, node: int) -> int:
         """Return how many spans below a node have the status ERROR."""
-        place = self.shape.place[node]
-        return self.shape.failed_between(place + 1, self.shape.ends[place])
+        position = self.stitched.position[node]
+        return self.stitched.failed_between(position + 1, self.stitched.ends[position])
 
     def reach(self, node: int) -> tuple[int, int]:
-        """Return the places that a node's row stands for: itself, and what it hides."""
-        place = self.shape.place[node]
-        return place, self._behind.get(place, place + 1)
+        """Return the positions that a node's row stands for: itself, and what it hides."""
+        position = self.stitched.position[node]
+        return position, self._behind.get(position, position + 1)
 
     # -- folding -----------------------------------------------------------------------------------------------------
 
     def collapse(self, row: int) -> bool:
         """Hide what is below a row; return False where there is nothing to hide."""
-        place = self._places[row]
-        end = self.shape.ends[place]
-        if place in self._behind or end == place + 1:
+        position = self._positions[row]
+        end = self.stitched.ends[position]
+        if position in self._behind or end == position + 1:
             return False
-        self._others ^= {self.key(self.shape.order[place])}
-        self._behind[place] = end
-        self._hiding.insert(bisect_left(self._hiding, place), place)
-        del self._places[row + 1 : bisect_left(self._places, end)]
+        self._others ^= {self.key(self.stitched.order[position])}
+        self._behind[position] = end
+        self._hiding.insert(bisect_left(self._hiding, position), position)
+        del self._positions[row + 1 : bisect_left(self._positions, end)]
         return True
 
     def expand(self, row: int) -> bool:
         """Show what is below a row; return False where nothing was hidden."""
-        place = self._places[row]
-        end = self._behind.get(place)
+        position = self._positions[row]
+        end = self._behind.get(position)
         if end is None:
             return False
-        key = self.key(self.shape.order[place])
-        if run := self._folded.pop(place, None):
+        key = self.key(self.stitched.order[position])
+        if run := self._folded.pop(position, None):
             self._unfold(run)
-            is_closed = self.shape.ends[place] > place + 1 and (key in self._others) != self._are_collapsed
+            is_closed = self.stitched.ends[position] > position + 1 and (key in self._others) != self._are_collapsed
         else:
             self._others ^= {key}
             is_closed = False
         if is_closed:
-            self._behind[place] = self.shape.ends[place]
+            self._behind[position] = self.stitched.ends[position]
         else:
-            del self._behind[place]
-            del self._hiding[bisect_left(self._hiding, place)]
-        self._places[row : row + 1] = self._in_sight(place, end)
+            del self._behind[position]
+            del self._hiding[bisect_left(self._hiding, position)]
+        self._positions[row : row + 1] = self._in_sight(position, end)
         return True
 
     def _unfold(self, run: Run) -> None:
@@ -287,7 +294,7 @@ class TraceModel:
 
     def _unfold_round(self, node: int) -> bool:
         """Show the like siblings round a node, and round those above it, one by one; tell whether some were folded."""
-        runs = [run for each in self.shape.with_those_above(node) if (run := self.shape.run_of.get(each))]
+        runs = [run for each in self.stitched.with_those_above(node) if (run := self.stitched.run_of.get(each))]
         for run in runs:
             self._unfold(run)
         return any(run.first in self._folded for run in runs)
@@ -306,10 +313,10 @@ class TraceModel:
 
     def reveal(self, node: int) -> int:
         """Expand and unfold what hides a node, and return its row."""
-        shape, was_hidden = self.shape, False
-        if self._kept is not None and not self._has_kept(shape.place[node]):
+        stitched, was_hidden = self.stitched, False
+        if self._kept is not None and not self._has_kept(stitched.position[node]):
             self._wanted, was_hidden = None, True
-        above = [*shape.with_those_above(node)]
+        above = [*stitched.with_those_above(node)]
         if self.folds and self._wanted is None:
             was_hidden |= self._unfold_round(node)
         closed = [key for each in above[1:] if ((key := self.key(each)) in self._others) != self._are_collapsed]
@@ -318,17 +325,17 @@ class TraceModel:
             self._lay_out()
         return self.row_of(node)
 
-    def _has_kept(self, place: int) -> bool:
+    def _has_kept(self, position: int) -> bool:
         kept = self._kept or []
-        at = bisect_left(kept, place)
-        return at < len(kept) and kept[at] == place
+        at = bisect_left(kept, position)
+        return at < len(kept) and kept[at] == position
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     @property
     def whole(self) -> Window:
         """The time of the whole trace."""
-        return self.shape.whole
+        return self.stitched.whole
 
     @property
     def shown(self) -> Window:
@@ -337,8 +344,8 @@ class TraceModel:
 
     def interval(self, node: int) -> tuple[int, int] | None:
         """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
-        return self.shape.interval(node)
+        return self.stitched.interval(node)
 
     def own_times(self, node: int) -> Covered:
         """Return when a node runs and nothing below it does."""
-        return self.shape.own_times(node)
+        return self.stitched.own_times(node)

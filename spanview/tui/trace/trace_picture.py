@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from spanview.display.picture import Stretch
     from spanview.index.store import Store
+    from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.runs import Run
-    from spanview.tui.trace.trace_facets import Facets
     from spanview.tui.trace.trace_model import TraceModel
 
 MOST_ROWS: Final = 400
@@ -38,42 +38,42 @@ _MOST_IN_LEGEND: Final = 8
 _LONGEST_IN_LEGEND: Final = 30
 
 
-def picture_of(store: Store, model: TraceModel, facets: Facets, most: int = MOST_ROWS) -> Picture:
+def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: int = MOST_ROWS) -> Picture:
     """Return what is drawn of a trace: what is shown of it, from the top.
 
     Args:
         store: The store.
         model: The trace, with what is folded, hidden and zoomed to.
-        facets: What else is shown of it.
+        appearance: What else is shown of it.
         most: So many rows at the most.
     """
     shown, origin = model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], model.rows[:most]
     name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
-    legend = [(number, sanitise(each, _LONGEST_IN_LEGEND)) for number, each in facets.legend()]
+    legend = [(number, sanitise(each, _LONGEST_IN_LEGEND)) for number, each in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:
         legend = [*legend[: _MOST_IN_LEGEND - 1], (-1, f"and {len(legend) - _MOST_IN_LEGEND + 1:,} more")]
-    rows = _Rows(store, model, facets)
+    rows = _Rows(store, model, appearance)
     return Picture(
         name=sanitise(name, _LONGEST_NAME),
-        title=trace_title(store, model.trace, model.shape.stitched, in_utc=True),
+        title=trace_title(store, model.trace, model.stitched.unjoined, in_utc=True),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
         rows=tuple(rows.row(node, depth) for node, depth in drawn),
         left_out=_left_out(model, len(drawn)),
-        color_by=facets.color_by.value,
+        color_by=appearance.color_by.value,
         legend=tuple(legend),
-        is_lit=facets.lit is not None,
+        is_lit=appearance.lit is not None,
     )
 
 
 def _left_out(model: TraceModel, drawn: int) -> str:
     """Return how many spans stand in the rows that are not drawn, or are folded into them."""
-    shape, spans, errors = model.shape, 0, 0
+    stitched, spans, errors = model.stitched, 0, 0
     for node, _ in model.rows[drawn:]:
         first, end = model.reach(node)
-        spans += shape.spans_between(first, end) - shape.rows[first:end].count(NO_ROW)
-        errors += shape.failed_between(first, end)
+        spans += stitched.spans_between(first, end) - stitched.rows[first:end].count(NO_ROW)
+        errors += stitched.failed_between(first, end)
     failed = f", {count(errors, 'error')} among them" if errors else ""
     return f"… {count(spans, 'more span')}{failed}: not drawn" if len(model.rows) > drawn else ""
 
@@ -81,11 +81,11 @@ def _left_out(model: TraceModel, drawn: int) -> str:
 class _Rows:
     """Makes rows from nodes."""
 
-    def __init__(self, store: Store, model: TraceModel, facets: Facets) -> None:
+    def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
         self._store = store
         self._model = model
-        self._facets = facets
-        self._texts = RowTexts(store, model, facets)
+        self._appearance = appearance
+        self._texts = RowTexts(store, model, appearance)
         self._window = model.shown
 
     def row(self, node: int, depth: int) -> Row:
@@ -94,7 +94,7 @@ class _Rows:
         name = sanitise(self._texts.name(node), _LONGEST_NAME)
         arrow, marks, lasted = self._texts.arrow(node), tuple(self._texts.marks(node)), tuple(self._texts.lasted(node))
         row = 0 if is_missing else tree.rows[node]
-        color = 0 if is_missing else self._facets.color_number(row)
+        color = 0 if is_missing else self._appearance.color_number(row)
         about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
         is_error = not run and not is_missing and spans.status[row] == ERROR
         if is_error and spans.length[row] <= _LARGEST_READ:
@@ -130,7 +130,7 @@ class _Rows:
 
     def _when(self, node: int) -> str:
         start = self._model.tree.start_ns(node)
-        wait = self._model.shape.wait(node)
+        wait = self._model.stitched.wait(node)
         waited = f", {wait_word(self._store, self._model.tree.rows[node])} {duration(wait)}" if wait else ""
         return (
             "" if start == NO_TIME else f"begins {duration(start - self._model.whole.start_ns)} after the trace{waited}"
@@ -159,18 +159,18 @@ class _Rows:
         return tuple(_merged((start, end) for start, end in shown if end - start > _FINEST))
 
     def _lit(self, node: int) -> tuple[Stretch, ...]:
-        if self._facets.lit is None:
+        if self._appearance.lit is None:
             return ()
-        stretches = map(self._stretch, self._facets.lit.of(node))
+        stretches = map(self._stretch, self._appearance.lit.of(node))
         return tuple(_merged(each for each in stretches if each[1] >= 0 and each[0] <= 1))
 
     def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:
-        wait = 0 if bar is None else self._model.shape.wait(node)
+        wait = 0 if bar is None else self._model.stitched.wait(node)
         return (self._place(self._model.tree.start_ns(node) - wait), bar[0]) if wait and bar is not None else None
 
     def _events(self, row: int) -> tuple[float, ...]:
         places: list[float] = []
-        for place in sorted(map(self._place, self._facets.events_of(row))):
+        for place in sorted(map(self._place, self._appearance.events_of(row))):
             if 0 <= place <= 1 and (not places or place - places[-1] > _FINEST):
                 places.append(place)
         return tuple(places[:_MOST_EVENTS])

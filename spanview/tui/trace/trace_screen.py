@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.worker import get_current_worker
-
+from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.diff.side import MARK
 from spanview.tui.keys import On
 from spanview.tui.span.details import Details
-from spanview.tui.trace.trace_details import DetailedTrace
+from spanview.tui.trace.appearance import Appearance
+from spanview.tui.trace.appearance_keys import AppearanceKeys, FoldKeys
+from spanview.tui.trace.details_below import DetailsBelow
+from spanview.tui.trace.missing_parents import MissingParents
+from spanview.tui.trace.picture_keys import PictureKeys
+from spanview.tui.trace.search import Jumps, Search
+from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, bindings_of
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
@@ -28,11 +32,27 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.display.span_text import SpanInTree
+    from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
-    from spanview.tui.trace.trace_facets import LitPath
+    from spanview.index.tree import TraceTree
+    from spanview.tui.trace.lit_path import LitPath
+    from spanview.tui.trace.stitched_trace import StitchedTrace
+    from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.live import Live
+
+_ACTIONS_ON_ROWS: Final = frozenset(
+    (
+        *("move", "page", "edge", "open", "copy", "copy_json", "raw", "next_pane"),
+        *("collapse", "expand", "collapse_all", "expand_all", "runs"),
+        *("match", "only_matches", "parent", "same_name", "error"),
+        *("zoom", "pan", "fit", "critical", "picture", "copy_text"),
+    )
+)
+"""Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 
 
-class TraceScreen(DetailedTrace):
+class TraceScreen(BaseScreen):
     """Tree and waterfall of one trace.
 
     Args:
@@ -46,60 +66,107 @@ class TraceScreen(DetailedTrace):
     BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
-        super().__init__(store, trace)
+        super().__init__()
+        self._store = store
+        self.trace = trace
         self._at_error = at_error
         self._at_row = at_row
-        self.zoom = Zoom(
-            self,
-            self._model,
-            time_cells=lambda: self.rows.time_cells,
-            interval=self._interval,
-            refresh=self.refresh_time,
-        )
-        self.copier = Copier(self, lambda: self.trace, lambda: self.chosen_span, why_no_span=self.why_no_span)
         self._counts: tuple[int, int] | None = None
         """Spans and errors, as the header says them."""
+        self._is_growing = False
+        """Whether the list of traces says that it grows."""
+        model = self._model = first_model(store, trace)
+        appearance = Appearance(store, model)
+        # What is seen.
+        hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
+        prompt = self._prompt = Prompt(hint, is_query=True)
+        self._minimap = Minimap(model)
+        ruler = self._ruler = RulerLine(model, appearance)
+        rows = self._rows = Waterfall(store, model, appearance)
+        legend = self._legend = Legend(appearance)
+        pane = self._pane = Details(classes="below")
+        # What keys are mapped to.
+        self.stitcher = Stitcher(self, model, appearance, self._show)
+        self._folds = FoldKeys(self, rows)
+        self._appearance = AppearanceKeys(self, rows, ruler, legend)
+        self._jumps = Jumps(self, rows)
+        self._search = Search(self, rows, prompt, go=self._go_to_first_match, refold=self._folds.refold)
+        self._missing = MissingParents(self, rows, self._show_details_soon)
+        self._details = DetailsBelow(self, rows, pane, self._missing)
+        self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
+        self._pictures = PictureKeys(self, rows)
+        self.zoom = Zoom(
+            self, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
+        )
+        self._copier = Copier(self, lambda: trace, lambda: self.chosen_span, why_no_span=self._details.why_no_span)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt("a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term", is_query=True)
-        yield Minimap(self._model)
-        yield RulerLine(self._model, self._facets)
-        yield Waterfall(self._store, self._model, self._facets)
-        yield Legend(self._facets)
-        yield Details(classes="below")
+        yield self._prompt
+        yield self._minimap
+        yield self._ruler
+        yield self._rows
+        yield self._legend
+        yield self._pane
         yield self.footer()
 
     def on_mount(self) -> None:
         """Begin at the root, at a span, or at the first error."""
-        self.set_focus(self.rows)
-        self.rows.rows_have_changed(len(self._model.rows), 0)
+        self.set_focus(self._rows)
+        self._rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
-        self.grows = self.viewer.is_growing(self.trace)
+        self._is_growing = self.viewer.is_growing(self.trace)
         self.refresh_frame()
-        self.look_later()
-        if not self.is_stitched:
-            self.call_after_refresh(self.stitch)
-        self.guess()
-        self.ask_what_lives()
-        self.set_interval(ASK_AGAIN_S, self.ask_what_lives)
+        self._details.show_soon()
+        self.stitcher.begin()
+        if self.stitcher.has_rows:
+            self._missing.guess()
+        self._missing.ask_what_runs()
+        self.set_interval(ASK_AGAIN_S, self._missing.ask_what_runs)
         self.live.begin_with(None, ChosenTraces(None, ""), 0)
         if self._at_error or self._at_row is not None:
-            self.when_stitched(self._begin_elsewhere)
+            self.stitcher.when_stitched(self._begin_elsewhere)
 
     def _begin_elsewhere(self) -> None:
         if self.is_left:
             return
         if self._at_row is not None:
-            self._go_to_node(self._model.shape.node_of.get(self._at_row, 0))
-            self.call_after_refresh(self.rows.reveal)
+            self._jumps.to_node(self._model.stitched.node_of.get(self._at_row, 0))
+            self.call_after_refresh(self._rows.reveal)
         if self._at_error:
             self.call_after_refresh(self._show_first_error)
 
     def _show_first_error(self) -> None:
         if not self.is_left:
-            self.action_error(1)
+            self._jumps.to_error(1)
+
+    def on_resize(self) -> None:
+        """Show the details, and what the colours stand for, where there is room for them."""
+        self._details.take_room()
+        self._appearance.explain_colors()
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Waterfall:
+        """The tree and the waterfall."""
+        return self._rows
+
+    @property
+    def chosen_trace(self) -> int:
+        """The trace."""
+        return self.trace
+
+    @property
+    def chosen_span(self) -> SpanInTree | None:
+        """The selected span; None for a placeholder, and for like siblings."""
+        return self._details.span
+
+    @property
+    def trace_tree(self) -> TraceTree:
+        """The trace, stitched as it is shown."""
+        return self._model.stitched.unjoined
 
     def title_text(self) -> str:
         """Return the trace in one line."""
@@ -109,15 +176,15 @@ class TraceScreen(DetailedTrace):
             self._counts = table.span_count[trace], table.error_count[trace]
         spans, errors = self._counts
         parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(spans, "span")]
-        if self.is_stitched:
-            parts.append(count(self._model.shape.processes, "process"))
+        if self.stitcher.has_rows:
+            parts.append(count(self._model.stitched.processes, "process"))
         if errors:
             parts.append(f"✖ {count(errors, 'error')}")
         if self.viewer.feed_state.loading and not tree.complete:
             parts.append("loading")
-        elif not self.is_stitched:
+        elif not self.stitcher.has_rows:
             parts.append("stitching …")
-        elif self.grows:
+        elif self._is_growing:
             parts.append("● growing")
         else:
             parts.append("complete" if tree.complete else "incomplete")
@@ -127,153 +194,188 @@ class TraceScreen(DetailedTrace):
             parts.insert(1, f"{MARK}marked")
         return "   ".join(parts)
 
-    async def action_mark(self) -> None:
-        """Mark this trace, or compare it with what is marked."""
-        await mark_or_compare(self.viewer, side_of_trace(self.viewer, self.trace))
+    def take_settings(self) -> None:
+        """Show the columns, colours and folds that were chosen last."""
+        settings = self.viewer.settings
+        self.stitcher.join_calls(joins=settings.joins)
+        self._folds.take_folds(folds=settings.folds)
+        self._appearance.take_settings(settings)
+
+    def feed_has_news(self, changed: set[int]) -> None:
+        """Stitch the trace anew when it has grown, and compare the span with those that there are now."""
+        if self.trace in changed:
+            self.stitcher.trace_has_grown()
+        self.refresh_frame()
+        self.live.look()
+
+    def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
+        """Show the trace as it was stitched anew; the cursor stays on its span."""
+        node = self._rows.node
+        key = None if node is None else self._model.key(node)
+        self._model.take(stitched, key)
+        self._appearance.trace_was_stitched(path)
+        self._rows.refresh_rows(key)
+        self._refresh_time()
+        self._legend.refresh()
+        self.refresh_frame()
+        self._appearance.find_own_times()
+        # What has come may be the first that is told apart.
+        self._appearance.explain_colors()
+        if self.stitcher.has_rows:
+            self._missing.guess()
+
+    def _refresh_time(self) -> None:
+        self._ruler.refresh()
+        self._minimap.refresh()
 
     def mark_has_changed(self) -> None:
         """Say whether this trace is marked."""
         self.refresh_frame()
 
-    # -- keys --------------------------------------------------------------------------------------------------------
+    def growth_has_changed(self) -> None:
+        """Say what the list of traces says."""
+        if not self.viewer.paused and (is_growing := self.viewer.is_growing(self.trace)) != self._is_growing:
+            self._is_growing = is_growing
+            self.refresh_frame()
+
+    def on_line_list_moved(self, event: LineList.Moved) -> None:
+        """Let the details follow."""
+        if event.sender is self._rows:
+            self._show_details_soon()
+
+    def _show_details_soon(self) -> None:
+        if not self.is_left:
+            self._details.show_soon()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let what needs rows wait for them."""
+        if not self.stitcher.has_rows and self.is_mounted and action in _ACTIONS_ON_ROWS:
+            self.stitcher.when_stitched(lambda: self.app.run_action(("screen", action, parameters), self))
+            return False
+        return super().check_action(action, parameters)
+
+    # -- the selected span -------------------------------------------------------------------------------------------
 
     async def action_open(self) -> None:
         """Show the span on a screen of its own; like siblings one by one."""
-        await self.open_span(self.details.section)
+        await self._open_span(self._details.section)
 
-    async def open_span(self, section: str) -> None:
-        """Show a section of the span on a screen of its own; like siblings one by one."""
+    async def _open_span(self, section: str) -> None:
         from spanview.tui.span.span_screen import SpanScreen
 
-        node, subject = self.rows.node, self.chosen_span
-        if not self.is_stitched:
-            self.when_stitched(partial(self.open_span, section))
+        node, subject = self._rows.node, self.chosen_span
+        if not self.stitcher.has_rows:
+            self.stitcher.when_stitched(lambda: self._open_span(section))
         elif node is not None and self._model.run(node):
-            self.action_expand()
+            self._folds.expand()
         elif subject is not None:
-            await self.app.push_screen(SpanScreen(subject, section))
+            await self.app.push_screen(SpanScreen(subject, section, self))
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
-    async def action_flame(self) -> None:
-        """Show where this trace's time goes."""
-        await self.viewer.open_flame(self._scope())
+    def action_next_pane(self) -> None:
+        """Show the next section of the details."""
+        self._details.next_section()
 
-    async def action_lanes(self) -> None:
-        """Show what each worker did in this trace."""
-        await self.viewer.open_lanes(self._scope())
+    async def action_raw(self) -> None:
+        """Show the record as the file has it, and back."""
+        if not self._details.toggle_raw():
+            await self._open_span(RAW)
 
-    async def action_statistics(self) -> None:
-        """Show statistics of this trace's spans."""
-        await self.viewer.open_statistics(self._scope())
+    def action_back(self) -> None:
+        """Hide the details that were asked for, then drop the search, then go back to the traces."""
+        if not (self._details.hide() or self._search.drop()):
+            self.app.pop_screen()
 
-    async def action_calls(self) -> None:
-        """Show Ray's calls in this trace."""
-        await self.viewer.open_calls(self._scope())
+    # -- other spans -------------------------------------------------------------------------------------------------
 
-    async def action_serve(self) -> None:
-        """Show Serve's requests in this trace."""
-        await self.viewer.open_serve(self._scope())
+    async def action_search(self) -> None:
+        """Let a search be typed."""
+        await self._prompt.open()
 
-    def _scope(self) -> TraceScope:
-        """Return this trace."""
-        return TraceScope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
+    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Mark what matches; Enter goes to the next match."""
+        if not self.is_left:
+            self._search.type(event.text, done=event.done)
 
-    def action_copy(self) -> None:
-        """Copy the span id."""
-        node = self.rows.node
-        if node is not None and self._model.run(node):
-            self.viewer.say(f"{self.why_no_span()}: there is nothing to copy")
-        elif node is not None:
-            self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
+    def _go_to_first_match(self) -> None:
+        self.stitcher.when_stitched(lambda: self._jumps.to_match(1, stay=True))
 
-    def action_copy_trace_id(self) -> None:
-        """Copy the trace id."""
-        self.copier.copy_trace_id()
+    def action_only_matches(self) -> None:
+        """Hide what a search has not found, or show everything again."""
+        self._search.show_only_matches()
 
-    def action_copy_command(self) -> None:
-        """Copy a command line that opens the trace."""
-        self.copier.copy_command()
+    def action_match(self, by: int) -> None:
+        """Go to the next match, or to the one before."""
+        self._jumps.to_match(by)
 
-    def action_copy_json(self) -> None:
-        """Copy the span as JSON."""
-        self.copier.copy_json()
+    def action_same_name(self, by: int) -> None:
+        """Go to the next span with the name of the selected one, or to the one before."""
+        self._jumps.to_same_name(by)
 
-    def _interval(self) -> tuple[int, int] | None:
-        """Return when the selected span starts and ends, or what stands for one."""
-        node = self.rows.node
-        return None if node is None else self._model.interval(node)
+    def action_parent(self) -> None:
+        """Go to the parent."""
+        self._jumps.to_parent()
 
-    # -- the critical path -------------------------------------------------------------------------------------------
+    def action_error(self, by: int) -> None:
+        """Go to the next error, or to the one before."""
+        self._jumps.to_error(by)
 
-    def action_critical(self) -> None:
-        """Light the critical path up, or let it be."""
-        if self._facets.lit is not None:
-            self._facets.lit = None
-            self.viewer.say("critical path no longer lit")
-            self.rows.refresh()
-        else:
-            self.viewer.say("critical path: looking for it …")
-            # Behind the painting: one interpreter runs both.
-            self.call_after_refresh(self.run_worker, self._find_path, thread=True, group="critical", exclusive=True)
+    def go_to_span(self, row: int) -> None:
+        """Go to a span of the trace, by its row in the span table."""
+        self._jumps.to_span(row)
 
-    def _find_path(self) -> None:
-        """Called in a thread: a trace can have a hundred thousand spans."""
-        worker, lit = get_current_worker(), self._lit(self._model.shape)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._light, lit)
-
-    def _light(self, lit: LitPath) -> None:
-        if self.is_left:
-            return
-        if lit.shape is not self._model.shape:
-            # The trace has grown meanwhile.
-            self.action_critical()
-            return
-        self._facets.lit = lit
-        self.viewer.say(lit.text)
-        self.rows.refresh()
-
-    # -- folding -----------------------------------------------------------------------------------------------------
+    # -- appearance --------------------------------------------------------------------------------------------------
 
     def action_collapse(self) -> None:
         """Hide what is below, or go to the parent."""
-        if self._model.rows and not self._model.collapse(self.rows.cursor):
-            parent = self._model.parent_row(self.rows.cursor)
-            if parent is not None:
-                self.rows.move_to(parent)
-        elif self.rows.node is not None:
-            self.viewer.say(f"{count(self._model.below(self.rows.node), 'span')} hidden; → shows them")
-        self.rows.refresh_rows()
+        self._folds.collapse()
 
     def action_expand(self) -> None:
         """Show what is below, or go to the first child."""
-        model, rows = self._model, self.rows
-        is_run = rows.node is not None and model.run(rows.node)
-        if model.rows and model.expand(rows.cursor):
-            self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
-        elif rows.node is not None and model.below(rows.node):
-            rows.move_to(rows.cursor + 1)
-        else:
-            self.viewer.say("nothing stands below this span")
-        rows.refresh_rows()
+        self._folds.expand()
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
-        node = self.rows.node
-        self._model.collapse_all()
-        self.refold(node)
-        self.viewer.say("all collapsed; ] expands them")
+        self._folds.collapse_all()
 
     def action_expand_all(self) -> None:
         """Show what hangs below every span."""
-        node = self.rows.node
-        self._model.expand_all()
-        self.refold(node)
-        more = "; like siblings are one row each; R shows them" if self._model.has_folded else ""
-        self.viewer.say(f"all expanded{more}")
+        self._folds.expand_all()
+
+    def action_runs(self) -> None:
+        """Fold runs of like siblings into a row each, or show each sibling."""
+        self._folds.toggle_runs()
+
+    def action_join_calls(self) -> None:
+        """Show each Ray call with one attempt as one row, or as its two spans."""
+        joins = not self.stitcher.joins_calls
+        self.viewer.keep(joins=joins)
+        self.stitcher.join_calls(joins=joins)
+        self.viewer.say("a row for each Ray call" if joins else "a row for each span")
+
+    def action_column(self, number: int) -> None:
+        """Show a further column, or leave it out."""
+        self._appearance.toggle_column(number)
+
+    def action_names(self, by: int) -> None:
+        """Give names more of each line, or less."""
+        self._appearance.resize_names(by)
+
+    def action_color(self) -> None:
+        """Let colours stand for the next thing."""
+        self._appearance.next_color()
+
+    def action_critical(self) -> None:
+        """Light the critical path up, or let it be."""
+        self._appearance.toggle_path()
 
     # -- time --------------------------------------------------------------------------------------------------------
+
+    def _interval(self) -> tuple[int, int] | None:
+        """Return when the selected span starts and ends, or what stands for one."""
+        node = self._rows.node
+        return None if node is None else self._model.interval(node)
 
     def on_minimap_picked(self, event: Minimap.Picked) -> None:
         """Show the stretch that was picked with the mouse."""
@@ -296,9 +398,68 @@ class TraceScreen(DetailedTrace):
         self.zoom.pan(by)
 
     def action_fit(self) -> None:
-        """Show just the time of what is selected."""
+        """Show just the time of the selected span."""
         self.zoom.fit()
 
     def action_whole(self) -> None:
-        """Show all of the time."""
+        """Show the time of the whole trace."""
         self.zoom.show_whole()
+
+    # -- taking along ------------------------------------------------------------------------------------------------
+
+    def action_picture(self) -> None:
+        """Draw what is shown into a new file of the current folder."""
+        self._pictures.write()
+
+    def action_copy_text(self) -> None:
+        """Copy what is shown as text."""
+        self._pictures.copy_text()
+
+    def action_copy(self) -> None:
+        """Copy the span id."""
+        node = self._rows.node
+        if node is not None and self._model.run(node):
+            self.viewer.say(f"{self._details.why_no_span()}: there is nothing to copy")
+        elif node is not None:
+            self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
+
+    def action_copy_trace_id(self) -> None:
+        """Copy the trace id."""
+        self._copier.copy_trace_id()
+
+    def action_copy_command(self) -> None:
+        """Copy a command line that opens the trace."""
+        self._copier.copy_command()
+
+    def action_copy_json(self) -> None:
+        """Copy the span as JSON."""
+        self._copier.copy_json()
+
+    # -- questions about this trace ----------------------------------------------------------------------------------
+
+    def _scope(self) -> TraceScope:
+        return TraceScope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
+
+    async def action_mark(self) -> None:
+        """Mark this trace, or compare it with what is marked."""
+        await mark_or_compare(self.viewer, side_of_trace(self.viewer, self.trace))
+
+    async def action_flame(self) -> None:
+        """Show where this trace's time goes."""
+        await self.viewer.open_flame(self._scope())
+
+    async def action_lanes(self) -> None:
+        """Show what each worker did in this trace."""
+        await self.viewer.open_lanes(self._scope())
+
+    async def action_statistics(self) -> None:
+        """Show statistics of this trace's spans."""
+        await self.viewer.open_statistics(self._scope())
+
+    async def action_calls(self) -> None:
+        """Show Ray's calls in this trace."""
+        await self.viewer.open_calls(self._scope())
+
+    async def action_serve(self) -> None:
+        """Show Serve's requests in this trace."""
+        await self.viewer.open_serve(self._scope())

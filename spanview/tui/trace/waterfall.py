@@ -17,10 +17,10 @@ from spanview.display.timeline import ruler
 from spanview.model.times import NO_TIME
 from spanview.tui.app.colorless import MATCH, letter_of
 from spanview.tui.app.settings import NAMES_PERCENT
+from spanview.tui.trace.appearance import AFTER, EXTRAS
+from spanview.tui.trace.row_bars import Bars
+from spanview.tui.trace.row_marks import indent_of
 from spanview.tui.trace.row_texts import RowTexts
-from spanview.tui.trace.trace_bars import Bars
-from spanview.tui.trace.trace_facets import AFTER, EXTRAS
-from spanview.tui.trace.trace_marks import indent_of
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, right
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.index.store import Store
-    from spanview.tui.trace.trace_facets import Extra, Facets
+    from spanview.tui.trace.appearance import Appearance, Extra
     from spanview.tui.trace.trace_model import TraceModel
 
 _DURATION: Final = 10
@@ -69,16 +69,16 @@ def width_of(columns: Iterable[Extra]) -> int:
 class RulerLine(Widget):
     """The line above the waterfall."""
 
-    def __init__(self, model: TraceModel, facets: Facets, **arguments: Any) -> None:
+    def __init__(self, model: TraceModel, appearance: Appearance, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._model = model
-        self._facets = facets
+        self._appearance = appearance
 
     def render(self) -> Content:
         """Return heads and ruler."""
         width = self.size.width - 1
-        extras = [EXTRAS[number] for number in self._facets.shown_in(width)]
-        split = Split.of(width, width_of(extras), self._facets.names_percent)
+        extras = [EXTRAS[number] for number in self._appearance.columns_in(width)]
+        split = Split.of(width, width_of(extras), self._appearance.names_percent)
         shown, origin = self._model.shown, self._model.whole.start_ns
         scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
@@ -88,13 +88,13 @@ class RulerLine(Widget):
 class Waterfall(LineList):
     """The rows of one trace."""
 
-    def __init__(self, store: Store, model: TraceModel, facets: Facets, **arguments: Any) -> None:
+    def __init__(self, store: Store, model: TraceModel, appearance: Appearance, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._store = store
         self.model = model
-        self.facets = facets
-        self._texts = RowTexts(store, model, facets)
-        self._bars = Bars(store, model, facets, self.paint_style, lambda: self.app.no_color)
+        self.appearance = appearance
+        self._texts = RowTexts(store, model, appearance)
+        self._bars = Bars(store, model, appearance, self.paint_style, lambda: self.app.no_color)
         self.matched: set[int] = set()
         """Rows of the spans that a search has found."""
         self._found: tuple[object, object, list[int]] | None = None
@@ -108,9 +108,9 @@ class Waterfall(LineList):
     @property
     def found(self) -> list[int]:
         """The places of what a search has found, in order."""
-        if self._found is None or self._found[0] is not self.matched or self._found[1] is not self.model.shape:
-            places = self.model.shape.places_of_rows(self.matched) if self.matched else []
-            self._found = self.matched, self.model.shape, places
+        if self._found is None or self._found[0] is not self.matched or self._found[1] is not self.model.stitched:
+            places = self.model.stitched.positions_of_rows(self.matched) if self.matched else []
+            self._found = self.matched, self.model.stitched, places
         return self._found[2]
 
     def found_between(self, first: int, end: int) -> bool:
@@ -155,14 +155,14 @@ class Waterfall(LineList):
         return [
             # The median of like siblings begins where the duration of a span has a blank.
             *self._label(node, depth, split.name - bool(self.model.run(node))),
-            *self._extras(node, self.facets.shown_in(width)),
+            *self._extras(node, self.appearance.columns_in(width)),
             *self._lasted(node),
             *self._bars.of(node, split.time),
         ]
 
     def _split(self, width: int) -> Split:
-        extras = width_of(EXTRAS[number] for number in self.facets.shown_in(width))
-        return Split.of(width, extras, self.facets.names_percent)
+        extras = width_of(EXTRAS[number] for number in self.appearance.columns_in(width))
+        return Split.of(width, extras, self.appearance.names_percent)
 
     @property
     def name_cells(self) -> int:
@@ -203,7 +203,7 @@ class Waterfall(LineList):
 
     def _lit_style(self, node: int) -> Style | None:
         """Return how a name is written: where the critical path is lit, what isn't on it steps back."""
-        lit = self.facets.lit
+        lit = self.appearance.lit
         if lit is None:
             return None
         return _BOLD if lit.is_between(*self.model.reach(node)) else self.paint_style("dim")
@@ -211,8 +211,8 @@ class Waterfall(LineList):
     def _plain_marks(self, node: int, *, is_found: bool) -> list[str]:
         """Return what colours say where there are some."""
         marks = [MATCH] if is_found else []
-        if self.facets.is_explained and not self.model.tree.is_missing(node):
-            marks.append(letter_of(self.facets.color_number(self.model.tree.rows[node])))
+        if self.appearance.is_explained and not self.model.tree.is_missing(node):
+            marks.append(letter_of(self.appearance.color_number(self.model.tree.rows[node])))
         return marks
 
     def _extras(self, node: int, columns: list[int]) -> list[Segment]:
@@ -223,7 +223,9 @@ class Waterfall(LineList):
             return [Segment(" " * width_of(EXTRAS[number] for number in columns))]
         # What is said of each of like siblings isn't said of all.
         shown = {AFTER} if self.model.run(node) else {*columns}
-        texts = [(EXTRAS[number], self.facets.text_of(number, node) if number in shown else "") for number in columns]
+        texts = [
+            (EXTRAS[number], self.appearance.text_of(number, node) if number in shown else "") for number in columns
+        ]
         parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
         return [Segment("".join(parts), self.paint_style("dim"))]
 

@@ -43,7 +43,7 @@ class Mapped(Protocol):
     """Something over time, of which a part is shown."""
 
     @property
-    def shape(self) -> Profiled:
+    def profiled(self) -> Profiled:
         """How it is now."""
 
     @property
@@ -75,7 +75,7 @@ class Minimap(Widget, inherit_bindings=False):
         super().__init__(**arguments)
         self._model = model
         self._drawn: tuple[object, int, str] | None = None
-        """The shape and the width that were drawn, and what came of it."""
+        """What was profiled and the width that were drawn, and what came of it."""
         self._dragged: tuple[int, int] | None = None
 
     # -- painting ----------------------------------------------------------------------------------------------------
@@ -105,16 +105,16 @@ class Minimap(Widget, inherit_bindings=False):
     def _text(self) -> str:
         """Return the line without its styles; what it takes to make is kept until the trace grows."""
         model, width = self._model, max(1, self.size.width)
-        if self._drawn is None or self._drawn[:2] != (model.shape, width):
-            self._drawn = model.shape, width, self._draw(width)
+        if self._drawn is None or self._drawn[:2] != (model.profiled, width):
+            self._drawn = model.profiled, width, self._draw(width)
         return self._drawn[2]
 
     def _draw(self, width: int) -> str:
-        shape = self._model.shape
-        counts = shape.timed.profile(shape.whole, width)
+        profiled = self._model.profiled
+        counts = profiled.timed.profile(profiled.whole, width)
         most = max(1, *counts)
         cells = [_BLOCKS[-(-count * (len(_BLOCKS) - 1) // most)] for count in counts]
-        failed = marked(shape.failures.profile(shape.whole, width))
+        failed = marked(profiled.failures.profile(profiled.whole, width))
         return "".join(_FAILED if is_marked else cell for cell, is_marked in zip(cells, failed, strict=True))
 
     def _columns(self, ns: int) -> int:

@@ -1,11 +1,9 @@
-"""What more a trace's lines can say: further columns, and what their colours stand for."""
+"""What a trace's lines show besides names and times: further columns, colours, events, the critical path."""
 
 from __future__ import annotations
 
 import os
 import re
-from array import array
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from copy import copy
 from dataclasses import dataclass
@@ -13,20 +11,20 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.workers import node_of
-from spanview.display.units import count, duration
+from spanview.display.units import duration
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import NAMES_PERCENT
+from spanview.tui.trace.lit_path import LitPath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spanview.analysis.critical import CriticalPath
     from spanview.analysis.reasons import Why
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
+    from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
-    from spanview.tui.trace.trace_shape import Shape
 
 _STEM: Final = re.compile(r"\.(?:txt|json)$")
 _LARGEST_WITH_EVENTS: Final = 64 * 1024
@@ -75,47 +73,7 @@ _COLUMNS: Final = {
 """Of the span table: spans that have the same there have one colour."""
 
 
-class LitPath:
-    """A critical path, ready to be drawn.
-
-    Args:
-        shape: The stitched trace that it is of.
-        path: The path.
-    """
-
-    def __init__(self, shape: Shape, path: CriticalPath) -> None:
-        self.shape = shape
-        # By node, then by time, in arrays: a path has stretches by the ten thousands.
-        shown = {segment.node: shape.shown_node(segment.node) for segment in path.segments}
-        segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
-        self._nodes = array("q", [shown[segment.node] for segment in segments])
-        self._starts = array("q", [segment.start_ns for segment in segments])
-        self._ends = array("q", [segment.end_ns for segment in segments])
-        own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
-        self._places = sorted({shape.place[node] for node in self._nodes})
-        spans = count(len(shown), "span")
-        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
-        if path.reason:
-            self.text += f"; not sure: {path.reason}"
-
-    def is_at(self, node: int, start: int, end: int) -> bool:
-        """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
-        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
-        at = bisect_right(self._ends, start, first, behind)
-        return at < behind and self._starts[at] < end
-
-    def of(self, node: int) -> list[tuple[int, int]]:
-        """Return when the path is at a node, as starts and ends by time; none where it never is."""
-        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
-        return [*zip(self._starts[first:behind], self._ends[first:behind], strict=True)]
-
-    def is_between(self, first: int, end: int) -> bool:
-        """Tell whether a node between two places is on the path."""
-        at = bisect_left(self._places, first)
-        return at < len(self._places) and self._places[at] < end
-
-
-class Facets:
+class Appearance:
     """What is shown of a trace's spans besides their names and times.
 
     Args:
@@ -126,7 +84,7 @@ class Facets:
     def __init__(self, store: Store, model: TraceModel) -> None:
         self._store = store
         self._model = model
-        self.shown: list[int] = []
+        self.columns: list[int] = []
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""
         self.names_percent = NAMES_PERCENT
         """How much of a line names have."""
@@ -144,7 +102,7 @@ class Facets:
         """By source."""
         self._node_numbers: dict[str, int] = {}
 
-    def snapshot(self, model: TraceModel) -> Facets:
+    def snapshot(self, model: TraceModel) -> Appearance:
         """Return the same for a snapshot of the trace, for another thread."""
         taken = copy(self)
         taken._model, taken._events = model, {}  # noqa: SLF001 - our own kind
@@ -153,16 +111,16 @@ class Facets:
 
     # -- columns -----------------------------------------------------------------------------------------------------
 
-    def toggle(self, number: int) -> bool:
+    def toggle_column(self, number: int) -> bool:
         """Show a column, or leave it out; return which."""
-        is_new = number not in self.shown
-        self.shown = sorted({*self.shown, number}) if is_new else [each for each in self.shown if each != number]
+        is_new = number not in self.columns
+        self.columns = sorted({*self.columns, number}) if is_new else [each for each in self.columns if each != number]
         return is_new
 
-    def shown_in(self, width: int) -> list[int]:
+    def columns_in(self, width: int) -> list[int]:
         """Return those of the columns that are shown for which lines `width` cells wide have room beside all else."""
         left, fit = width - _LEAST_REST, []
-        for number in self.shown:
+        for number in self.columns:
             cells = EXTRAS[number].width + 1
             if cells <= left:
                 left -= cells
@@ -175,7 +133,7 @@ class Facets:
         spans, whole = self._store.spans, self._model.whole
         start, end = spans.start_ns[row], spans.end_ns[row]
         if number == SELF:
-            own = self._model.shape.own[node] if self._model.shape.is_own_known else NO_TIME
+            own = self._model.stitched.own[node] if self._model.stitched.is_own_known else NO_TIME
             return "" if own is None else "…" if own == NO_TIME else duration(own)
         if number == SHARE:
             return "" if NO_TIME in (start, end) else f"{(end - start) / whole.length_ns:.1%}"
@@ -183,14 +141,18 @@ class Facets:
             return "" if start == NO_TIME else f"+{duration(start - whole.start_ns)}"
         return self._service(row) if number == SERVICE else self._process(row)
 
-    def find_beforehand(self, shape: Shape) -> None:
+    def find_beforehand(self, stitched: StitchedTrace) -> None:
         """Find out, in a thread, what painting a trace needs of all of its spans."""
         for column in {*_COLUMNS.values()}:
-            shape.tally(column)
-        if SELF in self.shown:
-            _ = shape.own
+            stitched.tally(column)
+        if SELF in self.columns:
+            _ = stitched.own
         if self.color_by is ColorBy.NODE:
-            self.learn_nodes([*shape.tally("source")[1].values()])
+            self.learn_nodes([*stitched.tally("source")[1].values()])
+
+    def lit_path_of(self, stitched: StitchedTrace) -> LitPath | None:
+        """Return the critical path of a trace, where one is lit; called in a thread where the trace is long."""
+        return None if self.lit is None else LitPath.through(self._store, stitched)
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""
@@ -216,7 +178,7 @@ class Facets:
         """What colours stand for, in a word."""
         return self.color_by.value
 
-    def choose(self, color_by: ColorBy | None) -> None:
+    def choose_color(self, color_by: ColorBy | None) -> None:
         """Let colours stand for something; None for what goes with the trace."""
         self._chosen = color_by
 
@@ -233,7 +195,7 @@ class Facets:
 
     def unknown_nodes(self) -> list[int]:
         """Return a span of each process of which it isn't known where it runs, by its row."""
-        return [row for source, row in self._model.shape.tally("source")[1].items() if source not in self._nodes]
+        return [row for source, row in self._model.stitched.tally("source")[1].items() if source not in self._nodes]
 
     def learn_nodes(self, rows: list[int]) -> None:
         """Find out where the processes of some spans run; each is read again."""
@@ -250,9 +212,9 @@ class Facets:
     def _node_number(self, row: int) -> int:
         return self._node_numbers.setdefault(self._node(row), len(self._node_numbers))
 
-    def tally(self, shape: Shape) -> tuple[Counter[int], dict[int, int]]:
+    def tally(self, stitched: StitchedTrace) -> tuple[Counter[int], dict[int, int]]:
         """Return how many spans have each colour, by its number or that of their file, and the row of one of them."""
-        return shape.tally(_COLUMNS[self.color_by])
+        return stitched.tally(_COLUMNS[self.color_by])
 
     def legend(self) -> list[tuple[int, str]]:
         """Return the numbers of the trace's colours and what they stand for, the most frequent first."""
@@ -262,7 +224,7 @@ class Facets:
             ColorBy.KIND: self.kind,
             ColorBy.NODE: self._node,
         }[self.color_by]
-        tally, rows = self.tally(self._model.shape)
+        tally, rows = self.tally(self._model.stitched)
         counts: Counter[int] = Counter()
         names: dict[int, str] = {}
         for value, number_of_spans in tally.items():

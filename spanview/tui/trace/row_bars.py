@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
     from spanview.index.store import Store
+    from spanview.tui.trace.appearance import Appearance
+    from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.runs import Run
-    from spanview.tui.trace.trace_facets import Facets, LitPath
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.window import Window
 
@@ -43,7 +44,7 @@ class Bars:
     Args:
         store: The store.
         model: The trace.
-        facets: What colours stand for, and the critical path.
+        appearance: What colours stand for, and the critical path.
         paint_style: Returns the style of a name.
         is_colorless: Tells whether characters have to say what colours say.
     """
@@ -52,19 +53,19 @@ class Bars:
         self,
         store: Store,
         model: TraceModel,
-        facets: Facets,
+        appearance: Appearance,
         paint_style: Callable[[str], Style],
         is_colorless: Callable[[], bool],
     ) -> None:
         self._store = store
         self._model = model
-        self._facets = facets
+        self._appearance = appearance
         self._paint_style = paint_style
         self._is_colorless = is_colorless
 
     def color_of(self, node: int) -> Style:
         """Return the colour of a node."""
-        return color_of(self._facets.color_number(self._model.tree.rows[node]))
+        return color_of(self._appearance.color_number(self._model.tree.rows[node]))
 
     def of(self, node: int, width: int) -> list[Segment]:
         """Return the waiting, the bar, and the marks behind it, each cell with its style."""
@@ -89,7 +90,7 @@ class Bars:
             return joined(cells)
         self._draw_wait(node, left, cells, window)
         end = self._draw_span(node, left, right_, cells, window)
-        for moment_ns in self._facets.events_of(tree.rows[node]):
+        for moment_ns in self._appearance.events_of(tree.rows[node]):
             place = window.place(moment_ns, width)
             if 0 <= place < width:
                 cells[int(place)] = (_EVENT, cells[int(place)][1])
@@ -117,12 +118,12 @@ class Bars:
 
     def _draw_wait(self, node: int, left: float, cells: _Cells, window: Window) -> None:
         behind = span_cells(left, left, len(cells))[0]
-        submission = self._model.shape.submission(node)
+        submission = self._model.stitched.submission(node)
         if submission is not None:
             first, last = (window.place(time, len(cells)) for time in submission)
             for at in range(max(0, int(first)), min(int(last) + 1, behind)):
                 cells[at] = (_SUBMITTED, self.color_of(node) + _LIGHT)
-        wait = self._model.shape.wait(node)
+        wait = self._model.stitched.wait(node)
         if wait:
             submitted = window.place(self._model.tree.start_ns(node) - wait, len(cells))
             for at in range(max(0, round(submitted)), behind):
@@ -140,8 +141,8 @@ class Bars:
             is_light = end > start and 2 * own.between(start, end) <= end - start
             shade = LIGHT if is_light and is_colorless else character
             cells[at] = (shade, color + _LIGHT if is_light else color)
-        if self._facets.lit is not None:
-            self._light_up(self._facets.lit, node, range(first, min(first + len(drawn), width)), cells, window)
+        if self._appearance.lit is not None:
+            self._light_up(self._appearance.lit, node, range(first, min(first + len(drawn), width)), cells, window)
         return first + len(drawn)
 
     def _light_up(self, lit: LitPath, node: int, bar: range, cells: _Cells, window: Window) -> None:

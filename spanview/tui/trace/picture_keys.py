@@ -1,4 +1,4 @@
-"""What is shown of a trace, taken along: as a picture into a file, as text to the clipboard."""
+"""What the keys do to take along what is shown of a trace: as a picture into a file, as text to the clipboard."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from textual.worker import get_current_worker
 from spanview.display.units import count
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import ExportError
-from spanview.tui.trace.trace_look import FacetedTrace
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from spanview.display.picture import Picture
-    from spanview.tui.trace.trace_facets import Facets
+    from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.trace.waterfall import Waterfall
+    from spanview.tui.widgets.base_screen import BaseScreen
 
 _DIGITS: Final = 8
 """Of the trace's id, in a picture's name."""
@@ -27,57 +29,75 @@ _MOST_BYTES: Final = 48_000
 """Terminals that take a text to the clipboard take some 64 KiB, in which it is encoded a third longer."""
 
 
-class PicturedTrace(FacetedTrace):
-    """What a trace's screen does to take along what it shows."""
+class PictureKeys:
+    """Draws what is shown of a trace.
 
-    def action_picture(self) -> None:
+    Args:
+        screen: Shows it.
+        rows: Those of the trace.
+    """
+
+    def __init__(self, screen: BaseScreen, rows: Waterfall) -> None:
+        self._screen = screen
+        self._store = rows.model.store
+        self._rows = rows
+        self._copying = Work(screen)
+
+    def _snapshot(self) -> tuple[TraceModel, Appearance]:
+        """Return what is shown, for another thread."""
+        model = self._rows.model.snapshot()
+        return model, self._rows.appearance.snapshot(model)
+
+    def write(self) -> None:
         """Draw what is shown into a new file of the current folder."""
-        model = self._model.snapshot()
-        facets = self._facets.snapshot(model)
-        # The viewer's, as a file that is written is told of on any screen.
-        self.app.run_worker(lambda: self._draw(model, facets), thread=True)
+        model, appearance = self._snapshot()
+        # The application's work, as a file that is written is told of on any screen.
+        app, viewer = self._screen.app, self._screen.viewer
 
-    def _draw(self, model: TraceModel, facets: Facets) -> None:
-        """Called in a thread: a trace can have a hundred thousand spans, and a disk be slow."""
+        def write() -> None:
+            text = self._write(model, appearance)
+            if not get_current_worker().is_cancelled:
+                app.call_from_thread(viewer.say, text)
+
+        app.run_worker(write, thread=True)
+
+    def _write(self, model: TraceModel, appearance: Appearance) -> str:
+        """Called in a thread, as a trace can be long and a disk slow; return in words what came of it."""
         from spanview.display.picture_svg import svg_chunks
         from spanview.tui.trace.trace_picture import picture_of
 
-        worker, viewer = get_current_worker(), self.viewer
-        picture = picture_of(self._store, model, facets)
+        picture = picture_of(self._store, model, appearance)
         try:
             path = _write_anew(self._stem, [*svg_chunks([picture])])
         except ExportError as error:
-            said = str(error)
-        else:
-            said = f"wrote {_shown_path(path)}{_but(picture, len(model.rows))}"
-        if not worker.is_cancelled:
-            self.app.call_from_thread(viewer.say, said)
+            return str(error)
+        return f"wrote {_shown_path(path)}{_but(picture, len(model.rows))}"
 
     @property
     def _stem(self) -> str:
-        trace_id = self._store.trace_table.trace_id(self._model.trace)
+        trace_id = self._store.trace_table.trace_id(self._rows.model.trace)
         return f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "trace-without-id"
 
-    def action_copy_text(self) -> None:
+    def copy_text(self) -> None:
         """Copy what is shown as text."""
-        model = self._model.snapshot()
-        facets = self._facets.snapshot(model)
-        self.run_worker(lambda: self._copy_text(model, facets), thread=True, group="copy", exclusive=True)
+        model, appearance = self._snapshot()
+        self._copying.begin(lambda _: self._text_of(model, appearance), self._copy)
 
-    def _copy_text(self, model: TraceModel, facets: Facets) -> None:
-        """Called in a thread, too."""
+    def _text_of(self, model: TraceModel, appearance: Appearance) -> tuple[str, str]:
+        """Called in a thread, too: return the text, and what it is in words."""
         from spanview.display.picture_text import picture_lines
         from spanview.tui.trace.trace_picture import picture_of
 
-        worker, viewer, most = get_current_worker(), self.viewer, _MOST_COPIED
+        most = _MOST_COPIED
         while True:
-            picture = picture_of(self._store, model, facets, most)
+            picture = picture_of(self._store, model, appearance, most)
             text = "\n".join(picture_lines(picture)) + "\n"
             if len(text.encode()) <= _MOST_BYTES or most == 1:
-                break
+                return text, f"waterfall as text{_but(picture, len(model.rows))}"
             most = max(1, most // 2)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(viewer.copy, text, f"waterfall as text{_but(picture, len(model.rows))}")
+
+    def _copy(self, made: tuple[str, str]) -> None:
+        self._screen.viewer.copy(*made)
 
 
 def _but(picture: Picture, rows: int) -> str:

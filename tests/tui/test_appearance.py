@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, time_text
-from spanview.tui.trace.trace_facets import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, ColorBy, Facets
+from spanview.tui.trace.appearance import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, Appearance, ColorBy
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.legend import Legend
@@ -49,44 +49,44 @@ def make_data() -> Growing:
 
 def test_columns(data: Growing) -> None:
     """Each says of each span what it is called by."""
-    facets = Facets(data.store, TraceModel(data.store, 0))
-    texts = {number: [facets.text_of(number, node) for node in range(3)] for number in range(len(EXTRAS))}
+    appearance = Appearance(data.store, TraceModel(data.store, 0))
+    texts = {number: [appearance.text_of(number, node) for node in range(3)] for number in range(len(EXTRAS))}
     assert texts[SELF] == ["60 µs", "30 µs", "10 µs"]
     assert texts[SHARE] == ["100.0%", "30.0%", "10.0%"]
     assert texts[AFTER] == ["+0 µs", "+10 µs", "+50 µs"]
     assert texts[SERVICE] == ["shop", "shop", "bank"]
     assert texts[PROCESS] == ["1", "1", "2"]
-    assert [facets.toggle(number) for number in (3, 0, 3)] == [True, True, False]
-    assert facets.shown == [0]
-    assert (facets.shown_in(54), facets.shown_in(53)) == ([0], [])
+    assert [appearance.toggle_column(number) for number in (3, 0, 3)] == [True, True, False]
+    assert appearance.columns == [0]
+    assert (appearance.columns_in(54), appearance.columns_in(53)) == ([0], [])
 
 
 def test_what_has_no_times() -> None:
     """Nothing is said of what isn't known."""
     data = Growing(Builder().span("odd", start=5, duration=None), Builder().span("none", span=2, start_time=None))
-    facets = Facets(data.store, TraceModel(data.store, 0))
-    assert [facets.text_of(number, node) for number in (SELF, SHARE) for node in range(2)] == [""] * 4
+    appearance = Appearance(data.store, TraceModel(data.store, 0))
+    assert [appearance.text_of(number, node) for number in (SELF, SHARE) for node in range(2)] == [""] * 4
 
 
 def test_colors(data: Growing) -> None:
     """A number for each thing, and a legend, the most frequent first."""
     model = TraceModel(data.store, 0)
-    facets = Facets(data.store, model)
-    assert facets.color_by is ColorBy.SERVICE
+    appearance = Appearance(data.store, model)
+    assert appearance.color_by is ColorBy.SERVICE
     seen = {}
     for _ in ColorBy:
-        numbers = [facets.color_number(row) for row in model.tree.rows]
-        names = [name for _, name in facets.legend()]
-        assert [number for number, _ in facets.legend()] == [*dict.fromkeys(numbers)]
-        seen[facets.color_by] = names, len({*numbers})
-        facets.next_color()
+        numbers = [appearance.color_number(row) for row in model.tree.rows]
+        names = [name for _, name in appearance.legend()]
+        assert [number for number, _ in appearance.legend()] == [*dict.fromkeys(numbers)]
+        seen[appearance.color_by] = names, len({*numbers})
+        appearance.next_color()
     assert seen == {
         ColorBy.SERVICE: (["shop", "bank"], 2),
         ColorBy.PROCESS: (["1", "2"], 2),
         ColorBy.KIND: (["SERVER", "INTERNAL", "CLIENT"], 3),
         ColorBy.NODE: (["n1", "n2"], 2),
     }
-    assert facets.color_by is ColorBy.SERVICE
+    assert appearance.color_by is ColorBy.SERVICE
 
 
 async def test_keys_switch_them(data: Growing) -> None:

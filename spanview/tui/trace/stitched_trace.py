@@ -1,12 +1,12 @@
 """A stitched trace as its rows need it: nodes in the order of the screen, what hangs below each, runs of like siblings.
 
-node     tree             place   end    what hangs below a node stands between its place and its end
-a        a                  0      6
-b        ├ leaf             1      2  │
-c        ├ leaf             2      4  │  a run: siblings of one name and kind, no other between
-e        │ └ work           3      4  │
-d        └ leaf             4      6  │
-f          └ work           5      6
+node     tree             position    end  what hangs below a node stands between its position and its end
+a        a                    0        6
+b        ├ leaf               1        2  │
+c        ├ leaf               2        4  │  a run: siblings of one name and kind, no other between
+e        │ └ work             3        4  │
+d        └ leaf               4        6  │
+f          └ work             5        6
 
 Made once for each stitch, in a thread where the trace is long, and never changed: whoever asks for a row, for the next
 match or for what is hidden looks it up.
@@ -48,7 +48,7 @@ _MANY: Final = 2_000
 """From so many spans in and below a run on, what its painting needs is found out with the rest."""
 
 
-class Shape:
+class StitchedTrace:
     """What one stitch of a trace comes to.
 
     Args:
@@ -62,7 +62,7 @@ class Shape:
         self._store = store
         self._spans = store.spans
         self.joins = joins
-        self.stitched = tree
+        self.unjoined = tree
         """The trace as it is; its nodes have other numbers where calls are joined."""
         self.tree, self.submitted = joined(store, tree) if joins else (tree, dict[int, int]())
         """The trace as it is shown, and the rows of the PRODUCERs that attempts stand for, by the attempts' rows."""
@@ -72,34 +72,36 @@ class Shape:
         # Arrays, because the garbage collector looks at each item of a list again and again.
         self.order = array("q", tree.in_order())
         """All nodes, parents before their children: the rows, where nothing is hidden."""
-        self.place = array("q", bytes(8 * len(tree)))
+        self.position = array("q", bytes(8 * len(tree)))
         """Of each node, in the order."""
-        for place, node in enumerate(self.order):
-            self.place[node] = place
+        for position, node in enumerate(self.order):
+            self.position[node] = position
         self.depths, self.ends = self._find_depths(), self._find_ends()
-        """By place: how deep, and the first place behind all that hangs below."""
+        """By position: how deep, and the first position behind all that hangs below."""
         self.node_of = dict(zip(tree.rows, range(len(tree.rows)), strict=True))
         """Each node by its key: a span's row, or what `key` makes of a placeholder's span id."""
         self.node_of |= {-1 - span_id: node for node, span_id in enumerate(tree.missing, len(tree.rows))}
         self.node_of |= {submitted: self.node_of[row] for row, submitted in self.submitted.items()}
         rows = [*tree.rows, *[NO_ROW] * len(tree.missing)]
         self.rows = array("q", map(rows.__getitem__, self.order))
-        """The span of each place; of placeholders `NO_ROW`."""
-        self.parents = array("q", [place for place, end in enumerate(self.ends) if end > place + 1])
-        """The places that have something below them."""
+        """The span of each position; of placeholders `NO_ROW`."""
+        self.parents = array("q", [position for position, end in enumerate(self.ends) if end > position + 1])
+        """The positions that have something below them."""
         self._joined = [*accumulate((row in self.submitted for row in self.rows), initial=0)] if self.submitted else []
-        """How many calls are joined before each place, and in all."""
+        """How many calls are joined before each position, and in all."""
         status = self._spans.status
         has_errors = store.trace_table.error_count[trace]
-        failed = {*compress(self.place, map(ERROR.__eq__, map(status.__getitem__, tree.rows)))} if has_errors else set()
-        failed |= {self.place[self.node_of[row]] for row in self.submitted.values() if status[row] == ERROR}
+        failed = (
+            {*compress(self.position, map(ERROR.__eq__, map(status.__getitem__, tree.rows)))} if has_errors else set()
+        )
+        failed |= {self.position[self.node_of[row]] for row in self.submitted.values() if status[row] == ERROR}
         self.failed = sorted(failed)
-        """The places of spans with the status ERROR."""
+        """The positions of spans with the status ERROR."""
         self._tallies: dict[str, tuple[Counter[int], dict[int, int]]] = {}
         self._intervals: dict[int, tuple[int, int] | None] = {}
         self._own_times: dict[int, Covered] = {}
         self.runs = self._find_runs()
-        """All runs, by place."""
+        """All runs, by position."""
         self.run_of = {node: run for run in self.runs for node in run.members}
         """The run that a node belongs to."""
         self.timed = Timed.of(self._spans, tree.rows)
@@ -135,17 +137,17 @@ class Shape:
             for like, alike in groupby(siblings, likeness):
                 members = [*alike]
                 if like is not None and len(members) >= FEWEST_IN_RUN:
-                    places = self.place[members[0]], self.ends[self.place[members[-1]]]
+                    positions = self.position[members[0]], self.ends[self.position[members[-1]]]
                     own = [*map(rows.__getitem__, members)]
-                    run = Run(self._spans, self.rows, members, places, own)
-                    run.hidden = self.spans_between(*places) - len(own) - sum(row in self.submitted for row in own)
+                    run = Run(self._spans, self.rows, members, positions, own)
+                    run.hidden = self.spans_between(*positions) - len(own) - sum(row in self.submitted for row in own)
                     runs.append(run)
         return sorted(runs, key=lambda run: run.first)
 
     def _find_out_beforehand(self) -> None:
         """Now what would hold a key, where it were found out when it is painted."""
         if self._has_bulk:
-            from spanview.tui.trace import trace_bulk  # noqa: F401 - the import alone takes longer than a key may
+            from spanview.tui.trace import stitched_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
             if run.end - run.first >= _MANY:
                 _ = run.figures, run.most_at_once, run.timed, run.failures
@@ -187,8 +189,8 @@ class Shape:
         known = self._own_times.get(node)
         if known is None:
             nodes, starts, ends = self._own_stretches
-            stitched = self.stitched_node(node)
-            first, end = bisect_left(nodes, stitched), bisect_right(nodes, stitched)
+            unjoined = self.unjoined_node(node)
+            first, end = bisect_left(nodes, unjoined), bisect_right(nodes, unjoined)
             known = self._own_times[node] = Covered.by(starts[first:end], ends[first:end])
         return known
 
@@ -198,13 +200,13 @@ class Shape:
         if self._has_bulk:
             from spanview.analysis.bulk import stretches_of
 
-            columns = stretches_of(self.stitched, self._spans)
+            columns = stretches_of(self.unjoined, self._spans)
             if columns is not None:
                 nodes, starts, ends = (array("q", column.tobytes()) for column in columns)
                 return nodes, starts, ends
         # Arrays, because a trace has as many stretches as spans, and more.
         nodes, starts, ends = array("q"), array("q"), array("q")
-        for node, start, end in own_stretches(self.stitched, self._spans):
+        for node, start, end in own_stretches(self.unjoined, self._spans):
             nodes.append(node)
             starts.append(start)
             ends.append(end)
@@ -226,39 +228,39 @@ class Shape:
             return wait_of(self._store, self.tree, node)
         return wait_between(self._store, submitted, self.tree.rows[node])
 
-    def stitched_node(self, node: int) -> int:
+    def unjoined_node(self, node: int) -> int:
         """Return the node that a node that is shown has in the trace as it is."""
         if not self.submitted:
             return node
         if self.tree.is_missing(node):
-            return node + len(self.stitched.rows) - len(self.tree.rows)
-        return self._stitched_nodes[self.tree.rows[node]]
+            return node + len(self.unjoined.rows) - len(self.tree.rows)
+        return self._unjoined_nodes[self.tree.rows[node]]
 
     @cached_property
-    def _stitched_nodes(self) -> dict[int, int]:
-        return dict(zip(self.stitched.rows, range(len(self.stitched.rows)), strict=True))
+    def _unjoined_nodes(self) -> dict[int, int]:
+        return dict(zip(self.unjoined.rows, range(len(self.unjoined.rows)), strict=True))
 
     def shown_node(self, node: int) -> int:
         """Return the node that shows a node of the trace as it is."""
         if not self.submitted:
             return node
-        count = len(self.stitched.rows)
-        return node - count + len(self.tree.rows) if node >= count else self.node_of[self.stitched.rows[node]]
+        count = len(self.unjoined.rows)
+        return node - count + len(self.tree.rows) if node >= count else self.node_of[self.unjoined.rows[node]]
 
     # -- all nodes -------------------------------------------------------------------------------------------------
 
     @cached_property
     def served(self) -> Collection[int]:
         """The rows of calls that a replica of Ray Serve ran, whose span stands beside the call."""
-        return served_in_tree(self._store, self.stitched, self.stitched.rows)
+        return served_in_tree(self._store, self.unjoined, self.unjoined.rows)
 
     @cached_property
     def own(self) -> list[int | None]:
         """The self time of each node."""
-        times = self_times(self.stitched, self._spans)
+        times = self_times(self.unjoined, self._spans)
         if not self.submitted:
             return times
-        own = dict(zip(self.stitched.rows, times, strict=False))
+        own = dict(zip(self.unjoined.rows, times, strict=False))
         return [*map(own.__getitem__, self.tree.rows), *[None] * len(self.tree.missing)]
 
     @property
@@ -272,13 +274,13 @@ class Shape:
         sources, services = (len(self.tally(column)[0]) for column in ("source", "service"))
         if 1 in (sources, services):
             return max(sources, services)
-        spans, rows = self._spans, self.stitched.rows
+        spans, rows = self._spans, self.unjoined.rows
         return len({*zip(map(spans.source.__getitem__, rows), map(spans.service.__getitem__, rows), strict=True)})
 
     def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
         """Return how many spans have each value of a column of the span table, and the row of the first that does."""
         if column not in self._tallies:
-            rows = self.stitched.rows
+            rows = self.unjoined.rows
             values = [*map(getattr(self._spans, column).__getitem__, rows)]
             self._tallies[column] = Counter(values), dict(zip(reversed(values), reversed(rows), strict=True))
         return self._tallies[column]
@@ -286,45 +288,45 @@ class Shape:
     # -- many nodes --------------------------------------------------------------------------------------------------
 
     def failed_between(self, first: int, end: int) -> int:
-        """Return how many spans between two places have the status ERROR."""
+        """Return how many spans between two positions have the status ERROR."""
         return bisect_left(self.failed, end) - bisect_left(self.failed, first)
 
     def spans_between(self, first: int, end: int) -> int:
-        """Return how many spans and missing parents stand between two places."""
+        """Return how many spans and missing parents stand between two positions."""
         return end - first + (self._joined[end] - self._joined[first] if self._joined else 0)
 
     @property
     def _has_bulk(self) -> bool:
         return len(self.order) >= _BULK
 
-    def places_of_rows(self, rows: set[int]) -> list[int]:
-        """Return the places of some spans, by their rows, in order."""
+    def positions_of_rows(self, rows: set[int]) -> list[int]:
+        """Return the positions of some spans, by their rows, in order."""
         if self.submitted:
             rows = rows | {row for row, submitted in self.submitted.items() if submitted in rows}
         if self._has_bulk:
-            from spanview.tui.trace.trace_bulk import places_of_rows
+            from spanview.tui.trace.stitched_bulk import positions_of_rows
 
-            return places_of_rows(self.rows, rows)
+            return positions_of_rows(self.rows, rows)
         return [*compress(range(len(self.rows)), map(rows.__contains__, self.rows))]
 
-    def places_of_name(self, name: int) -> list[int]:
-        """Return the places of the spans with a name, in order."""
+    def positions_of_name(self, name: int) -> list[int]:
+        """Return the positions of the spans with a name, in order."""
         if self._has_bulk:
-            from spanview.tui.trace.trace_bulk import places_of_value
+            from spanview.tui.trace.stitched_bulk import positions_of_value
 
-            return places_of_value(self.rows, self._spans.name, name)
+            return positions_of_value(self.rows, self._spans.name, name)
         names = [*map(self._spans.name.__getitem__, self.tree.rows), *[-1] * len(self.tree.missing)]
         return [*compress(range(len(self.order)), map(eq, map(names.__getitem__, self.order), repeat(name)))]
 
-    def with_all_above(self, places: Sequence[int]) -> list[int]:
-        """Return places and those of all that stand above them, in order."""
+    def with_all_above(self, positions: Sequence[int]) -> list[int]:
+        """Return positions and those of all that stand above them, in order."""
         if self._has_bulk:
-            from spanview.tui.trace.trace_bulk import with_all_above
+            from spanview.tui.trace.stitched_bulk import with_all_above
 
-            return with_all_above(self.ends, places)
+            return with_all_above(self.ends, positions)
         wanted = [0] * len(self.order)
-        for place in places:
-            wanted[place] = 1
+        for position in positions:
+            wanted[position] = 1
         before = [*accumulate(wanted, initial=0)]
         return [*compress(range(len(self.order)), map(gt, map(before.__getitem__, self.ends), before))]
 

@@ -1,0 +1,133 @@
+"""The spans that link to one; they are looked for in all records when it is asked."""
+
+from __future__ import annotations
+
+import time
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.linked import linking_rows
+from spanview.display.parts import Part, Tone
+from spanview.display.units import count, moment
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.tui.widgets.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spanview.analysis.telling import Tell
+    from spanview.display.span_text import SpanInTree
+    from spanview.tui.widgets.base_screen import BaseScreen
+
+KEY: Final = "linked from"
+"""Of the lines."""
+_SHOWN_EVERY_S: Final = 0.1
+_DIGITS: Final = 8
+"""Of a trace's id, where it is one among several."""
+_MOST_LISTED: Final = 1000
+
+
+class _State(Enum):
+    """How far the looking is."""
+
+    NOT_ASKED = auto()
+    LOOKING = auto()
+    ENDED = auto()
+    DONE = auto()
+
+
+class IncomingLinks:
+    """Looks for the spans that link to one.
+
+    Args:
+        screen: Shows the span.
+        subject: The span.
+        show: Called when there is more to show.
+    """
+
+    def __init__(self, screen: BaseScreen, subject: SpanInTree, show: Callable[[], object]) -> None:
+        self._screen = screen
+        self._show = show
+        self._work = Work(screen)
+        self.forget(subject)
+
+    def forget(self, subject: SpanInTree) -> None:
+        """Be about another span, of which nothing is known."""
+        self._work.end()
+        self._subject = subject
+        self._state = _State.NOT_ASKED
+        self._rows: list[int] = []
+        """Those that are known, by start."""
+        self._left = 1.0
+        """What share of the records is still to be looked at."""
+
+    def lines(self) -> Iterator[Part]:
+        """Yield a line for each span that is known, and what is said of the looking, and what Enter does about it."""
+        yield from map(self._line_of, self._rows[:_MOST_LISTED])
+        found, records = len(self._rows), count(len(self._subject.store.spans), "record")
+        text = {
+            _State.NOT_ASKED: f"Enter looks through {records} for the spans that link to this one",
+            _State.LOOKING: f"looking through {records}: {1 - self._left:.0%}, {found:,} found; Esc ends it",
+            _State.ENDED: f"ended at {1 - self._left:.0%}, {found:,} found; Enter looks through {records} anew",
+            _State.DONE: "no span links to this one" if not found else f"{count(found, 'span')} in all",
+        }[self._state]
+        if self._state is _State.DONE and found > _MOST_LISTED:
+            text = f"… and {found - _MOST_LISTED:,} more"
+        yield Part(KEY, text, "")
+
+    def _line_of(self, row: int) -> Part:
+        store = self._subject.store
+        spans, trace = store.spans, store.spans.trace[row]
+        trace_id, span_id = format_trace_id(store.trace_table.trace_id(trace)), format_span_id(spans.span_id[row])
+        where = "this trace" if trace == self._subject.trace else f"trace {trace_id[:_DIGITS]}…"
+        name = store.names.texts[spans.name[row]] or "(no name)"
+        text = f"{name}  ({span_id}) of {where}, {moment(spans.start_ns[row], digits=3)}"
+        return Part(KEY, text, f"{trace_id} {span_id}", Tone.LINK, target=row)
+
+    def look(self) -> None:
+        """Look for them, unless that is being done, or was done."""
+        span = self._subject.span
+        if None in (span.trace_id, span.span_id):
+            self._screen.viewer.say("nothing can link to a span without usable ids")
+        elif self._state in {_State.NOT_ASKED, _State.ENDED}:
+            subject = self._subject
+            self.forget(subject)
+            self._state = _State.LOOKING
+            self._show()
+            self._work.begin(lambda tell: self._find(subject, tell), self._take_all)
+
+    def _find(self, subject: SpanInTree, tell: Tell) -> list[int]:
+        """Called in a thread: all records are read."""
+        store, rows, shown_at = subject.store, list[int](), time.monotonic()
+        trace_id, span_id = store.trace_table.trace_id(subject.trace), store.spans.span_id[subject.row]
+        for more, left in linking_rows(store, trace_id, span_id):
+            tell(1 - left)
+            rows += more
+            if left and time.monotonic() - shown_at >= _SHOWN_EVERY_S:
+                shown_at = time.monotonic()
+                self._screen.app.call_from_thread(self._take_some, subject, [*rows], left)
+        return rows
+
+    def _take_some(self, subject: SpanInTree, rows: list[int], left: float) -> None:
+        if subject is self._subject and self._state is _State.LOOKING and not self._screen.is_left:
+            self._take(rows, left)
+
+    def _take_all(self, rows: list[int]) -> None:
+        self._state = _State.DONE
+        self._screen.viewer.say(f"{count(len(rows), 'span')} found that link{'s' * (len(rows) == 1)} to this one")
+        self._take(rows, 0.0)
+
+    def _take(self, rows: list[int], left: float) -> None:
+        starts = self._subject.store.spans.start_ns
+        self._rows, self._left = sorted(rows, key=lambda row: (starts[row], row)), left
+        self._show()
+
+    def end(self) -> bool:
+        """End the looking; return False where nothing was looked for."""
+        if self._state is not _State.LOOKING:
+            return False
+        self._work.end()
+        self._state = _State.ENDED
+        self._screen.viewer.say("no longer looking for the spans that link to this one")
+        self._show()
+        return True

@@ -1,0 +1,188 @@
+"""The details of a trace's selected span: below the waterfall where there is room, or where they are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.sanitise import sanitise
+from spanview.display.span_text import RAW, SpanInTree
+from spanview.display.units import count
+from spanview.model.ids import format_span_id
+from spanview.tui.trace.appearance_keys import ROOM_FOR_DETAILS
+from spanview.tui.trace.row_marks import lines_of_run
+from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.timer import Timer
+
+    from spanview.analysis.telling import Tell
+    from spanview.display.timing_text import TimingFacts
+    from spanview.tui.span.details import Details
+    from spanview.tui.trace.missing_parents import MissingParents
+    from spanview.tui.trace.runs import Run
+    from spanview.tui.trace.waterfall import Waterfall
+    from spanview.tui.widgets.base_screen import BaseScreen
+
+_CURSOR_RESTS_S: Final = 0.03
+"""The details follow the cursor when it rests for so long."""
+_LEAST_ROOM: Final = 16
+"""Lines from which on both, the waterfall and the details, have some."""
+
+
+class DetailsBelow:
+    """Shows the details of the span under the cursor.
+
+    Args:
+        screen: Shows the trace.
+        rows: Those of the trace.
+        pane: Where the details are shown.
+        missing: What is known of spans that no file holds.
+    """
+
+    def __init__(self, screen: BaseScreen, rows: Waterfall, pane: Details, missing: MissingParents) -> None:
+        self._screen = screen
+        self._store = rows.model.store
+        self._model = rows.model
+        self._rows = rows
+        self._pane = pane
+        self._missing = missing
+        self._are_asked_for = False
+        """Whether details are to be shown where the screen alone has no room to spare for them."""
+        self._timer: Timer | None = None
+        scope = TraceScope(lambda: ChosenTraces(None, ""), self._timing_version)
+        self.live: Live[tuple[SpanInTree, TimingFacts] | None] = Live(screen, scope, self._count, self._take_counted)
+        """Keeps what is counted among all spans up to date."""
+
+    # -- which span --------------------------------------------------------------------------------------------------
+
+    @property
+    def span(self) -> SpanInTree | None:
+        """The selected span; None for a placeholder, and for like siblings."""
+        node = self._rows.node
+        if node is None or self._model.tree.is_missing(node) or self._model.run(node):
+            return None
+        return self._subject(node)
+
+    def why_no_span(self) -> str:
+        """Return in words why no span is selected."""
+        node = self._rows.node
+        is_run = node is not None and self._model.run(node)
+        return "these are like siblings, → shows each" if is_run else "this parent was not seen"
+
+    def _subject(self, node: int) -> SpanInTree:
+        stitched, row = self._model.stitched, self._model.tree.rows[node]
+        span = self._store.span(row)
+        return SpanInTree(span, self._store, self._model.trace, stitched.unjoined, stitched.unjoined_node(node))
+
+    # -- following the cursor ----------------------------------------------------------------------------------------
+
+    def show_soon(self) -> None:
+        """Show the details when the cursor rests."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_timer(_CURSOR_RESTS_S, self.show)
+
+    def show(self) -> None:
+        """Show the details, where they are in sight."""
+        node = self._rows.node
+        if self._screen.is_left or not self._pane.display or node is None:
+            return
+        if run := self._model.run(node):
+            self._show_run(node, run)
+        elif self._model.tree.is_missing(node):
+            span_id = self._model.tree.span_id(node)
+            text = f"parent not seen ({format_span_id(span_id)}): {self._missing.fate_of(span_id)}"
+            self._pane.show_lines(text, self._missing.lines_of(span_id))
+        else:
+            self._pane.show(self._subject(node))
+
+    def _show_run(self, node: int, run: Run) -> None:
+        store, row = self._store, self._model.tree.rows[node]
+        errors = self._model.stitched.failed_between(run.first, run.end)
+        parts = [f"{sanitise(store.names.texts[store.spans.name[row]], 120) or '(no name)'} ×{len(run.members):,}"]
+        parts += [f"✖ {count(errors, 'error')}"] if errors else []
+        parts += [self._rows.appearance.kind(row), "→ shows each"]
+        self._pane.show_lines("   ".join(parts), lines_of_run(run, errors))
+
+    # -- what is counted among all spans -----------------------------------------------------------------------------
+
+    def _timing_version(self) -> int:
+        """Tell one state of what the span is compared with from another; 0 where it isn't compared."""
+        return len(self._store.spans) if self._screen.is_mounted and self._pane.shows_timing else 0
+
+    def _count(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts] | None:
+        """Called in a thread: compare the span with those that there are now."""
+        from spanview.display.timing_text import timing_facts
+
+        shown = self._pane.subject
+        if shown is None:
+            return None
+        subject = SpanInTree(shown.span, shown.store, shown.trace, shown.tree, shown.node)
+        return subject, timing_facts(subject)
+
+    def _take_counted(self, counted: tuple[SpanInTree, TimingFacts] | None) -> None:
+        shown = self._pane.subject
+        if counted is not None and shown is not None and shown.row == counted[0].row:
+            self._pane.show(*counted)
+
+    # -- room --------------------------------------------------------------------------------------------------------
+
+    def take_room(self) -> None:
+        """Show the details where there is room for them."""
+        least = _LEAST_ROOM if self._are_asked_for else ROOM_FOR_DETAILS
+        self._pane.display = self._screen.size.height >= least
+
+    def _ask_for_room(self) -> bool:
+        """Show the details over the lower half; return False where there is too little room even for that."""
+        self._are_asked_for = True
+        self.take_room()
+        self.show()
+        return self._pane.display
+
+    @property
+    def _can_hide(self) -> bool:
+        """Whether the details are in sight for as long only as they are asked for."""
+        return self._are_asked_for and self._pane.display and self._screen.size.height < ROOM_FOR_DETAILS
+
+    def hide(self) -> bool:
+        """Hide the details; return False where they are out of sight, or have room of their own."""
+        if not self._can_hide:
+            return False
+        self._are_asked_for = False
+        self.take_room()
+        self._screen.viewer.say("the details are hidden; Tab shows them")
+        return True
+
+    # -- sections ----------------------------------------------------------------------------------------------------
+
+    @property
+    def section(self) -> str:
+        """The open section."""
+        return self._pane.section
+
+    def next_section(self) -> None:
+        """Show the next section; at first the details, where they aren't in sight."""
+        if self._pane.display:
+            self._pane.next_section()
+            self._say_section()
+        elif self._ask_for_room():
+            self._say_section()
+        else:
+            self._screen.viewer.say("no room for details here: Enter shows them on a screen of their own")
+
+    def toggle_raw(self) -> bool:
+        """Show the record as the file has it, and back; return False where there is no room for it."""
+        was_in_sight = self._pane.display
+        if not (was_in_sight or self._ask_for_room()):
+            return False
+        if was_in_sight or self._pane.section != RAW:
+            self._pane.toggle_raw()
+        self._say_section()
+        return True
+
+    def _say_section(self) -> None:
+        hides = "; Esc hides the details" if self._can_hide else ""
+        self._screen.viewer.say(f"{self._pane.section.lower()} of the span{hides}")

@@ -1,0 +1,61 @@
+"""The critical path of a trace, ready to be drawn: at which nodes it is, and when."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Self
+
+from spanview.display.units import count, duration
+
+if TYPE_CHECKING:
+    from spanview.analysis.critical import CriticalPath
+    from spanview.index.store import Store
+    from spanview.tui.trace.stitched_trace import StitchedTrace
+
+
+class LitPath:
+    """A critical path, ready to be drawn.
+
+    Args:
+        stitched: The stitched trace that it is of.
+        path: The path.
+    """
+
+    def __init__(self, stitched: StitchedTrace, path: CriticalPath) -> None:
+        self.stitched = stitched
+        # By node, then by time, in arrays: a path has stretches by the ten thousands.
+        shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
+        segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
+        self._nodes = array("q", [shown[segment.node] for segment in segments])
+        self._starts = array("q", [segment.start_ns for segment in segments])
+        self._ends = array("q", [segment.end_ns for segment in segments])
+        own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
+        self._positions = sorted({stitched.position[node] for node in self._nodes})
+        spans = count(len(shown), "span")
+        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
+        if path.reason:
+            self.text += f"; not sure: {path.reason}"
+
+    @classmethod
+    def through(cls, store: Store, stitched: StitchedTrace) -> Self:
+        """Return the critical path of a trace; called in a thread where the trace is long."""
+        from spanview.analysis.critical import critical_path
+
+        return cls(stitched, critical_path(stitched.unjoined, store.spans, store.names.texts))
+
+    def is_at(self, node: int, start: int, end: int) -> bool:
+        """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        at = bisect_right(self._ends, start, first, behind)
+        return at < behind and self._starts[at] < end
+
+    def of(self, node: int) -> list[tuple[int, int]]:
+        """Return when the path is at a node, as starts and ends by time; none where it never is."""
+        first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
+        return [*zip(self._starts[first:behind], self._ends[first:behind], strict=True)]
+
+    def is_between(self, first: int, end: int) -> bool:
+        """Tell whether a node between two positions is on the path."""
+        at = bisect_left(self._positions, first)
+        return at < len(self._positions) and self._positions[at] < end

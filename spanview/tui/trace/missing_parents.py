@@ -1,0 +1,104 @@
+"""What is known of spans that no file holds: missing parents, and why calls have no attempt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from spanview.display.sanitise import sanitise
+from spanview.tui.widgets.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from spanview.analysis.reasons import Why
+    from spanview.analysis.running import Growth
+    from spanview.analysis.unseen import Guess
+    from spanview.index.tree import TraceTree
+    from spanview.tui.trace.waterfall import Waterfall
+    from spanview.tui.widgets.base_screen import BaseScreen
+
+_LONGEST_GUESS: Final = 100
+
+
+class _Answer(NamedTuple):
+    """What was found out of what is missing."""
+
+    guesses: Mapping[int, Guess]
+    reasons: Mapping[int, Why]
+
+
+class MissingParents:
+    """Finds out, in threads, what missing parents of a trace probably are, and what has become of them.
+
+    Args:
+        screen: Shows the trace.
+        rows: Those of the trace, which say what is missing.
+        refresh_details: Called when there is something else to say in the details.
+    """
+
+    def __init__(self, screen: BaseScreen, rows: Waterfall, refresh_details: Callable[[], object]) -> None:
+        self._screen = screen
+        self._model = rows.model
+        self._rows = rows
+        self._refresh_details = refresh_details
+        self._guessed: tuple[TraceTree, bool] | None = None
+        """The stitched trace that was asked about last, and whether its calls were rows."""
+        self._growth: Growth | None = None
+        """What of the trace probably runs, as far as that was asked."""
+        self._guessing, self._asking = Work(screen), Work(screen)
+
+    def guess(self) -> None:
+        """Find out what the trace itself doesn't tell of what is missing: other traces may."""
+        stitched = self._model.stitched
+        tree, joins = stitched.unjoined, stitched.joins
+        # Calls are rows only where they are joined: then each says why it has no attempt.
+        if (tree, joins) != self._guessed and (tree.missing or joins) and not self._screen.viewer.feed_state.loading:
+            self._guessed = tree, joins
+            self._guessing.queue(lambda _: self._find(tree, joins=joins), self._take)
+
+    def _find(self, tree: TraceTree, *, joins: bool) -> _Answer:
+        """Called in a thread."""
+        from spanview.analysis.calls import calls_of
+        from spanview.analysis.reasons import reasons_of
+        from spanview.analysis.unseen import guesses
+
+        store = self._model.store
+        reasons = reasons_of(store, calls_of(store, [self._model.trace])) if joins else {}
+        return _Answer(guesses(store, tree) if tree.missing else {}, reasons)
+
+    def _take(self, answer: _Answer) -> None:
+        self._rows.appearance.guesses, self._rows.appearance.reasons = answer
+        self._rows.refresh()
+
+    def ask_what_runs(self) -> None:
+        """While spans come, ask which missing parents may still be running: processes come and go."""
+        viewer, state = self._screen.viewer, self._screen.viewer.feed_state
+        if state.following and not state.loading and not viewer.paused and self._model.stitched.unjoined.missing:
+            self._asking.queue(lambda _: viewer.running.growth(self._model.trace), self._take_growth)
+
+    def _take_growth(self, growth: Growth) -> None:
+        if growth != self._growth:
+            self._growth = growth
+            self._refresh_details()
+
+    def lines_of(self, span_id: int) -> list[tuple[str, str]]:
+        """Return what is known of a missing parent, as names and values that are safe to print."""
+        guess, lines = self._rows.appearance.guesses.get(span_id), list[tuple[str, str]]()
+        if guess is not None:
+            lines = [
+                ("probably", sanitise(guess.name, _LONGEST_GUESS)),
+                ("because", sanitise(guess.basis, _LONGEST_GUESS)),
+            ]
+        if self._growth is not None and (pid := self._growth.parents.get(span_id)) is not None:
+            lines.append(("alive", f"pid {pid}, which wrote its children; it may be running"))
+        if self._growth is not None and (pid := self._growth.ended.get(span_id)) is not None:
+            lines.append(("ended", f"pid {pid}, which wrote its children"))
+        return lines
+
+    def fate_of(self, span_id: int) -> str:
+        """Return what has become of a missing parent, as far as its process tells."""
+        if self._growth is not None and span_id in self._growth.parents:
+            return "it has not ended yet, likely"
+        if self._growth is not None and span_id in self._growth.ended:
+            return "it is lost, likely: its process has ended"
+        return "it has not ended yet, or its record is lost"

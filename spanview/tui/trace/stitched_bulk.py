@@ -1,0 +1,46 @@
+"""Many positions of a trace with numpy: the same as `stitched_trace` says of one after the other, in a few steps.
+
+The arrays of a stitched trace never change; those of the store grow, and are copied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spanview.index.bulk import copy_of
+from spanview.index.table import NO_ROW
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Sequence
+
+
+def positions_of_rows(of_positions: array[int], rows: set[int]) -> list[int]:
+    """Return the positions whose row in the span table is among some, in order."""
+    wanted = np.fromiter(rows, np.int64, len(rows))
+    found: list[int] = np.flatnonzero(np.isin(np.asarray(of_positions), wanted)).tolist()
+    return found
+
+
+def positions_of_value(of_positions: array[int], column: Sequence[int], value: int) -> list[int]:
+    """Return the positions of the spans that have a value in a column of the span table, in order."""
+    rows = np.asarray(of_positions)
+    positions = np.flatnonzero(rows != NO_ROW)
+    found: list[int] = positions[copy_of(column)[rows[positions]] == value].tolist()
+    return found
+
+
+def with_all_above(ends: array[int], positions: Sequence[int]) -> list[int]:
+    """Return positions and those of all that stand above them, in order.
+
+    Args:
+        ends: The first position behind what hangs below each position.
+        positions: Those that are wanted.
+    """
+    before = np.zeros(len(ends) + 1, np.int64)
+    before[np.asarray(positions, np.int64) + 1] = 1
+    before = np.cumsum(before)
+    found: list[int] = np.flatnonzero(before[np.asarray(ends)] > before[:-1]).tolist()
+    return found

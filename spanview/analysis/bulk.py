@@ -192,22 +192,6 @@ def slowest(
     return found
 
 
-def rows_with(column: Sequence[int], numbers: Iterable[int], count: int) -> list[int]:
-    """Return which of the first rows have one of some numbers in a column."""
-    rows: list[int] = np.flatnonzero(np.isin(copy_of(column)[:count], [*numbers])).tolist()
-    return rows
-
-
-def rows_at_time(store: Store, source: int, latest_start: int, earliest_end: int) -> list[int]:
-    """Return the rows of a source that start no later and end no earlier; those without a start are left out."""
-    spans = store.spans
-    count = len(spans.next_row)
-    sources, starts, ends = (copy_of(each)[:count] for each in (spans.source, spans.start_ns, spans.end_ns))
-    fits = (sources == source) & (starts != NO_TIME) & (starts <= latest_start) & (ends >= earliest_end)
-    rows: list[int] = np.flatnonzero(fits).tolist()
-    return rows
-
-
 def among(store: Store, column: array[int], row: int) -> tuple[int, int, int, int, int, list[int]]:
     """Return how a span stands among those with its key, in the order of `AmongName`."""
     spans = store.spans

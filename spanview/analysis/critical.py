@@ -1,4 +1,4 @@
-"""The critical path: what a trace's end waited for, told backwards to its start.
+"""The critical path: what a trace's end waited for, followed backwards to its start.
 
 driver      ====--------------------------------====
   submit        ==
@@ -7,7 +7,7 @@ driver      ====--------------------------------====
   submit            --                                      - runs, and the path is elsewhere
     worker              ---------
 
-From the start of the root to the latest end, each moment is blamed on one span. Told backwards from that end:
+From the start of the root to the latest end, each moment is blamed on one span. Backwards from that end:
 
 1. A span that runs goes back to what ended last: the latest, of what it waited for, that had ended by then. The time
    between is the span's own. Where nothing ended since it started, the path goes back to its parent, at that time.
@@ -26,7 +26,7 @@ time is taken as waited for, and whether a call waited for a worker or for its a
 Jaeger clips a child to its parent and leaves out one that starts after the parent's end: nearly every task of Ray.
 
 A trace that leaves something open, such as a missing parent or times that can't be, has a path all the same, of what
-`settled` makes of it, and the reason why it isn't sure. Of several trees, it is the one with the latest end.
+`consistent` makes of it, and the reason why it isn't sure. Of several trees, it is the one with the latest end.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from spanview.analysis.consistent import consistent
 from spanview.analysis.serve import Part, part_of_name
-from spanview.analysis.settled import settled
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
@@ -45,7 +45,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from spanview.analysis.settled import Settled
+    from spanview.analysis.consistent import ConsistentTrace
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
@@ -158,8 +158,8 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     unsure: defaultdict[int, int] = defaultdict(int)
     chosen = range(len(table)) if traces is None else traces
     serve_names = _serve_names(store.names.texts)
-    for at, trace in enumerate(chosen):
-        tell(at / len(chosen))
+    for index, trace in enumerate(chosen):
+        tell(index / len(chosen))
         if not table.trace_id(trace):
             continue
         tree = store.tree(trace)
@@ -187,12 +187,12 @@ def _serve_names(names: Sequence[str]) -> dict[int, Part]:
 
 
 def _path(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) -> tuple[list[_Stretch], str]:
-    """Return the stretches of a path, the latest first, and why it isn't sure."""
-    trace = settled(tree, spans)
+    """Return the stretches of a trace's path, the latest first, and why it isn't sure."""
+    trace = consistent(tree, spans)
     if max(trace.ends, default=NO_TIME) == NO_TIME:
         return [], "no span has a time"
     queued = _queued(tree, spans, serve_names) if serve_names else frozenset()
-    return _told(trace, queued), trace.doubts
+    return _stretches(trace, queued), trace.doubts
 
 
 def _queued(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) -> frozenset[int]:
@@ -208,8 +208,8 @@ def _queued(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) 
     )
 
 
-def _told(trace: Settled, queued: frozenset[int]) -> list[_Stretch]:
-    """Tell the path of a trace that has times, backwards."""
+def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]:
+    """Return the stretches of the path of a trace that has times, the latest first."""
     parents, starts, ends = trace.parents, trace.starts, trace.ends
     # Of those that end together, the last is the one that started first.
     by_end = sorted(range(len(parents) - 1, -1, -1), key=ends.__getitem__)
@@ -259,18 +259,19 @@ def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[in
     waited: defaultdict[int, list[int]] = defaultdict(list)
     above = [*parents]
     for node in by_end:
-        at, end = parents[node], ends[node]
-        if at == ROOT:
+        parent, end = parents[node], ends[node]
+        if parent == ROOT:
             continue
-        waited[at].append(node)
-        if ends[at] >= end:
+        waited[parent].append(node)
+        if ends[parent] >= end:
             continue
-        home = at
-        while home != ROOT and ends[home] < end:
-            home = above[home]
+        outlasting = parent
+        while outlasting != ROOT and ends[outlasting] < end:
+            outlasting = above[outlasting]
         # Whoever comes later ends later, and so outlives all that were passed: the way up grows short.
-        while at != home:
-            above[at], at = home, above[at]
-        if home != ROOT:
-            waited[home].append(node)
+        passed = parent
+        while passed != outlasting:
+            above[passed], passed = outlasting, above[passed]
+        if outlasting != ROOT:
+            waited[outlasting].append(node)
     return waited

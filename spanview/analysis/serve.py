@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
 from spanview.analysis.telling import unheard
-from spanview.index.table import PAYS_FROM
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
@@ -146,7 +145,7 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    chains = _chains(store, _parts(store, traces))
+    chains = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()
     for at, (_, chain) in enumerate(sorted(chains.items())):
         if not at % _TOLD_EVERY:
@@ -158,39 +157,27 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
 # -- which spans belong together ---------------------------------------------------------------------------------------
 
 
-def _parts(store: Store, traces: Iterable[int] | None) -> dict[int, Part]:
-    """Return Serve's spans, by their rows; from the columns alone."""
-    count = len(store.spans.next_row)
+def _chains(store: Store, traces: Iterable[int] | None) -> dict[int, dict[Part, int]]:
+    """Return the spans of each request by what they are, the outermost first, by its row."""
     numbers = {
         number: part for number, name in enumerate([*store.names.texts]) if (part := part_of_name(name)) is not None
     }
     if not numbers:
         return {}
-    names = store.spans.name
-    if traces is not None:
-        rows: Iterable[int] = (row for trace in traces for row in store.rows_of_trace(trace))
-    elif count >= PAYS_FROM:
-        from spanview.analysis.bulk import rows_with
+    import numpy as np
 
-        rows = rows_with(names, numbers, count)
-    else:
-        rows = range(count)
-    return {row: numbers[names[row]] for row in rows if names[row] in numbers}
+    from spanview.index.forest import forest_of
 
-
-def _chains(store: Store, parts: Mapping[int, Part]) -> dict[int, dict[Part, int]]:
-    """Return the spans of each request by what they are, the outermost first, by its row."""
-    spans, order = store.spans, store.intake.order
-    by_id: dict[tuple[int, int], int] = {}
-    for row in parts:
-        key = spans.trace[row], spans.span_id[row]
-        if key not in by_id or order(row) < order(by_id[key]):
-            by_id[key] = row
+    forest, spans = forest_of(store, traces), store.spans
+    positions = np.flatnonzero(np.isin(forest.of("name"), [*numbers]))
+    rows: list[int] = forest.rows[positions].tolist()
+    parents = forest.parents[positions]
+    parent_rows: list[int] = np.where(parents < 0, parents, forest.rows[np.maximum(parents, 0)]).tolist()
+    parts = {row: numbers[spans.name[row]] for row in rows}
     latest: dict[tuple[int, Part], int] = {}
     above: dict[int, int] = {}
-    for row, part in parts.items():
-        parent = by_id.get((spans.trace[row], spans.parent_id[row])) if spans.parent_id[row] else None
-        if parent is None or (parts[parent], part) not in _BELOW:
+    for (row, part), parent in zip(parts.items(), parent_rows, strict=True):
+        if (parts.get(parent), part) not in _BELOW:
             continue
         above[row] = parent
         known = latest.setdefault((parent, part), row)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.query_values import REQUEST_ID_KEYS, text_of
 from spanview.analysis.serve import Part, part_of_name
-from spanview.index.table import PAYS_FROM
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 
@@ -115,23 +114,20 @@ def _around(store: Store, row: int) -> list[int]:
     return [other for other in candidates if _is_replica(store, other)]
 
 
-def _same_file(store: Store, row: int, *, latest_start: int, earliest_end: int) -> Iterable[int]:
-    """Return the spans of a span's file, itself left out, that start no later and end no earlier."""
-    spans = store.spans
-    count, source = len(spans.next_row), spans.source[row]
-    if count >= PAYS_FROM:
-        from spanview.analysis.bulk import rows_at_time
+def _same_file(store: Store, row: int, *, latest_start: int, earliest_end: int) -> list[int]:
+    """Return the spans of a span's file, in other traces than its own, that start no later and end no earlier."""
+    import numpy as np
 
-        rows: Iterable[int] = rows_at_time(store, source, latest_start, earliest_end)
-    else:
-        rows = (
-            other
-            for other in range(count)
-            if spans.source[other] == source
-            and NO_TIME != spans.start_ns[other] <= latest_start
-            and spans.end_ns[other] >= earliest_end
-        )
-    return (other for other in rows if other != row and spans.trace[other] != spans.trace[row])
+    from spanview.index.bulk import copy_of
+
+    spans = store.spans
+    count = len(spans.next_row)
+    columns = (spans.source, spans.trace, spans.start_ns, spans.end_ns)
+    sources, traces, starts, ends = (copy_of(column)[:count] for column in columns)
+    fits = (sources == spans.source[row]) & (traces != spans.trace[row])
+    fits &= (starts != NO_TIME) & (starts <= latest_start) & (ends >= earliest_end)
+    rows: list[int] = np.flatnonzero(fits).tolist()
+    return rows
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------

@@ -21,23 +21,22 @@ from builders import EPOCH_NS, Builder, MemoryReader, file_of, store_of_files
 from independent_reader import read_folder, without_doubles
 from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_lanes
 from span_graphs import forests, graphs
-from spanview.analysis import bulk_lanes
 from spanview.analysis import lanes as module
-from spanview.analysis.bulk_lanes import is_for
 from spanview.analysis.intervals import Covered
 from spanview.analysis.lanes import Lanes, lanes
 from spanview.analysis.workers import Worker, named, worker_of
 from spanview.formats.decoder import Decoder
-from spanview.index.bulk import parent_rows_by_order
+from spanview.index.forest import forest_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME, format_time
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from builders import Document
-    from spanview.index.bulk import Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
-    from spanview.index.table import SpanTable
 
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 
@@ -136,15 +135,12 @@ def plain(found: Lanes) -> list[Any]:
 
 
 def check(store: Store) -> None:
-    """Compare all three ways, for all traces and for some."""
+    """Compare with the slow lanes, for all traces and for some."""
     for traces in (None, range(0, len(store.trace_table), 2), range(0)):
         found, slow = lanes(store, traces), slow_lanes(store, traces)
         assert slow_form(store, found) == slow
         assert found.names == names_of(store, slow)
         assert [*found.starts] == sorted(store.spans.start_ns[row] for lane in slow for row, _ in lane.blocks)
-        assert is_for(store)
-        with patch.object(module, "PAYS_FROM", 0):
-            assert plain(lanes(store, traces)) == plain(found)
 
 
 def spread(spans: list[Document], files: list[int]) -> Store:
@@ -179,21 +175,17 @@ def test_chains_of_any_length() -> None:
     for store, blocks in ((spread(chain, [1] * 1000), [1]), (spread(chain, [1, 2] * 500), [500, 500])):
         found = lanes(store)
         assert [len(lane.blocks.rows) for lane in found.lanes] == blocks
-        with patch.object(module, "PAYS_FROM", 0):
-            assert plain(lanes(store)) == plain(found)
 
 
 def test_times_that_no_clock_has_seen() -> None:
-    """Where lengths don't fit 64 bits, nothing is counted at once, and nothing is wrong."""
+    """Lengths that don't fit 64 bits with a sign are counted all the same."""
     build = Builder()
     times = [(-(2**63) + 1, 2**63 - 1), (2**63 - 1, 2**63 - 1)]
     spans = [build.span() | {"start_time": format_time(start), "end_time": format_time(end)} for start, end in times]
     store = store_of_files({"1.txt": file_of(spans)})
     if NO_TIME in (*store.spans.start_ns, *store.spans.end_ns):
         pytest.skip("such times can't be written")
-    assert not is_for(store)
-    with patch.object(module, "PAYS_FROM", 0):
-        (lane,) = lanes(store).lanes
+    (lane,) = lanes(store).lanes
     assert lane.busy_ns == 2**64 - 2
 
 
@@ -204,13 +196,13 @@ def test_a_store_that_grows() -> None:
     before = plain(lanes(store))
     late = [build.span("late", trace=trace, service="new", span=number) for number, trace in ((70, 1), (71, 2), (1, 1))]
 
-    def parents(spans: SpanTable, size: int) -> Places:
-        found = parent_rows_by_order(spans, size)
+    def forest_and_more(store: Store, traces: Sequence[int] | None) -> Forest:
+        forest = forest_of(store, traces)
         reader.files.append(file_of(late))
         store.add(store.add_source("3.txt"), Decoder().feed(file_of(late)))
-        return found
+        return forest
 
-    with patch.object(module, "PAYS_FROM", 0), patch.object(bulk_lanes, "parent_rows_by_order", parents):
+    with patch.object(module, "forest_of", forest_and_more):
         assert plain(lanes(store)) == before
     assert len(lanes(store).lanes) == 3
 

@@ -19,7 +19,6 @@ import pytest
 
 from builders import Builder, file_of, store_of, store_of_files, trace_row
 from independent_reader import read_folder
-from spanview.analysis import serve
 from spanview.analysis.serve import Failure, Part, part_of_name, serve_requests
 from spanview.analysis.serve_groups import serve_groups, to_json
 from spanview.sources.loading import load_store
@@ -216,14 +215,13 @@ def test_older_releases_and_anyscale() -> None:
     assert request.request_id == "x"
 
 
-def test_of_some_traces_and_with_numpy() -> None:
-    """Only the traces that are asked for count; a large store is asked with numpy, and answers the same."""
+def test_of_some_traces() -> None:
+    """Only the traces that are asked for count."""
     build = Builder()
     store = store_of(*http(), build.span("route_to_replica B f", trace=2, span=9), build.span("other", trace=3))
     assert [request.key.deployment for request in serve_requests(store, [trace_row(store, 2)])] == ["B"]
     assert serve_requests(store, []) == []
-    with patch.object(serve, "PAYS_FROM", 0):
-        assert serve_requests(store) == serve_requests(store, range(3))
+    assert serve_requests(store) == serve_requests(store, range(3))
     assert len(serve_requests(store)) == 2
 
 

@@ -92,8 +92,6 @@ def test_what_fits(documents: list[Document]) -> None:
         half = other_half(store, row)
         assert half is not None
         assert half.row == expected
-        with patch.object(serve_pairs, "PAYS_FROM", 0):
-            assert other_half(store, row) == half
 
 
 UNFIT: Final = [
@@ -122,8 +120,6 @@ def test_what_does_not_fit(documents: list[Document]) -> None:
     store = store_of(*documents)
     for row in range(len(documents)):
         assert other_half(store, row) is None
-        with patch.object(serve_pairs, "PAYS_FROM", 0):
-            assert other_half(store, row) is None
 
 
 def test_another_file() -> None:

@@ -35,7 +35,6 @@ _FOR_MANY: Final = (
     "spanview.tui.traces.groups_bulk",
     "spanview.analysis.bulk_query",
     "spanview.analysis.bulk",
-    "spanview.analysis.bulk_lanes",
     "spanview.analysis.bulk_flame",
     "spanview.tui.lanes.lanes_bulk",
     "spanview.tui.trace.stitched_bulk",

@@ -11,8 +11,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.lanes import function_of, lanes
-from spanview.analysis.ray_names import RAN
+from spanview.analysis.ray_names import RAN, function_of
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
 from spanview.tui.lanes.lanes_bars import pays_at_once
@@ -66,6 +65,8 @@ class LanesShape:
     @classmethod
     def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
         """Find out what each process did; for a thread."""
+        from spanview.analysis.lanes import lanes
+
         found = lanes(store, traces, tell)
         called = Counter[str]()
         texts = {name: function_of(store.names.texts[name]) for name in found.names}

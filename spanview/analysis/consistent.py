@@ -28,8 +28,8 @@ _LATEST: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What is taken as true of each node; nobody ends before it starts, or starts before its parent."""
+class ConsistentTrace:
+    """What is taken as true of each node; none ends before it starts, or starts before its parent."""
 
     parents: Sequence[int]
     """`ROOT` for a root."""
@@ -41,7 +41,7 @@ class Settled:
     """What the trace leaves open, in words; empty where that is nothing."""
 
 
-def settled(tree: TraceTree, spans: SpanTable) -> Settled:
+def consistent(tree: TraceTree, spans: SpanTable) -> ConsistentTrace:
     """Return the parents and times of a trace's nodes as they are, where they fit together, else as the module says.
 
     Args:
@@ -58,7 +58,7 @@ def settled(tree: TraceTree, spans: SpanTable) -> Settled:
         and True not in map(le, range(len(rows)), parents)
         and parents.count(ROOT) == 1
     ):
-        return Settled(parents, starts, ends, "")
+        return ConsistentTrace(parents, starts, ends, "")
     doubts = _doubts(tree, starts, ends)
     parents = _under_one_root(tree)
     order = _downwards(tree, parents)
@@ -69,14 +69,14 @@ def settled(tree: TraceTree, spans: SpanTable) -> Settled:
         if parents[node] != ROOT:
             starts[node] = max(starts[node], starts[parents[node]])
         ends[node] = max(ends[node], starts[node])
-    return Settled(parents, starts, ends, doubts)
+    return ConsistentTrace(parents, starts, ends, doubts)
 
 
 def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> str:
     roots = len(_whole_roots(tree))
     negative = [end < start for start, end in zip(starts, ends, strict=True) if NO_TIME not in (start, end)]
     early = [Warnings.CLOCK_SKEW in warnings for warnings in tree.warned().values()]
-    said = (
+    texts = (
         "" if roots == 1 else f"there are {roots} roots" if roots else "there is no root",
         _number(len(tree.missing), "parent is missing", "parents are missing"),
         _number(len(tree.cut), "circle of parents was cut", "circles of parents were cut"),
@@ -85,7 +85,7 @@ def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> str:
         _number(sum(negative), "span ends before its start", "spans end before their start"),
         _number(sum(early), "span starts before its parent", "spans start before their parents"),
     )
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, texts))
 
 
 def _number(count: int, one: str, many: str) -> str:
@@ -98,7 +98,7 @@ def _whole_roots(tree: TraceTree) -> list[int]:
 
 
 def _under_one_root(tree: TraceTree) -> list[int]:
-    """Return the parents of all nodes; now what hangs from nothing hangs from the only root, where there is one."""
+    """Return the parents of all nodes, the only root that of all other trees; where there are several, none is."""
     parents, whole = [*tree.parents], _whole_roots(tree)
     if len(whole) == 1:
         for root in tree.roots:
@@ -109,18 +109,18 @@ def _under_one_root(tree: TraceTree) -> list[int]:
 
 def _downwards(tree: TraceTree, parents: Sequence[int]) -> list[int]:
     """Return all nodes, parents before their children."""
-    ahead: list[int] = []
-    behind: list[int] = []
-    nodes = ahead
+    of_roots: list[int] = []
+    of_moved: list[int] = []
+    nodes = of_roots
     for node, depth in tree.walk():
         if not depth:
-            nodes = ahead if parents[node] == ROOT else behind
+            nodes = of_roots if parents[node] == ROOT else of_moved
         nodes.append(node)
-    return ahead + behind
+    return of_roots + of_moved
 
 
 def _complete(parents: Sequence[int], starts: list[int], ends: list[int], order: Sequence[int]) -> None:
-    """Now what had no start or no end has one, and nothing ends before it starts."""
+    """Give what has no start or no end one, as the module says; then nothing ends before it starts."""
     firsts, lasts = [_LATEST] * len(parents), [NO_TIME] * len(parents)
     for node in reversed(order):
         start, end = starts[node], ends[node]
@@ -132,6 +132,6 @@ def _complete(parents: Sequence[int], starts: list[int], ends: list[int], order:
         start = min(start, end)
         starts[node], ends[node] = start, end
         if parents[node] != ROOT and end != NO_TIME:
-            above = parents[node]
-            firsts[above] = min(firsts[above], start)
-            lasts[above] = max(lasts[above], lasts[node], end)
+            parent = parents[node]
+            firsts[parent] = min(firsts[parent], start)
+            lasts[parent] = max(lasts[parent], lasts[node], end)

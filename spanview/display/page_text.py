@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import Console
-from rich.markdown import Markdown
+from rich.markdown import Markdown, TableElement
 from rich.style import Style
+from rich.table import Table
 from rich.theme import Theme
 
-WIDEST: Final = 100
-"""Columns of a page on a wider terminal: longer lines are hard to read."""
+if TYPE_CHECKING:
+    from rich.console import ConsoleOptions, RenderResult
+
+WIDEST: Final = 120
+"""Columns of a page on a wider terminal: longer lines are hard to read, and no code of the pages is longer."""
 # rich's own styles have a black background, which light terminals would show.
 _MARKED: Final = ("code", "list", "item.number", "h2", "h3")
 _DIM: Final = ("table.border", "link", "link_url")
 
 
+class _WholeTable(TableElement):
+    """A table that cuts no word off: a long path goes on in the next line."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for part in super().__rich_console__(console, options):
+            if isinstance(part, Table):
+                for column in part.columns:
+                    column.overflow = "fold"
+            yield part
+
+
+class _Page(Markdown):
+    elements: ClassVar = {**Markdown.elements, "table_open": _WholeTable}
+
+
 def typeset(text: str) -> Markdown:
     """Return Markdown as rich sets it; the colours of code are the terminal's own."""
-    return Markdown(text, code_theme="ansi_light", hyperlinks=False)
+    return _Page(text, code_theme="ansi_light", hyperlinks=False)
 
 
 def page_console(mark: Style, **arguments: Any) -> Console:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.bulk import Flags, Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
 
 Key: TypeAlias = tuple[int, int]
@@ -187,21 +188,32 @@ def lanes(store: Store, traces: Sequence[int] | None = None, tell: Tell = unhear
     """
     forest = forest_of(store, traces)
     tell(0.3)
+    return lanes_in(forest, part(tell, 0.3, 1.0))
+
+
+def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
+    """Return what each process did in the trees of a forest.
+
+    Args:
+        forest: The trees that count.
+        tell: Told how far it is.
+    """
+    store = forest.store
     sources, services = forest.of("source").astype(np.int64), forest.of("service")
     width = len(store.services.texts) + 1
     numbers, lane = np.unique(sources * width + services, return_inverse=True)
     outermost = _outermost(forest.parents, lane)
-    tell(0.5)
+    tell(0.3)
     starts, ends, names, failed = (forest.of(name) for name in ("start_ns", "end_ns", "name", "status"))
     failed = failed == ERROR
     fails = np.zeros(len(forest), np.bool_)
     fails[outermost[failed]] = True
     columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails)
     order = np.lexsort((starts, lane))
-    tell(0.7)
+    tell(0.6)
     parts = np.split(order, np.flatnonzero(np.diff(lane[order])) + 1) if len(order) else []
     keys = [divmod(number, width) for number in numbers.tolist()]
-    found, tell_of_lanes = list[Lane](), part(tell, 0.7, 0.95)
+    found, tell_of_lanes = list[Lane](), part(tell, 0.6, 0.95)
     for number, index in enumerate(_in_order(store, keys)):
         if not number % _LANES_AT_ONCE:
             tell_of_lanes(number / len(keys))

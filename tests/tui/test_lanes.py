@@ -435,3 +435,19 @@ async def test_blocks_of_generators() -> None:
         await look.press("L")
         await look.until_shown("busy", "without its generators", "a generator: end not known")
         await look.until_shown("longest gap at most 6 µs", "≤ 6 µs")
+
+
+async def test_calls_that_are_no_blocks() -> None:
+    """Those that tracing leaves out run all the same, and it is said how many there are."""
+    build, data = Builder(), Growing()
+    for number in (1, 2):
+        call = build.span(
+            "MapWorker(MapBatches(x.M)).submit ray.remote",
+            trace=number,
+            kind="PRODUCER",
+            attributes={"ray.remote": "actor", "ray.actor_id": "a"},
+        )
+        data.add(call, path="spans/1.txt")
+    async with looking_at(data=data, size=(120, 24)) as look:
+        await look.press("L")
+        await look.until(lambda: "1 lane, 2 untraced calls" in look.header)

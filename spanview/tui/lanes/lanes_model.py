@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import RAN, function_of
+from spanview.analysis.telling import part
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
 from spanview.tui.lanes.lanes_bars import pays_at_once
@@ -61,13 +62,21 @@ class LanesShape:
     """How sure it is that a function is a generator, whose blocks end when it is made."""
     with_generators: frozenset[int] = frozenset()
     """Places of the lanes that have such blocks."""
+    untraced: int = 0
+    """Calls that run or ran, certainly or likely, and are no blocks, because tracing leaves them out."""
 
     @classmethod
     def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
         """Find out what each process did; for a thread."""
-        from spanview.analysis.lanes import lanes
+        from spanview.analysis.calls import calls_in
+        from spanview.analysis.lanes import lanes_in
+        from spanview.analysis.reasons import Reason, reasons_of
+        from spanview.index.forest import forest_of
 
-        found = lanes(store, traces, tell)
+        forest = forest_of(store, traces)
+        tell(0.3)
+        found = lanes_in(forest, part(tell, 0.3, 0.9))
+        whys = reasons_of(store, calls_in(forest, is_everything=traces is None))
         called = Counter[str]()
         texts = {name: function_of(store.names.texts[name]) for name in found.names}
         for name, number in found.names.items():
@@ -97,6 +106,7 @@ class LanesShape:
             frozenset(
                 place for place, lane in enumerate(found.lanes) if names and not names.isdisjoint(lane.blocks.names)
             ),
+            sum(why.reason is Reason.UNTRACED for why in whys.values()),
         )
 
 

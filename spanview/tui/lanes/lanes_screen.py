@@ -140,7 +140,8 @@ class LanesScreen(BaseScreen):
         """Return what is shown."""
         if not self.live.has_answer:
             return f"‹ lanes of {self.live.what}   looking at spans … {self.live.share_text}"
-        number = count(len(self._model.shape.lanes), "lane")
+        number, untraced = count(len(self._model.shape.lanes), "lane"), self._model.shape.untraced
+        number += f", {count(untraced, 'untraced call')}" if untraced else ""
         return f"‹ lanes of {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:

@@ -1,32 +1,66 @@
-"""What all tests have in common: they leave the cache and the settings of whoever runs them alone.
+"""What all tests have in common: they leave the cache and the settings of whoever runs them alone, and are shared out.
 
-They run in two processes: what looks at the machine as a whole, and what waits for programs, in one of them, one after
-the other; all else wherever there is time.
+group     what is in it                                                  runs
+-----     -------------                                                  ----
+ray       real Ray programs                                              first, one after the other in one process
+machine   what watches time, or all that a machine has of something      the same, in another process
+          everything else                                                wherever there is time; what takes long first
+
+Tests that wait are let run beside tests that calculate: there is one process more than there are processors.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path
 
-_ANYWHERE: Final = frozenset(("analysis", "display", "exports", "formats", "index", "model", "quick", "tui"))
-"""Folders with tests that keep to themselves."""
-_WITH_PROGRAMS: Final = frozenset(("test_hangup.py", "test_terminal.py"))
-"""Tests among these that start the whole program."""
+_GROUPS: Final = ("ray", "machine")
+_LONG: Final = ("test_tools_find_nothing", "lowest_versions", "source_archive", "test_same_bytes", "test_row")
+"""In the names of tests that take so long that they are not to come last."""
+_SHARE: Final = 5
+"""Property tests make the fifth part of their examples, other ones each time, and all with `THOROUGH=1`."""
+_FEWEST: Final = 20
 
 
-def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
-    """Keep together what may not run beside each other."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together what may not run beside each other, let the longest begin, and make property tests shorter."""
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder not in _ANYWHERE or item.path.name in _WITH_PROGRAMS:
-            item.add_marker(pytest.mark.xdist_group("machine"))
+        for group in _GROUPS:
+            if item.get_closest_marker(group):
+                item.add_marker(pytest.mark.xdist_group(group))
+                break
+    items.sort(key=_rank)
+    if not os.environ.get("THOROUGH"):
+        shortened = set[Any]()
+        for item in items:
+            if item.get_closest_marker("hypothesis") and isinstance(item, pytest.Function):
+                test = getattr(item.obj, "__func__", item.obj)
+                if test not in shortened:
+                    _shorten(test)
+                    shortened.add(test)
+
+
+def _rank(item: pytest.Item) -> int:
+    for rank, group in enumerate(_GROUPS):
+        if item.get_closest_marker(group):
+            return rank
+    return len(_GROUPS) + (not any(name in item.name for name in _LONG))
+
+
+def _shorten(test: Any) -> None:
+    full = test._hypothesis_internal_use_settings or settings()
+    test._hypothesis_internal_use_settings = settings(
+        full, max_examples=min(full.max_examples, max(_FEWEST, full.max_examples // _SHARE))
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,7 +71,15 @@ def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         yield
 
 
+_NUMBERS: Final = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _all_settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("config")
+
+
 @pytest.fixture(autouse=True)
-def _own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_settings(_all_settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test find no settings but its own, in the programs that it starts too."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", os.fspath(tmp_path_factory.mktemp("config")))
+    monkeypatch.setenv("XDG_CONFIG_HOME", os.fspath(_all_settings / str(next(_NUMBERS))))

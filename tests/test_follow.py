@@ -28,6 +28,8 @@ from programs import DEADLINE_S, SPANVIEW, Following
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.machine
+
 WRITER: Final = Path(__file__).parent / "span_writer.py"
 WRITERS: Final = 4
 PER_SECOND: Final = 200

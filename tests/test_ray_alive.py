@@ -103,8 +103,8 @@ for line in sys.stdin:
     else:
         call = submit[command](path)
 """
-SOON_S: Final = 5.0
-"""Two seconds, and some for a busy machine."""
+SOON_S: Final = 30.0
+"""Two seconds, and many for a busy machine: what isn't so is never said, however long one waits."""
 LATE_S: Final = 60.0
 """Until a worker has started, or Ray has seen that one has ended, on a busy machine."""
 

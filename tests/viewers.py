@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from builders import Document
     from spanview.sources.session import Session
 
-DEADLINE_S: Final = 20.0
+DEADLINE_S: Final = 60.0
+"""Long enough for a busy machine; nothing waits for it to pass."""
 CHARACTERS: Final = {
     "space": " ",
     "slash": "/",
@@ -172,6 +173,12 @@ class Look:
         event.set_sender(self.app)
         assert self.app._driver is not None
         self.app._driver.send_message(event)
+
+    async def rest(self) -> None:
+        """Wait until nothing is worked on beside the screen, and what came of it is shown."""
+        await self.app.workers.wait_for_complete()
+        await self._settle()
+        await self.pilot.pause()
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Wait until something is so; fail when it takes too long."""

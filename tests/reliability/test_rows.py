@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -16,7 +16,21 @@ if TYPE_CHECKING:
     from .figures import Row
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[f"{row.name} {row.fault}" for row in ROWS])
+_SOAKS: Final = "30b"
+"""The row of fifty writers, beside which nothing is to be timed."""
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row,
+            id=f"{row.name} {row.fault}",
+            marks=[pytest.mark.machine] if row.ceiling_s is not None or row.name == _SOAKS else [],
+        )
+        for row in ROWS
+    ],
+)
 def test_row(row: Row, tmp_path: Path) -> None:
     """A promise holds in each trial."""
     if reason := row.unavailable():

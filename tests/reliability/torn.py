@@ -109,5 +109,5 @@ _HOLDING_CUTS: Final = 21_000
 
 ROWS: Final = (
     Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS, _cut_anywhere),
-    Row("1b", "the same, and it holds what looks like records", "cuts", _HOLDING_CUTS, 2_100, _cut_what_holds),
+    Row("1b", "the same, and it holds what looks like records", "cuts", _HOLDING_CUTS, 1_000, _cut_what_holds),
 )

@@ -86,9 +86,9 @@ async def test_every_screen_fits_and_can_be_walked(
             keys_to_walk(),
             ["o", "G", "escape", "escape"],
         ):
-            for key in keys:
-                look._send(key)
-            await look.pilot.pause()
+            await look.send(*keys)
+            # A screen that has just come has no lines yet.
+            await look.until(lambda: look.lines)
             check(look, size)
             assert look.app.is_running
         while not look.is_on(TracesScreen):

@@ -372,7 +372,9 @@ async def test_what_an_error_says_has_the_rest_of_the_headline() -> None:
     build = Builder()
     spans = [build.span("call", span=at, start=at, duration=at, status="ERROR", description=words) for at in (1, 2)]
     async with looking_at(*spans, size=(240, 40)) as look:
-        await look.press("e", "enter")
+        await look.press("e")
+        await look.until_shown("error 1 of 2")
+        await look.press("enter")
         assert f"✖ ERROR {words.strip()}" in look.text
         await look.press(*["tab"] * 4)
         await look.until_shown("not slower than the one other span with this name")

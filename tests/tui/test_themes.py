@@ -87,7 +87,7 @@ async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
     """Walk over the screens; yield the keys that led to each."""
     for keys in WAYS:
         await look.press(*keys)
-        await look.pilot.pause(0.1)
+        await look.rest()
         yield keys
     await look.press("escape", "escape", "escape", "F")
     await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)

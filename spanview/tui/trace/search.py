@@ -68,9 +68,9 @@ class Jumps:
         """Go to the next span that a search has found, or to the one before; `stay` where the cursor is on one."""
         self._to_next(self._rows.found, by, "match", stay=stay)
 
-    def to_error(self, by: int) -> None:
-        """Go to the next error, or to the one before."""
-        self._to_next(self._model.stitched.failed, by, "error")
+    def to_error(self, by: int, *, stay: bool = False) -> None:
+        """Go to the next error, or to the one before; to the selected one, where it may stay and is one."""
+        self._to_next(self._model.stitched.failed, by, "error", stay=stay)
 
     def to_same_name(self, by: int) -> None:
         """Go to the next span with the name of the selected one, or to the one before."""

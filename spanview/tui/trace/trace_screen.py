@@ -139,7 +139,8 @@ class TraceScreen(BaseScreen):
 
     def _show_first_error(self) -> None:
         if not self.is_left:
-            self._jumps.to_error(1)
+            # The root may be the first one.
+            self._jumps.to_error(1, stay=True)
 
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""

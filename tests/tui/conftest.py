@@ -1,0 +1,14 @@
+"""What the tests of the viewer have in common: what it says stays until it says something else, on a busy machine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+_LONG_S: Final = 3600.0
+
+
+@pytest.fixture(autouse=True)
+def _notices_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanview.tui.app.app._SAID_FOR_S", _LONG_S)

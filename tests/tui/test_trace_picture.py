@@ -159,7 +159,7 @@ def test_a_lit_path() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     appearance = Appearance(store, model)
-    appearance.lit = LitPath(model.stitched, critical_path(model.tree, store.spans, store.names.texts))
+    appearance.lit_path = LitPath(model.stitched, critical_path(model.tree, store.spans, store.names.texts))
     picture = picture_of(store, model, appearance)
     assert picture.is_lit
     assert picture.rows[0].lit[-1] == (0.9, 1.0)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,7 +10,6 @@ from rich.style import Style
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.worker import get_current_worker
 
 from spanview.display.parts import DetailLine, Part, Tone
 from spanview.display.sanitise import sanitise
@@ -20,6 +18,7 @@ from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed, right
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from textual import events
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from spanview.display.parts import Path
     from spanview.display.timing_text import TimingFacts
+    from spanview.tui.widgets.work import Owner
 
 LINKS: Final = "Links"
 _TIMING: Final = "Timing"
@@ -154,6 +154,7 @@ class Details(Vertical):
         self._folds: dict[Path, bool] = {}
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
         self._linked: tuple[Part, ...] = ()
+        self._counting: Work | None = None
 
     def compose(self) -> ComposeResult:
         """Make the pane."""
@@ -221,20 +222,15 @@ class Details(Vertical):
         if len(subject.store.spans) < _SOON_COUNTED:
             self._facts = subject, timing_facts(subject)
             return self._facts[1]
-        self.run_worker(partial(self._count, subject), thread=True, group="timing", exclusive=True)
+        if self._counting is None:
+            self._counting = Work(cast("Owner", self.screen))
+        # All spans are looked at.
+        self._counting.begin(lambda _: timing_facts(subject), lambda facts: self._take_facts(subject, facts))
         # What was counted a moment ago stays until there is more.
         return known[1] if known is not None and known[0].row == subject.row else None
 
-    def _count(self, subject: SpanInTree) -> None:
-        """Called in a thread: all spans are looked at."""
-        from spanview.display.timing_text import timing_facts
-
-        worker, facts = get_current_worker(), timing_facts(subject)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._take_facts, subject, facts)
-
     def _take_facts(self, subject: SpanInTree, facts: TimingFacts) -> None:
-        if subject is self.subject and self.is_attached:
+        if subject is self.subject:
             self._facts = subject, facts
             self._refresh()
 

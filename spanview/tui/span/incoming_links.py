@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.linked import linking_rows
 from spanview.display.parts import Part, Tone
@@ -21,10 +20,11 @@ if TYPE_CHECKING:
 
 KEY: Final = "linked from"
 """Of the lines."""
-_SHOWN_EVERY_S: Final = 0.1
 _DIGITS: Final = 8
 """Of a trace's id, where it is one among several."""
 _MOST_LISTED: Final = 1000
+_Piece: TypeAlias = "tuple[list[int], float]"
+"""Rows of spans that link to the one, and what share of the records is still to be looked at."""
 
 
 class _State(Enum):
@@ -94,32 +94,17 @@ class IncomingLinks:
             self.forget(subject)
             self._state = _State.LOOKING
             self._show()
-            self._work.begin(lambda tell: self._find(subject, tell), self._take_all)
+            self._work.begin_pieces(lambda tell: _pieces(subject, tell), self._take)
 
-    def _find(self, subject: SpanInTree, tell: Tell) -> list[int]:
-        """Called in a thread: all records are read."""
-        store, rows, shown_at = subject.store, list[int](), time.monotonic()
-        trace_id, span_id = store.trace_table.trace_id(subject.trace), store.spans.span_id[subject.row]
-        for more, left in linking_rows(store, trace_id, span_id):
-            tell(1 - left)
-            rows += more
-            if left and time.monotonic() - shown_at >= _SHOWN_EVERY_S:
-                shown_at = time.monotonic()
-                self._screen.app.call_from_thread(self._take_some, subject, [*rows], left)
-        return rows
-
-    def _take_some(self, subject: SpanInTree, rows: list[int], left: float) -> None:
-        if subject is self._subject and self._state is _State.LOOKING and not self._screen.is_left:
-            self._take(rows, left)
-
-    def _take_all(self, rows: list[int]) -> None:
-        self._state = _State.DONE
-        self._screen.viewer.say(f"{count(len(rows), 'span')} found that link{'s' * (len(rows) == 1)} to this one")
-        self._take(rows, 0.0)
-
-    def _take(self, rows: list[int], left: float) -> None:
+    def _take(self, pieces: list[_Piece]) -> None:
         starts = self._subject.store.spans.start_ns
-        self._rows, self._left = sorted(rows, key=lambda row: (starts[row], row)), left
+        for rows, left in pieces:
+            self._rows += rows
+            self._left = left
+        self._rows.sort(key=lambda row: (starts[row], row))
+        if not self._work.is_busy:
+            self._state, found = _State.DONE, len(self._rows)
+            self._screen.viewer.say(f"{count(found, 'span')} found that link{'s' * (found == 1)} to this one")
         self._show()
 
     def end(self) -> bool:
@@ -131,3 +116,12 @@ class IncomingLinks:
         self._screen.viewer.say("no longer looking for the spans that link to this one")
         self._show()
         return True
+
+
+def _pieces(subject: SpanInTree, tell: Tell) -> Iterator[_Piece]:
+    """Called in a thread: all records are read."""
+    store = subject.store
+    trace_id, span_id = store.trace_table.trace_id(subject.trace), store.spans.span_id[subject.row]
+    for rows, left in linking_rows(store, trace_id, span_id):
+        tell(1 - left)
+        yield rows, left

@@ -95,7 +95,7 @@ class Appearance:
         """What missing parents probably are, by span id."""
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by row, as far as that was asked."""
-        self.lit: LitPath | None = None
+        self.lit_path: LitPath | None = None
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}
         self._nodes: dict[int, str] = {}
@@ -114,7 +114,9 @@ class Appearance:
     def toggle_column(self, number: int) -> bool:
         """Show a column, or leave it out; return which."""
         is_new = number not in self.columns
-        self.columns = sorted({*self.columns, number}) if is_new else [each for each in self.columns if each != number]
+        self.columns = (
+            sorted({*self.columns, number}) if is_new else [other for other in self.columns if other != number]
+        )
         return is_new
 
     def columns_in(self, width: int) -> list[int]:
@@ -152,7 +154,7 @@ class Appearance:
 
     def lit_path_of(self, stitched: StitchedTrace) -> LitPath | None:
         """Return the critical path of a trace, where one is lit; called in a thread where the trace is long."""
-        return None if self.lit is None else LitPath.through(self._store, stitched)
+        return None if self.lit_path is None else LitPath.through(self._store, stitched)
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""

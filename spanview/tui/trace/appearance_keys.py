@@ -210,8 +210,8 @@ class AppearanceKeys:
 
     def toggle_path(self) -> None:
         """Light the critical path up, or let it be."""
-        if self._appearance.lit is not None:
-            self._appearance.lit = None
+        if self._appearance.lit_path is not None:
+            self._appearance.lit_path = None
             self._screen.viewer.say("critical path no longer lit")
             self._rows.refresh()
         else:
@@ -228,7 +228,7 @@ class AppearanceKeys:
             # The trace has grown meanwhile.
             self.toggle_path()
             return
-        self._appearance.lit = path
+        self._appearance.lit_path = path
         self._screen.viewer.say(path.text)
         self._rows.refresh()
 
@@ -238,9 +238,9 @@ class AppearanceKeys:
         Args:
             path: Its critical path, where one was lit.
         """
-        before = self._appearance.lit
+        before = self._appearance.lit_path
         if before is None:
             return
-        self._appearance.lit = path
+        self._appearance.lit_path = path
         if path is not None and path.text != before.text:
             self._screen.viewer.say(path.text)

@@ -47,8 +47,8 @@ class LitPath:
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
         first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
-        at = bisect_right(self._ends, start, first, behind)
-        return at < behind and self._starts[at] < end
+        number = bisect_right(self._ends, start, first, behind)
+        return number < behind and self._starts[number] < end
 
     def of(self, node: int) -> list[tuple[int, int]]:
         """Return when the path is at a node, as starts and ends by time; none where it never is."""
@@ -57,5 +57,5 @@ class LitPath:
 
     def is_between(self, first: int, end: int) -> bool:
         """Tell whether a node between two positions is on the path."""
-        at = bisect_left(self._positions, first)
-        return at < len(self._positions) and self._positions[at] < end
+        number = bisect_left(self._positions, first)
+        return number < len(self._positions) and self._positions[number] < end

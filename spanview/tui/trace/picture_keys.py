@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import count as counted
-from typing import TYPE_CHECKING, Final
-
-from textual.worker import get_current_worker
+from typing import TYPE_CHECKING, Final, cast
 
 from spanview.display.units import count
 from spanview.model.ids import format_trace_id
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.trace.waterfall import Waterfall
     from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.widgets.work import Owner
 
 _DIGITS: Final = 8
 """Of the trace's id, in a picture's name."""
@@ -51,15 +50,8 @@ class PictureKeys:
     def write(self) -> None:
         """Draw what is shown into a new file of the current folder."""
         model, appearance = self._snapshot()
-        # The application's work, as a file that is written is told of on any screen.
-        app, viewer = self._screen.app, self._screen.viewer
-
-        def write() -> None:
-            text = self._write(model, appearance)
-            if not get_current_worker().is_cancelled:
-                app.call_from_thread(viewer.say, text)
-
-        app.run_worker(write, thread=True)
+        # The application's work, as a file that is written is told of on any screen; each file has its own.
+        Work(cast("Owner", self._screen.app)).begin(lambda _: self._write(model, appearance), self._screen.viewer.say)
 
     def _write(self, model: TraceModel, appearance: Appearance) -> str:
         """Called in a thread, as a trace can be long and a disk slow; return in words what came of it."""

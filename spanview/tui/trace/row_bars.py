@@ -85,8 +85,8 @@ class Bars:
             cells[edge] = ("‹" if right_ < 0 else "›", dim)
             return joined(cells)
         if tree.is_missing(node):
-            for at in range(max(0, int(left)), min(width, int(right_) + 1)):
-                cells[at] = (_UNSEEN, dim)
+            for cell in range(max(0, int(left)), min(width, int(right_) + 1)):
+                cells[cell] = (_UNSEEN, dim)
             return joined(cells)
         self._draw_wait(node, left, cells, window)
         end = self._draw_span(node, left, right_, cells, window)
@@ -103,31 +103,31 @@ class Bars:
         counts = run.timed.profile(window, len(cells))
         most = max(counts, default=0)
         color = self.color_of(run.members[0])
-        for at, number in enumerate(counts):
+        for cell, number in enumerate(counts):
             if number:
-                cells[at] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
-        for at, is_marked in enumerate(marked(run.failures.profile(window, len(cells)))):
+                cells[cell] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
+        for cell, is_marked in enumerate(marked(run.failures.profile(window, len(cells)))):
             if is_marked:
-                cells[at] = (_FAILED, self._paint_style("error"))
+                cells[cell] = (_FAILED, self._paint_style("error"))
 
     def _draw_unended(self, node: int, cells: _Cells, window: Window) -> None:
         start = self._model.tree.start_ns(node)
         if start != NO_TIME:
-            for at in range(max(0, int(window.place(start, len(cells)))), len(cells)):
-                cells[at] = (_UNSEEN, self._paint_style("warning"))
+            for cell in range(max(0, int(window.place(start, len(cells)))), len(cells)):
+                cells[cell] = (_UNSEEN, self._paint_style("warning"))
 
     def _draw_wait(self, node: int, left: float, cells: _Cells, window: Window) -> None:
         behind = span_cells(left, left, len(cells))[0]
         submission = self._model.stitched.submission(node)
         if submission is not None:
             first, last = (window.place(time, len(cells)) for time in submission)
-            for at in range(max(0, int(first)), min(int(last) + 1, behind)):
-                cells[at] = (_SUBMITTED, self.color_of(node) + _LIGHT)
+            for cell in range(max(0, int(first)), min(int(last) + 1, behind)):
+                cells[cell] = (_SUBMITTED, self.color_of(node) + _LIGHT)
         wait = self._model.stitched.wait(node)
         if wait:
             submitted = window.place(self._model.tree.start_ns(node) - wait, len(cells))
-            for at in range(max(0, round(submitted)), behind):
-                cells[at] = (_WAIT, self._paint_style("dim"))
+            for cell in range(max(0, round(submitted)), behind):
+                cells[cell] = (_WAIT, self._paint_style("dim"))
 
     def _draw_span(self, node: int, left: float, right_: float, cells: _Cells, window: Window) -> int:
         """Draw the bar, light where something below the span runs; return the cell behind it."""
@@ -135,26 +135,26 @@ class Bars:
         first, drawn = span_cells(left, right_, width)
         own, begin, length = self._model.own_times(node), window.start_ns, window.length_ns
         began, ended = self._model.interval(node) or (begin, begin)
-        for at, character in enumerate(drawn, first):
-            start, end = max(began, begin + at * length // width), min(ended, begin + (at + 1) * length // width)
+        for cell, character in enumerate(drawn, first):
+            start, end = max(began, begin + cell * length // width), min(ended, begin + (cell + 1) * length // width)
             # Thousands of descendants leave gaps that no cell can show.
             is_light = end > start and 2 * own.between(start, end) <= end - start
             shade = LIGHT if is_light and is_colorless else character
-            cells[at] = (shade, color + _LIGHT if is_light else color)
-        if self._appearance.lit is not None:
-            self._light_up(self._appearance.lit, node, range(first, min(first + len(drawn), width)), cells, window)
+            cells[cell] = (shade, color + _LIGHT if is_light else color)
+        if self._appearance.lit_path is not None:
+            self._light_up(self._appearance.lit_path, node, range(first, min(first + len(drawn), width)), cells, window)
         return first + len(drawn)
 
     def _light_up(self, lit: LitPath, node: int, bar: range, cells: _Cells, window: Window) -> None:
         """Let what is on the critical path stand out of a bar, and of the waiting before it."""
         width, begin, length, unlit = len(cells), window.start_ns, window.length_ns, self._paint_style("unlit")
-        for at in bar:
-            cells[at] = UNLIT if self._is_colorless() else cells[at][0], unlit
-        for at in range(width):
-            start, end = begin + at * length // width, begin + (at + 1) * length // width
-            if at == bar.start:
+        for cell in bar:
+            cells[cell] = UNLIT if self._is_colorless() else cells[cell][0], unlit
+        for cell in range(width):
+            start, end = begin + cell * length // width, begin + (cell + 1) * length // width
+            if cell == bar.start:
                 # A bar that begins at the end of a cell is drawn from the next one on.
                 start = min(start, max(begin, self._model.tree.start_ns(node)))
-            if cells[at][0] != " " and lit.is_at(node, start, max(end, start + 1)):
-                character = FULL if cells[at][0] == UNLIT else cells[at][0]
-                cells[at] = character, self._paint_style("warning") + _BOLD
+            if cells[cell][0] != " " and lit.is_at(node, start, max(end, start + 1)):
+                character = FULL if cells[cell][0] == UNLIT else cells[cell][0]
+                cells[cell] = character, self._paint_style("warning") + _BOLD

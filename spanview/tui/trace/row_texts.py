@@ -59,7 +59,7 @@ class RowTexts:
 
     def marks(self, node: int) -> list[str]:
         """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
-        model, tree, lit = self._model, self._model.tree, self._appearance.lit
+        model, tree, lit = self._model, self._model.tree, self._appearance.lit_path
         first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
         if run := model.run(node):
             return marks_of_run(first, run, model.stitched.failed_between(run.first, run.end))
@@ -68,19 +68,19 @@ class RowTexts:
         last = ["↻ cycle"] if node in tree.cut else []
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
-            told = self._told_of_call(node)
-            if not told:
+            of_call = self._text_of_call(node)
+            if not of_call:
                 return [marks]
             # Where there is no room for the reason, its mark still says that there is no attempt.
-            short = [f"{marks} ◌".strip()] if told.startswith("◌") else []
-            return [" ".join(filter(None, (marks, told))), *short, marks]
+            short = [f"{marks} ◌".strip()] if of_call.startswith("◌") else []
+            return [" ".join(filter(None, (marks, of_call))), *short, marks]
         hidden, errors = model.below(node), model.errors_below(node)
         return [
             " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])
             for number in (in_full, in_short)
         ]
 
-    def _told_of_call(self, node: int) -> str:
+    def _text_of_call(self, node: int) -> str:
         """Return what is said of a Ray call where calls are rows; empty for all else."""
         stitched, tree = self._model.stitched, self._model.tree
         if not stitched.joins or tree.is_missing(node):

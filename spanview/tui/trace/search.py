@@ -66,7 +66,7 @@ class Jumps:
 
     def to_match(self, by: int, *, stay: bool = False) -> None:
         """Go to the next span that a search has found, or to the one before; `stay` where the cursor is on one."""
-        self._to_next(self._rows.found, by, "match", stay=stay)
+        self._to_next(self._rows.matches, by, "match", stay=stay)
 
     def to_error(self, by: int, *, stay: bool = False) -> None:
         """Go to the next error, or to the one before; to the selected one, where it may stay and is one."""

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 def positions_of_rows(of_positions: array[int], rows: set[int]) -> list[int]:
     """Return the positions whose row in the span table is among some, in order."""
     wanted = np.fromiter(rows, np.int64, len(rows))
-    found: list[int] = np.flatnonzero(np.isin(np.asarray(of_positions), wanted)).tolist()
-    return found
+    in_order: list[int] = np.flatnonzero(np.isin(np.asarray(of_positions), wanted)).tolist()
+    return in_order
 
 
 def positions_of_value(of_positions: array[int], column: Sequence[int], value: int) -> list[int]:
     """Return the positions of the spans that have a value in a column of the span table, in order."""
     rows = np.asarray(of_positions)
     positions = np.flatnonzero(rows != NO_ROW)
-    found: list[int] = positions[copy_of(column)[rows[positions]] == value].tolist()
-    return found
+    in_order: list[int] = positions[copy_of(column)[rows[positions]] == value].tolist()
+    return in_order
 
 
 def with_all_above(ends: array[int], positions: Sequence[int]) -> list[int]:
@@ -42,5 +42,5 @@ def with_all_above(ends: array[int], positions: Sequence[int]) -> list[int]:
     before = np.zeros(len(ends) + 1, np.int64)
     before[np.asarray(positions, np.int64) + 1] = 1
     before = np.cumsum(before)
-    found: list[int] = np.flatnonzero(before[np.asarray(ends)] > before[:-1]).tolist()
-    return found
+    in_order: list[int] = np.flatnonzero(before[np.asarray(ends)] > before[:-1]).tolist()
+    return in_order

@@ -123,8 +123,8 @@ class TraceModel:
     def _is_out_of_sight(self, stitched: StitchedTrace, key: int | None) -> bool:
         """Tell whether a node was not in sight, or stood for its like siblings."""
         position = stitched.position[stitched.node_of[key]] if key is not None else -1
-        at = bisect_left(self._positions, position)
-        return at == len(self._positions) or self._positions[at] != position or position in self._folded
+        row = bisect_left(self._positions, position)
+        return row == len(self._positions) or self._positions[row] != position or position in self._folded
 
     # -- which nodes are in sight --------------------------------------------------------------------------------------
 
@@ -158,13 +158,13 @@ class TraceModel:
 
     def _in_sight(self, first: int, end: int) -> list[int]:
         """Return which positions of a stretch are in sight; looks at nothing that is hidden."""
-        sight, at, number = list[int](), first, bisect_left(self._hiding, first)
+        sight, begin, number = list[int](), first, bisect_left(self._hiding, first)
         while number < len(self._hiding) and self._hiding[number] < end:
             hiding = self._hiding[number]
-            sight += self._stretch(at, hiding + 1)
-            at = self._behind[hiding]
-            number = bisect_left(self._hiding, at, number + 1)
-        sight += self._stretch(at, end)
+            sight += self._stretch(begin, hiding + 1)
+            begin = self._behind[hiding]
+            number = bisect_left(self._hiding, begin, number + 1)
+        sight += self._stretch(begin, end)
         return sight
 
     def _stretch(self, first: int, end: int) -> Sequence[int]:
@@ -294,7 +294,7 @@ class TraceModel:
 
     def _unfold_round(self, node: int) -> bool:
         """Show the like siblings round a node, and round those above it, one by one; tell whether some were folded."""
-        runs = [run for each in self.stitched.with_those_above(node) if (run := self.stitched.run_of.get(each))]
+        runs = [run for above in self.stitched.with_those_above(node) if (run := self.stitched.run_of.get(above))]
         for run in runs:
             self._unfold(run)
         return any(run.first in self._folded for run in runs)
@@ -319,7 +319,7 @@ class TraceModel:
         above = [*stitched.with_those_above(node)]
         if self.folds and self._wanted is None:
             was_hidden |= self._unfold_round(node)
-        closed = [key for each in above[1:] if ((key := self.key(each)) in self._others) != self._are_collapsed]
+        closed = [key for parent in above[1:] if ((key := self.key(parent)) in self._others) != self._are_collapsed]
         self._others ^= {*closed}
         if was_hidden or closed:
             self._lay_out()
@@ -327,8 +327,8 @@ class TraceModel:
 
     def _has_kept(self, position: int) -> bool:
         kept = self._kept or []
-        at = bisect_left(kept, position)
-        return at < len(kept) and kept[at] == position
+        number = bisect_left(kept, position)
+        return number < len(kept) and kept[number] == position
 
     # -- time --------------------------------------------------------------------------------------------------------
 

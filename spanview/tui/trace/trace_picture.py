@@ -50,7 +50,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
     shown, origin = model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], model.rows[:most]
     name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
-    legend = [(number, sanitise(each, _LONGEST_IN_LEGEND)) for number, each in appearance.legend()]
+    legend = [(number, sanitise(text, _LONGEST_IN_LEGEND)) for number, text in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:
         legend = [*legend[: _MOST_IN_LEGEND - 1], (-1, f"and {len(legend) - _MOST_IN_LEGEND + 1:,} more")]
     rows = _Rows(store, model, appearance)
@@ -63,7 +63,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         left_out=_left_out(model, len(drawn)),
         color_by=appearance.color_by.value,
         legend=tuple(legend),
-        is_lit=appearance.lit is not None,
+        is_lit=appearance.lit_path is not None,
     )
 
 
@@ -99,9 +99,9 @@ class _Rows:
         is_error = not run and not is_missing and spans.status[row] == ERROR
         if is_error and spans.length[row] <= _LARGEST_READ:
             about += f"\n✖ {error_text(self._store, row)}"
-        told = (depth, arrow, name, marks, lasted, about, color)
+        common = (depth, arrow, name, marks, lasted, about, color)
         if run:
-            return Row(*told, density=self._density(run), failures=self._failures(run))
+            return Row(*common, density=self._density(run), failures=self._failures(run))
         interval, inferred, bar = model.interval(node), None, None
         if interval is None:
             start = tree.start_ns(node)
@@ -111,7 +111,7 @@ class _Rows:
         else:
             bar = self._stretch(interval)
         return Row(
-            *told,
+            *common,
             bar=bar,
             own=self._own(node, bar),
             lit=self._lit(node),
@@ -143,7 +143,7 @@ class _Rows:
 
     def _failures(self, run: Run) -> tuple[float, ...]:
         marks = marked(run.failures.profile(self._window, _PARTS))
-        return tuple((at + 1 / 2) / _PARTS for at, is_marked in enumerate(marks) if is_marked)
+        return tuple((part + 1 / 2) / _PARTS for part, is_marked in enumerate(marks) if is_marked)
 
     def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
         """Return the parts of a bar in which nothing below the span runs, but for those that nobody could see."""
@@ -159,10 +159,10 @@ class _Rows:
         return tuple(_merged((start, end) for start, end in shown if end - start > _FINEST))
 
     def _lit(self, node: int) -> tuple[Stretch, ...]:
-        if self._appearance.lit is None:
+        if self._appearance.lit_path is None:
             return ()
-        stretches = map(self._stretch, self._appearance.lit.of(node))
-        return tuple(_merged(each for each in stretches if each[1] >= 0 and each[0] <= 1))
+        stretches = map(self._stretch, self._appearance.lit_path.of(node))
+        return tuple(_merged((start, end) for start, end in stretches if end >= 0 and start <= 1))
 
     def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:
         wait = 0 if bar is None else self._model.stitched.wait(node)

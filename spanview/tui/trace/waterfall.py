@@ -97,7 +97,7 @@ class Waterfall(LineList):
         self._bars = Bars(store, model, appearance, self.paint_style, lambda: self.app.no_color)
         self.matched: set[int] = set()
         """Rows of the spans that a search has found."""
-        self._found: tuple[object, object, list[int]] | None = None
+        self._matches: tuple[object, object, list[int]] | None = None
 
     @property
     def node(self) -> int | None:
@@ -106,18 +106,18 @@ class Waterfall(LineList):
         return rows[self.cursor][0] if self.cursor < len(rows) else None
 
     @property
-    def found(self) -> list[int]:
-        """The places of what a search has found, in order."""
-        if self._found is None or self._found[0] is not self.matched or self._found[1] is not self.model.stitched:
-            places = self.model.stitched.positions_of_rows(self.matched) if self.matched else []
-            self._found = self.matched, self.model.stitched, places
-        return self._found[2]
+    def matches(self) -> list[int]:
+        """The positions of what a search has found, in order."""
+        if self._matches is None or self._matches[0] is not self.matched or self._matches[1] is not self.model.stitched:
+            positions = self.model.stitched.positions_of_rows(self.matched) if self.matched else []
+            self._matches = self.matched, self.model.stitched, positions
+        return self._matches[2]
 
-    def found_between(self, first: int, end: int) -> bool:
-        """Tell whether a search has found something between two places."""
-        found = self.found
-        at = bisect_left(found, first)
-        return at < len(found) and found[at] < end
+    def has_match_between(self, first: int, end: int) -> bool:
+        """Tell whether a search has found something between two positions."""
+        matches = self.matches
+        number = bisect_left(matches, first)
+        return number < len(matches) and matches[number] < end
 
     def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
         """Take note that there are other rows now: another node can stand under the cursor, wherever that is."""
@@ -184,17 +184,17 @@ class Waterfall(LineList):
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
         indent, arrow, name = indent_of(depth, width), self._texts.arrow(node), self._texts.name(node)
-        is_found = self.found_between(*model.reach(node))
-        plain = self._plain_marks(node, is_found=is_found) if self.app.no_color else []
+        is_match = self.has_match_between(*model.reach(node))
+        plain = self._plain_marks(node, is_match=is_match) if self.app.no_color else []
         marks = fitting(
-            [" ".join(filter(None, (each, *plain))) for each in self._texts.marks(node)],
+            [" ".join(filter(None, (text, *plain))) for text in self._texts.marks(node)],
             width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name[:_SHORTEST_NAME])) - 1,
         )
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
         if tree.is_missing(node):
             segment = Segment(fixed(name, room), dim)
         else:
-            style = self.paint_style("accent") if is_found else self._lit_style(node)
+            style = self.paint_style("accent") if is_match else self._lit_style(node)
             segment = Segment(data_text(name, room), style)
         segments = [Segment(indent + arrow, dim), segment]
         if marks:
@@ -203,14 +203,14 @@ class Waterfall(LineList):
 
     def _lit_style(self, node: int) -> Style | None:
         """Return how a name is written: where the critical path is lit, what isn't on it steps back."""
-        lit = self.appearance.lit
+        lit = self.appearance.lit_path
         if lit is None:
             return None
         return _BOLD if lit.is_between(*self.model.reach(node)) else self.paint_style("dim")
 
-    def _plain_marks(self, node: int, *, is_found: bool) -> list[str]:
+    def _plain_marks(self, node: int, *, is_match: bool) -> list[str]:
         """Return what colours say where there are some."""
-        marks = [MATCH] if is_found else []
+        marks = [MATCH] if is_match else []
         if self.appearance.is_explained and not self.model.tree.is_missing(node):
             marks.append(letter_of(self.appearance.color_number(self.model.tree.rows[node])))
         return marks

@@ -459,6 +459,15 @@ async def test_a_parent_that_was_not_seen() -> None:
         assert "there is nothing to open" in look.footer
 
 
+async def test_a_call_that_hangs() -> None:
+    """Its trace has all its parents, and isn't called complete."""
+    build = Builder()
+    async with looking_at(build.span("run"), build.span("f ray.remote", parent=1, kind="PRODUCER")) as look:
+        await look.press("enter")
+        await look.until(lambda: "1 call without attempt" in look.header)
+        assert "complete" not in look.header
+
+
 HOSTILE = "[@click=app.quit]\x1b[2J\u202e\n\x9b[/nope]"
 SHOWN = "[@click=app.quit]␛[2J\\u202e␊\\x9b[/nope]"
 

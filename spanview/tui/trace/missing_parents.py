@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.analysis.ray_names import call_names
 from spanview.display.sanitise import sanitise
+from spanview.model.codes import ERROR
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ class _Answer(NamedTuple):
 
     guesses: Mapping[int, Guess]
     reasons: Mapping[int, Why]
+    open_calls: int
+    """Calls without an attempt and without an error."""
 
 
 class MissingParents:
@@ -45,14 +49,16 @@ class MissingParents:
         """The stitched trace that was asked about last, and whether its calls were rows."""
         self._growth: Growth | None = None
         """What of the trace probably runs, as far as that was asked."""
+        self.open_calls = 0
+        """Calls of the trace that have no attempt, and that were submitted without an error, as far as was asked."""
         self._guessing, self._asking = Work(screen), Work(screen)
 
     def guess(self) -> None:
         """Find out what the trace itself doesn't tell of what is missing: other traces may."""
         stitched = self._model.stitched
         tree, joins = stitched.unjoined, stitched.joins
-        # Calls are rows only where they are joined: then each says why it has no attempt.
-        if (tree, joins) != self._guessed and (tree.missing or joins) and not self._screen.viewer.feed_state.loading:
+        has_something = tree.missing or joins or call_names(self._model.store)[0]
+        if (tree, joins) != self._guessed and has_something and not self._screen.viewer.feed_state.loading:
             self._guessed = tree, joins
             self._guessing.queue(lambda _: self._find(tree, joins=joins), self._take)
 
@@ -63,12 +69,19 @@ class MissingParents:
         from spanview.analysis.unseen import guesses
 
         store = self._model.store
-        reasons = reasons_of(store, calls_of(store, [self._model.trace])) if joins else {}
-        return _Answer(guesses(store, tree) if tree.missing else {}, reasons)
+        calls = calls_of(store, [self._model.trace])
+        alone = calls.rows[calls.counts == 0].tolist()
+        return _Answer(
+            guesses(store, tree) if tree.missing else {},
+            # Calls are rows only where they are joined: then each says why it has no attempt.
+            reasons_of(store, calls) if joins else {},
+            sum(store.spans.status[row] != ERROR for row in alone),
+        )
 
     def _take(self, answer: _Answer) -> None:
-        self._rows.appearance.guesses, self._rows.appearance.reasons = answer
+        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = answer
         self._rows.refresh()
+        self._screen.refresh_frame()
 
     def ask_what_runs(self) -> None:
         """While spans come, ask which missing parents may still be running: processes come and go."""

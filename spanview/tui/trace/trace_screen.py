@@ -187,6 +187,8 @@ class TraceScreen(BaseScreen):
             parts.append("stitching …")
         elif self._is_growing:
             parts.append("● growing")
+        elif tree.complete and self._missing.open_calls:
+            parts.append(f"{count(self._missing.open_calls, 'call')} without attempt")
         else:
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)

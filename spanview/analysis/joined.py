@@ -55,7 +55,7 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
     stand_ins = {*gone.values()}
     # A call has the place of its PRODUCER: calls come as they were submitted.
     order = [gone.get(node, node) for node in range(len(parents)) if node not in stand_ins]
-    number = {node: at for at, node in enumerate(order)} | {ROOT: ROOT}
+    number = {node: index for index, node in enumerate(order)} | {ROOT: ROOT}
     number |= {producer: number[attempt] for producer, attempt in gone.items()}
     above = [parents[parents[node]] if parents[node] in gone else parents[node] for node in order]
     return (

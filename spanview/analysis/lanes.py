@@ -58,39 +58,39 @@ class Blocks:
     ends: Sequence[int]
     """A block that ends before it starts, or has no end, ends at its start."""
     reach: Sequence[int]
-    """For each place the last one up to it whose end is the greatest so far."""
+    """For each block the index of the last one up to it whose end is the greatest so far."""
     failed: Sequence[int]
-    """Places of those that have the status ERROR, or something with it inside of them."""
+    """Indices of those that have the status ERROR, or something with it inside of them."""
     failures: Sequence[int]
     """When they ended, sorted."""
 
-    def has_failed(self, place: int) -> bool:
+    def has_failed(self, block: int) -> bool:
         """Tell whether a block, or something inside of it, has the status ERROR."""
-        at = bisect_left(self.failed, place)
-        return at < len(self.failed) and self.failed[at] == place
+        index = bisect_left(self.failed, block)
+        return index < len(self.failed) and self.failed[index] == block
 
     def at(self, ns: int) -> int | None:
-        """Return the place of the block that runs at a time, the one that started last; None where none does."""
-        place = bisect_right(self.starts, ns) - 1
-        if place < 0:
+        """Return the index of the block that runs at a time, the one that started last; None where none does."""
+        last = bisect_right(self.starts, ns) - 1
+        if last < 0:
             return None
-        return next((each for each in (place, self.reach[place]) if self.ends[each] >= ns), None)
+        return next((block for block in (last, self.reach[last]) if self.ends[block] >= ns), None)
 
     def place_of(self, row: int, start_ns: int) -> int | None:
-        """Return the place of a span; None where it is no block of its own."""
-        first, behind = bisect_left(self.starts, start_ns), bisect_right(self.starts, start_ns)
-        return next((place for place in range(first, behind) if self.rows[place] == row), None)
+        """Return the index of a span; None where it is no block of its own."""
+        first, end = bisect_left(self.starts, start_ns), bisect_right(self.starts, start_ns)
+        return next((block for block in range(first, end) if self.rows[block] == row), None)
 
     def nearest(self, ns: int) -> int | None:
-        """Return the place of the block that runs at a time, else of the nearest one; None where there is none."""
+        """Return the index of the block that runs at a time, else of the nearest one; None where there is none."""
         if (running := self.at(ns)) is not None or not self.rows:
             return running
-        behind = bisect_right(self.starts, ns)
-        if not behind:
+        following = bisect_right(self.starts, ns)
+        if not following:
             return 0
-        before = self.reach[behind - 1]
-        is_later = behind < len(self.rows) and self.starts[behind] - ns < ns - self.ends[before]
-        return behind if is_later else before
+        before = self.reach[following - 1]
+        is_nearer = following < len(self.rows) and self.starts[following] - ns < ns - self.ends[before]
+        return following if is_nearer else before
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,11 @@ class Lane:
 
     def gap_before(self, ns: int) -> int | None:
         """Return for how long nothing had run when a span started, 0 if something did; None for the first one."""
-        at = bisect_left(self.busy.starts, ns)
-        is_begin = at < len(self.busy.starts) and self.busy.starts[at] == ns
-        if not at:
+        index = bisect_left(self.busy.starts, ns)
+        is_begin = index < len(self.busy.starts) and self.busy.starts[index] == ns
+        if not index:
             return None
-        return max(0, ns - self.busy.ends[at - 1]) if is_begin else 0
+        return max(0, ns - self.busy.ends[index - 1]) if is_begin else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,15 +66,15 @@ _MOST_PARENTS: Final = 32
 """Missing parents of one trace that are asked about."""
 _MOST_CALLS: Final = 500
 """Calls without an attempt of one trace that are asked about, the newest."""
-_COUNT_AGAIN_S: Final = 1.0
+_ALONE_KEPT_S: Final = 1.0
 """Callers that are alive are looked for again after so long."""
 _MOST_ATTEMPTS: Final = 32
 """So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
 _MOST_CONSTRUCTORS: Final = 256
 """So many of the attempts of a class's constructor are looked at for an actor, the newest."""
 _MOST_KEPT: Final = 20_000
-"""Records of which it is remembered what they told."""
-_SETTLED_S: Final = 2.0
+"""Records of which it is remembered what they say."""
+_READ_AFTER_S: Final = 2.0
 """What a process writes as it ends, or as it goes on to something else, has been read after so long."""
 
 
@@ -171,7 +171,7 @@ class _Gaps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _RecordFacts:
     """What a span's record tells."""
 
     writer: Writer | None
@@ -194,7 +194,7 @@ class Running:
         self._host = host
         self._clock = clock
         self._lock = RLock()
-        self._told: dict[int, _Told] = {}
+        self._record_facts: dict[int, _RecordFacts] = {}
         """By row: a record is read from a file."""
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the file's number."""
@@ -202,8 +202,8 @@ class Running:
         """The newest attempts of constructors by the class."""
         self._actors: dict[str, tuple[int, dict[str, int]]] = {}
         """Of so many rows the newest attempt of each actor, by its class and its id."""
-        self._seen_rows = 0
-        self._seen_traces = 0
+        self._row_count = 0
+        self._trace_count = 0
         self._more_calls = array("i")
         """How many more calls than attempts each trace has; a retried call counts too little."""
         self._candidates: list[int] = []
@@ -213,7 +213,7 @@ class Running:
         """How many names there were, and the numbers of those that calls and attempts have."""
         self._sessions: dict[int, str] = {}
         """Where the Ray sessions log to of callers that were seen alive, by their pids."""
-        self._seen_alive: dict[tuple[int, int], int] = {}
+        self._alive_since: dict[tuple[int, int], int] = {}
         """The earliest time at which processes ran that were seen alive, by the number of a file and the pid."""
         self._ended_at: dict[tuple[int, int], float] = {}
         """When it was seen that such a process had ended, by the clock."""
@@ -229,20 +229,20 @@ class Running:
     def growing(self) -> set[int]:
         """Return the traces that may still grow; of the newest ones that lack something."""
         with self._lock:
-            self._look()
+            self._take_in_new_spans()
             return {trace for trace in self._candidates if self._growth_of(trace)}
 
     def growth(self, trace: int) -> Growth:
         """Return why a trace may still grow: missing parents and calls that probably run."""
         with self._lock:
-            self._look()
+            self._take_in_new_spans()
             return self._growth_of(trace)
 
     def _growth_of(self, trace: int) -> Growth:
         gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
         for span_id, rows in islice(gaps.children.items(), _MOST_PARENTS):
             row = max(rows, key=self._store.spans.end_ns.__getitem__)
-            writer = self._of(row).writer
+            writer = self._facts_of(row).writer
             if writer is None:
                 continue
             if self._life(row, writer).is_alive:
@@ -259,13 +259,13 @@ class Running:
     def _has_ended(self, row: int, writer: Writer) -> bool:
         """Tell whether a process that was seen alive has ended, and what it wrote last has had the time to be read."""
         since = self._ended_at.get((self._store.spans.source[row], writer.pid))
-        return since is not None and self._clock() - since >= _SETTLED_S
+        return since is not None and self._clock() - since >= _READ_AFTER_S
 
     def _running_calls(self, rows: Sequence[int]) -> list[int]:
         """Return which calls without an attempt run, likely; their caller is seen to live, for when it doesn't."""
         if not rows:
             return []
-        if (writer := self._of(rows[-1]).writer) is not None:
+        if (writer := self._facts_of(rows[-1]).writer) is not None:
             self._life(rows[-1], writer)
         titles = {worker.title for worker in self._host.ray_workers()}
         return [row for row in rows if titles.intersection(self._titles(row)) and self._grows_by(row)]
@@ -310,24 +310,24 @@ class Running:
             row: Of its PRODUCER.
         """
         with self._lock:
-            self._look()
+            self._take_in_new_spans()
             return self._thought_of(row)
 
     def _thought_of(self, row: int) -> Thought:
         if not self._is_alone(row):
             return Thought(False, "has an attempt by now")
-        caller = self._of(row).writer
+        caller = self._facts_of(row).writer
         life = Life.UNKNOWN if caller is None else self._life(row, caller)
         if caller is None or life is Life.UNKNOWN:
             return Thought(True, "not known whether it runs")
-        was_seen = self._was_seen(row, caller)
-        over = Thought(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_seen=was_seen)}")
-        if not was_seen:
+        was_alive = self._was_alive(row, caller)
+        over = Thought(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
+        if not was_alive:
             return over
-        actor_id = self._of(row).actor
+        actor_id = self._facts_of(row).actor
         actor = self._process_of_actor(actor_id, row) if actor_id else None
         actor_life = Life.UNKNOWN if actor is None else self._life(*actor)
-        workers, title = self._workers_of(caller.pid, self._of(row).job), self._titles(row)[bool(actor_id)]
+        workers, title = self._workers_of(caller.pid, self._facts_of(row).job), self._titles(row)[bool(actor_id)]
         runners = [worker.pid for worker in workers if worker.title == title]
         if actor_id:
             pid = actor[1].pid if actor is not None and actor_life.is_alive else None
@@ -341,7 +341,7 @@ class Running:
             return self._thought_of_actor(actor, actor_life)
         if workers and all(self._is_explained(worker.title) for worker in workers):
             since = self._not_run.setdefault(row, self._clock())
-            if self._clock() - since >= _SETTLED_S:
+            if self._clock() - since >= _READ_AFTER_S:
                 return Thought(True, f"doesn't run here: no Ray worker is ray::{title}")
         else:
             self._not_run.pop(row, None)
@@ -352,7 +352,9 @@ class Running:
         name = f"pid {min(runners)} is ray::{title}"
         if self._is_generator(row):
             return Thought(True, f"may run: {name}, a generator that may have begun earlier")
-        calls = [call for call in self._alone_with(row, title) if self._of(call).actor == actor_id or not actor_id]
+        calls = self._alone_with(row, title)
+        if actor_id:
+            calls = [call for call in calls if self._facts_of(call).actor == actor_id]
         if len(runners) >= len(calls):
             return Thought(True, f"runs, likely: {name}", runs=True)
         earlier = self._before_restart(actor_id, row, calls) if actor_id else []
@@ -363,17 +365,17 @@ class Running:
 
     def _is_generator(self, row: int) -> bool:
         """Tell whether a call is one of a generator, certainly or likely."""
-        if self._generators[0] != self._seen_rows:
+        if self._generators[0] != self._row_count:
             from spanview.analysis.generators import generators_of
 
-            self._generators = self._seen_rows, frozenset(generators_of(self._store))
+            self._generators = self._row_count, frozenset(generators_of(self._store))
         return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED) in self._generators[1]
 
     def _before_restart(self, actor: str, row: int, calls: Sequence[int]) -> list[int]:
         """Return those calls of an actor that were submitted before it was started again; none where it wasn't."""
         starts = self._store.spans.start_ns
         made = self._constructors[_group(self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED))]
-        times = [starts[attempt] for attempt in made if self._of(attempt).actor == actor]
+        times = [starts[attempt] for attempt in made if self._facts_of(attempt).actor == actor]
         return [call for call in calls if starts[call] < max(times)] if len(times) > 1 else []
 
     def _was_passed(self, call: int, actor: str) -> bool:
@@ -401,7 +403,7 @@ class Running:
             return Thought(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
             return Thought(True, "not known whether it runs")
-        ended = _ended(was_seen=self._was_seen(row, writer))
+        ended = _ended(was_alive=self._was_alive(row, writer))
         return Thought(True, f"its actor, pid {writer.pid}, {ended}; may restart")
 
     def _is_alone(self, row: int) -> bool:
@@ -437,26 +439,26 @@ class Running:
     def _alone_with(self, row: int, title: str) -> list[int]:
         """Return the calls without an attempt that a worker of one name may be running: their callers were here."""
         now, known = self._clock(), self._alone.get(title)
-        if known is None or known[0] != self._seen_rows or now - known[1] >= _COUNT_AGAIN_S:
+        if known is None or known[0] != self._row_count or now - known[1] >= _ALONE_KEPT_S:
             traces = {*self._candidates, self._store.spans.trace[row]}
             calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MOST_CALLS:])
             named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
-            known = self._alone[title] = self._seen_rows, now, named
+            known = self._alone[title] = self._row_count, now, named
         return known[2]
 
     def _was_here(self, row: int) -> bool:
         """Tell whether the process of a span is alive, or was seen to be."""
-        writer = self._of(row).writer
-        return writer is not None and (self._life(row, writer).is_alive or self._was_seen(row, writer))
+        writer = self._facts_of(row).writer
+        return writer is not None and (self._life(row, writer).is_alive or self._was_alive(row, writer))
 
     def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
         """Return the newest attempt that an actor has run, and its process: an actor may have been started again."""
         group = _group(self._store.names.texts[self._store.spans.name[call]].removesuffix(SUBMITTED))
         known = self._actors.get(group)
-        if known is None or known[0] != self._seen_rows:
-            known = self._actors[group] = self._seen_rows, self._newest_attempts(group)
+        if known is None or known[0] != self._row_count:
+            known = self._actors[group] = self._row_count, self._newest_attempts(group)
         row = known[1].get(actor)
-        if row is None or (writer := self._of(row).writer) is None:
+        if row is None or (writer := self._facts_of(row).writer) is None:
             return None
         return row, writer
 
@@ -466,30 +468,30 @@ class Running:
         for source, attempts in self._attempts[group].items():
             is_one = is_of_one_process(self._store.sources[source].path)
             for row in [attempts[-1]] if is_one else [*attempts]:
-                actor = self._of(row).actor
+                actor = self._facts_of(row).actor
                 if actor not in newest or starts[newest[actor]] < starts[row]:
                     newest[actor] = row
         return newest
 
     # -- what records and processes tell -----------------------------------------------------------------------------
 
-    def _of(self, row: int) -> _Told:
+    def _facts_of(self, row: int) -> _RecordFacts:
         """Return what a span's record tells."""
-        told = self._told.get(row)
-        if told is None:
-            if len(self._told) > _MOST_KEPT:
-                self._told.clear()
+        facts = self._record_facts.get(row)
+        if facts is None:
+            if len(self._record_facts) > _MOST_KEPT:
+                self._record_facts.clear()
             span, path = self._store.span(row), self._store.sources[self._store.spans.source[row]].path
             attributes = span.attributes
             # A task that an actor submits may have the actor's own id.
             is_task = attributes.get("ray.remote") == "function"
             actor, job = ("" if is_task else attributes.get("ray.actor_id")), attributes.get("ray.job_id")
-            told = self._told[row] = _Told(
+            facts = self._record_facts[row] = _RecordFacts(
                 writer_of(span, path, self._host.host),
                 actor if isinstance(actor, str) else "",
                 job if isinstance(job, str) else "",
             )
-        return told
+        return facts
 
     def _life(self, row: int, writer: Writer) -> Life:
         source, ran_ns = self._store.spans.source[row], self._ran_ns(row)
@@ -498,17 +500,17 @@ class Running:
         key, path = (source, writer.pid), self._store.sources[source].path
         life = self._host.life(writer.pid, writer.host, path, ran_ns)
         if life.is_alive:
-            self._seen_alive[key] = min(ran_ns, self._seen_alive.get(key, ran_ns))
+            self._alive_since[key] = min(ran_ns, self._alive_since.get(key, ran_ns))
             self._ended_at.pop(key, None)
             if logs := self._host.logs_of(writer.pid):
                 self._sessions[writer.pid] = logs
-        elif life is Life.GONE and self._was_seen(row, writer):
+        elif life is Life.GONE and self._was_alive(row, writer):
             self._ended_at.setdefault(key, self._clock())
         return life
 
-    def _was_seen(self, row: int, writer: Writer) -> bool:
+    def _was_alive(self, row: int, writer: Writer) -> bool:
         """Tell whether the process that has written a span was seen alive; an earlier one with its id wasn't."""
-        since = self._seen_alive.get((self._store.spans.source[row], writer.pid))
+        since = self._alive_since.get((self._store.spans.source[row], writer.pid))
         return since is not None and self._ran_ns(row) >= since
 
     def _ran_ns(self, row: int) -> int:
@@ -516,15 +518,15 @@ class Running:
         spans = self._store.spans
         return spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
 
-    def _look(self) -> None:
+    def _take_in_new_spans(self) -> None:
         """Take in the spans that have come."""
         store, spans, table = self._store, self._store.spans, self._store.trace_table
         texts, count, traces = store.names.texts, len(spans.next_row), len(table)
         if len(texts) != self._names[0]:
             self._names = len(texts), call_names(store)
         self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
-        changed = set(range(self._seen_traces, traces))
-        for row in range(self._seen_rows, count):
+        changed = set(range(self._trace_count, traces))
+        for row in range(self._row_count, count):
             kind = spans.kind[row]
             if kind == CONSUMER:
                 changed.add(spans.trace[row])
@@ -538,7 +540,7 @@ class Running:
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
-        self._seen_rows, self._seen_traces = count, traces
+        self._row_count, self._trace_count = count, traces
         if changed:
             changed.update(self._candidates)
         open_traces = sorted(
@@ -552,5 +554,5 @@ def _group(function: str) -> str:
     return function.rpartition(".")[0].rpartition(".")[2]
 
 
-def _ended(*, was_seen: bool) -> str:
-    return "has ended" if was_seen else "isn't running here"
+def _ended(*, was_alive: bool) -> str:
+    return "has ended" if was_alive else "isn't running here"

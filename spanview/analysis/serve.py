@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(
     r"(?:(proxy_(?:http|grpc|websocket)_request)|(route_to_replica)|(replica_handle_request))(?: |$)"
 )
-_TOLD_EVERY: Final = 256
-"""Records."""
+_RECORDS_AT_ONCE: Final = 256
+"""Records that are read before it is told how far it is."""
 _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
 _WELL_CLOSED: Final = (1000, 1001)
@@ -147,9 +147,9 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
     """
     chains = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()
-    for at, (_, chain) in enumerate(sorted(chains.items())):
-        if not at % _TOLD_EVERY:
-            tell(at / len(chains))
+    for number, (_, chain) in enumerate(sorted(chains.items())):
+        if not number % _RECORDS_AT_ONCE:
+            tell(number / len(chains))
         requests.append(_request(store, chain, keys))
     return requests
 
@@ -209,7 +209,7 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
     proxy, route, replica = (
         decoded[part].attributes if part in decoded else _NOTHING for part in (Part.PROXY, Part.ROUTE, Part.REPLICA)
     )
-    outward = [each.attributes for each in decoded.values()]
+    outward = [span.attributes for span in decoded.values()]
     failure = _failure(decoded.values())
     times = {part: _duration(store, chain[part]) for part in parts}
     key = RequestKey(

@@ -155,12 +155,13 @@ def _telling_rows(store: Store, lane: Lane) -> list[int]:
     """Return the first block, the first that another process has called, and the last; without blocks, any span."""
     rows, kinds = lane.blocks.rows, store.spans.kind
     called = next((row for row in islice(rows, _LOOKED_AT) if kinds[row] == CONSUMER), None)
-    found = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
-    return [*dict.fromkeys(found)] or [lane.first_row]
+    telling = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
+    return [*dict.fromkeys(telling)] or [lane.first_row]
 
 
 def _first(span: Span, keys: tuple[str, ...]) -> str:
-    values = (each.get(key) for key in keys for each in (span.attributes, span.resource.attributes))
+    both = span.attributes, span.resource.attributes
+    values = (attributes.get(key) for key in keys for attributes in both)
     return next((_text(value) for value in values if value), "")
 
 

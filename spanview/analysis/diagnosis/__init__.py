@@ -1,4 +1,10 @@
 """Why a folder looks the way it does: what was found, with its evidence, and what to do about it.
 
-columns, tallies, problems ──> facts ──> a detector a kind ──> report: findings, most severe first
+finding    what can be found, how sure and how bad it is, and what to do: a table
+facts      a store's columns and forest, and what several detectors need, found out once
+files      detectors of what files tell: torn records, files that were emptied or shared, hooks
+traces     of what traces tell: missing roots and parents, clocks, runs
+calls      of Ray's calls
+serve      of Ray Serve's requests
+report     runs all of them; the most severe findings come first
 """

@@ -96,7 +96,8 @@ def pids_used_again(facts: Facts) -> Finding | None:
     orphans = np.flatnonzero(facts.ran & (facts.parents == MISSING) & (facts.starts != NO_TIME))
     if not len(orphans):
         return None
-    of_hook = {at: source.path for at, source in enumerate(facts.store.sources) if _is_of_bundled_hook(source.path)}
+    sources = enumerate(facts.store.sources)
+    of_hook = {number: source.path for number, source in sources if _is_of_bundled_hook(source.path)}
     later = _first_drivers(facts, of_hook)
     rows = [
         row
@@ -158,11 +159,11 @@ def shared_file(facts: Facts) -> Finding | None:
     last[facts.sources[known]] = rows[known]
     first[facts.sources[known][::-1]] = rows[known][::-1]
     shared = []
-    of_files = [at for at, is_process in enumerate(names) if is_process and first[at] != last[at]]
-    for at in of_files[:_MOST_FILES]:
-        one, other = _process(facts, int(first[at])), _process(facts, int(last[at]))
+    of_files = [source for source, is_process in enumerate(names) if is_process and first[source] != last[source]]
+    for source in of_files[:_MOST_FILES]:
+        one, other = _process(facts, int(first[source])), _process(facts, int(last[source]))
         if any(a and b and a != b for a, b in zip(one, other, strict=True)):
-            shared.append(int(last[at]))
+            shared.append(int(last[source]))
     if not shared:
         return None
     detail = f"{number(len(shared), 'file has', 'files have')} spans of several processes with the same PID."

@@ -196,16 +196,21 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
 
     times = times_in(forest)
     tell(0.5)
-    failed = forest.of("status") == ERROR
     counted = np.flatnonzero(keys >= 0)
     # Small integers are sorted much quicker.
-    small = keys[counted].astype(np.min_scalar_type(keys.max(initial=0)))
-    counted = counted[np.argsort(small, kind="stable")]
-    for part in np.split(counted, np.flatnonzero(np.diff(keys[counted])) + 1):
-        if len(part):
-            timed = part[times.are_known[part]]
-            lengths = np.sort(times.durations[timed]).tolist()
-            yield int(keys[part[0]]), len(part), int(failed[part].sum()), lengths, int(times.own[timed].sum())
+    small = keys.astype(np.min_scalar_type(keys.max(initial=0)))
+    counted = counted[np.argsort(small[counted], kind="stable")]
+    firsts = np.flatnonzero(np.diff(small[counted], prepend=-1))
+    failed = np.add.reduceat(forest.of("status")[counted] == ERROR, firsts, dtype=np.int64) if len(firsts) else firsts
+    groups = small[counted[firsts]]
+    timed = counted[times.are_known[counted]]
+    timed = timed[np.argsort(times.durations[timed])]
+    timed = timed[np.argsort(small[timed], kind="stable")]
+    lengths, own = times.durations[timed], np.append(0, np.cumsum(times.own[timed]))
+    begins, ends = (np.searchsorted(small[timed], groups, side) for side in ("left", "right"))
+    columns = (groups, np.diff(np.append(firsts, len(counted))), failed, begins, ends, own[ends] - own[begins])
+    for key, count, errors, begin, end, self_ns in zip(*(column.tolist() for column in columns), strict=True):
+        yield key, count, errors, lengths[begin:end].tolist(), self_ns
 
 
 def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:

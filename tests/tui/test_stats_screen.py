@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from span_graphs import graphs
-from spanview.analysis import stats
 from spanview.analysis.grouping import GROUPINGS, column_of
 from spanview.analysis.stats import groups_of, spans_of, statistics
 from spanview.display.histogram import HISTOGRAM, histogram_text
@@ -30,6 +29,7 @@ from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.analysis import stats
     from spanview.analysis.grouping import Column
 
 

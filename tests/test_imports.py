@@ -14,15 +14,11 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 ALLOWED: Final = {
     "the store and what fills it": {"index.arrange", "index.bulk", "index.intake", "index.store", "index.trace"},
-    "scalar and vectorised answers ask each other": {
-        *("analysis.bulk", "analysis.bulk_calls", "analysis.bulk_lanes", "analysis.calls", "analysis.generators"),
-        *("analysis.diagnosis.calls", "analysis.diagnosis.facts", "analysis.diagnosis.files"),
+    "questions ask each other": {
+        *("analysis.calls", "analysis.diagnosis.calls", "analysis.diagnosis.facts", "analysis.diagnosis.files"),
         *("analysis.diagnosis.report", "analysis.diagnosis.serve", "analysis.diagnosis.traces", "analysis.grouping"),
-        *("analysis.lanes", "analysis.query_subject", "analysis.reasons", "analysis.root_groups", "analysis.serve"),
-        *("analysis.serve_calls", "analysis.stats", "analysis.waits", "analysis.workers"),
+        *("analysis.query_subject", "analysis.reasons", "analysis.stats", "analysis.waits"),
     },
-    "scalar and vectorised call paths": {"analysis.bulk_flame", "analysis.flame"},
-    "scalar and vectorised lines": {"exports.bulk_lines", "exports.jsonl"},
     "a tail and what is held of it": {"sources.details", "sources.held", "sources.tail"},
     "what is compressed is read as what isn't": {"sources.packed", "sources.reading"},
     "the package offers its own functions": {"api", "sources.kept", "sources.loading", "sources.session", "spanview"},

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from spanview.analysis import stats
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diff import diff, to_json
 from spanview.analysis.flame import flame
@@ -99,7 +98,6 @@ def test_exports_and_figures_of_many_spans(monkeypatch: pytest.MonkeyPatch, fold
     expected = own_times(store)
     assert len(expected) == len(store.spans)
     if at_once:
-        monkeypatch.setattr(stats, "PAYS_FROM", 0)
         monkeypatch.setattr(span_texts, "PAYS_FROM", 0)
     text = b"".join([bytes(chunk) for chunk in jsonl_chunks(store, store.rows_in_order())])
     lines = [json.loads(line) for line in text.splitlines()]

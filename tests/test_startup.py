@@ -3,7 +3,7 @@
 what starts          what it must not load
 -----------          ---------------------
 spanview --help      orjson, textual, rich: they cost several times the whole help
-spanview export      textual, rich, watchfiles
+spanview export      textual, rich, watchfiles, and of a small folder numpy; so do `tree` and `spans`
 the viewer           watchfiles, opentelemetry, the query language, rich's progress bars: all of them come later
 """
 
@@ -40,7 +40,12 @@ def command(*words: str) -> str:
     [
         (command("--help"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
         (command("--version"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
-        (command("export", "-o", os.devnull, "--force", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry"}),
+        (
+            command("export", "-o", os.devnull, "--force", RECORDING),
+            {"textual", "rich", "watchfiles", "opentelemetry", "numpy"},
+        ),
+        (command("tree", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
+        (command("spans", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
         (command("stats", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "multiprocessing"}),
         (
             "import spanview.commands.view, spanview.commands.reading, spanview.sources.session",
@@ -58,7 +63,7 @@ def command(*words: str) -> str:
             },
         ),
     ],
-    ids=["help", "version", "export", "stats", "viewer"],
+    ids=["help", "version", "export", "tree", "spans", "stats", "viewer"],
 )
 def test_a_start_loads_no_more_than_it_needs(code: str, unwanted: set[str]) -> None:
     """Until something is shown, nothing is imported that only later actions need."""

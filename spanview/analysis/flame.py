@@ -22,24 +22,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import compact
-from spanview.analysis.selftime import stitched
-from spanview.analysis.stats import grouped, nearest_rank, pays_at_once
+from spanview.analysis.stats import grouped, nearest_rank
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, MutableSequence, Sequence
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from spanview.analysis.telling import Tell
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
 
 NO_NAME = -1
 """The number that stands for the name of a parent that no file holds."""
 NOWHERE: Final = 2**32 - 1
 """The number of no path: of what is in other traces, or has come since."""
+_MOST_LEVELS: Final = 64
+"""Of so many levels each is one step: a step costs as much as some fifty spans, and deeper ones are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +102,6 @@ class Located:
     """The number of the path of each row that there was, or `NOWHERE`."""
 
 
-class Places:
-    """Call paths while they are found: numbers, parents before their children."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[int, int, int], int] = {}
-        self.missing = 0
-        """How many parents no file holds."""
-
-    def number(self, parent: int, name: int, service: int) -> int:
-        """Return the number of the path that goes on from another one, or from `ROOT`, with a name and a service."""
-        return self._numbers.setdefault((parent, name, service), len(self._numbers))
-
-    def orphans(self) -> int:
-        """Return the number of the path of parents that no file holds."""
-        return self.number(ROOT, NO_NAME, 0)
-
-    def keys(self) -> list[tuple[int, int, int]]:
-        """Return the parent, the name and the service of each path, by number."""
-        return [*self._numbers]
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-
 def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Flame:
     """Merge traces by call path.
 
@@ -141,39 +121,27 @@ def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unhe
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    numbers = None if traces is None else [*traces]
-    merged, column, order = _merged(store, numbers, tell)
-    if not isinstance(column, dict):
-        from spanview.analysis import bulk_flame
+    import numpy as np
 
-        return Located(merged, bulk_flame.renumbered(store, column, order, numbers))
-    known = array("I", [NOWHERE]) * (max(column, default=-1) + 1)
-    for row, path in column.items():
-        known[row] = order[path]
-    return Located(merged, known)
+    merged, forest, numbers = _merged(store, None if traces is None else [*traces], tell)
+    column = np.full(forest.size, NOWHERE, np.uint32)
+    column[forest.rows] = numbers
+    return Located(merged, array("I", column.tobytes()))
 
 
-def _merged(
-    store: Store, numbers: Sequence[int] | None, tell: Tell
-) -> tuple[Flame, Sequence[int] | dict[int, int], Sequence[int]]:
-    """Return the paths, the place of each row, and the number of the path of each place."""
-    places = Places()
-    column: Sequence[int] | dict[int, int]
-    at_once = pays_at_once(store)
-    if at_once:
-        from spanview.analysis import bulk_flame
+def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Flame, Forest, NDArray[np.int64]]:
+    """Return the paths, the spans that they are of, and the number of the path of each."""
+    import numpy as np
 
-        column, firsts = bulk_flame.paths_of_rows(store, numbers, places)
-    else:
-        column, firsts = _paths_of_rows(store, numbers, places, part(tell, 0.0, 0.5))
-    keys = places.keys()
+    from spanview.index.forest import forest_of
+
+    forest = forest_of(store, numbers)
+    keys, places = _places(forest)
     tell(0.5)
-    figures: list[tuple[int, int, Sequence[int], int]] = [(places.missing, 0, (), 0)] * len(keys)
-    for path, count, errors, durations, self_ns in grouped(
-        store, column, numbers, at_once=at_once, tell=part(tell, 0.5, 1.0)
-    ):
-        if path != ROOT:
-            figures[path] = count, errors, compact(durations), self_ns
+    missing = len(forest.missing())
+    figures: list[tuple[int, int, Sequence[int], int]] = [(missing, 0, (), 0)] * len(keys)
+    for place, count, errors, durations, self_ns in grouped(forest, places, part(tell, 0.5, 1.0)):
+        figures[place] = count, errors, compact(durations), self_ns
     table = store.trace_table
     counted = [trace for trace in (range(len(table)) if numbers is None else numbers) if table.trace_id(trace)]
     lengths = sorted(
@@ -181,8 +149,8 @@ def _merged(
         for trace in counted
         if NO_TIME not in (table.start_ns[trace], table.end_ns[trace])
     )
-    paths, order = _in_order(store, keys, figures, firsts)
-    return Flame(paths, len(counted), lengths), column, order
+    paths, order = _in_order(store, keys, figures, _firsts(forest, places, len(keys)))
+    return Flame(paths, len(counted), lengths), forest, np.array(order, np.int64)[places]
 
 
 def _in_order(
@@ -230,49 +198,58 @@ def _in_order(
     return paths, order
 
 
-class _PathOf(dict[int, int]):
-    """Paths by row; `ROOT` for what has come since."""
+def _places(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
+    """Return call paths as they are found, parents before their children, and the place of each span's among them.
 
-    def __missing__(self, row: int) -> int:
-        return ROOT
+    Roots make the first paths; the paths of parents, with the names and services of their children, make the next, and
+    so on downwards. Of the first levels each is one step; below them, where spans are few, each span is one.
+
+    Returns:
+        The place of the path above, the name and the service of each path; the places of spans by position.
+    """
+    import numpy as np
+
+    from spanview.index.forest import MISSING
+
+    numbers: dict[tuple[int, int, int], int] = {}
+    name, service = forest.of("name").astype(np.int64), forest.of("service").astype(np.int64)
+    services = int(service.max(initial=0)) + 1
+    kinds, of_kind = np.unique(name * services + service, return_inverse=True)
+    named = [divmod(kind, services) for kind in kinds.tolist()]
+    places = np.full(len(forest), ROOT, np.int64)
+    waiting = np.arange(len(forest))
+    is_ready = forest.parents < 0
+    above = np.full(int(is_ready.sum()), ROOT, np.int64)
+    if (is_orphan := forest.parents[is_ready] == MISSING).any():
+        above[is_orphan] = numbers.setdefault((ROOT, NO_NAME, 0), 0)
+    for _ in range(_MOST_LEVELS):
+        some, waiting = waiting[is_ready], waiting[~is_ready]
+        steps, which = np.unique((above + 1) * len(named) + of_kind[some], return_inverse=True)
+        new = [divmod(step, len(named)) for step in steps.tolist()]
+        found = [numbers.setdefault((parent - 1, *named[kind]), len(numbers)) for parent, kind in new]
+        places[some] = np.array(found, np.int64)[which]
+        if not len(waiting):
+            break
+        above = places[forest.parents[waiting]]
+        is_ready = above != ROOT
+        above = above[is_ready]
+    if len(waiting):
+        below = waiting[np.argsort(forest.depths()[waiting], kind="stable")]
+        for position, parent, kind in zip(
+            below.tolist(), forest.parents[below].tolist(), of_kind[below].tolist(), strict=True
+        ):
+            places[position] = numbers.setdefault((int(places[parent]), *named[kind]), len(numbers))
+    return [*numbers], places
 
 
-def _paths_of_rows(
-    store: Store, traces: Sequence[int] | None, places: Places, tell: Tell
-) -> tuple[dict[int, int], Sequence[int]]:
-    """Return the path of each row of the traces, and the first row of each path."""
-    spans = store.spans
-    column = _PathOf()
-    missing: set[tuple[int, int]] = set()
-    every: list[int] = []
-    for tree in stitched(store, range(len(store.trace_table)) if traces is None else traces, tell):
-        place(store, tree, places, column)
-        every += tree.rows
-        if tree.missing:
-            orphans = [row for row, parent in zip(tree.rows, tree.parents, strict=False) if tree.is_missing(parent)]
-            missing.update((spans.trace[row], spans.parent_id[row]) for row in orphans)
-    places.missing += len(missing)
-    firsts = [NO_ROW] * len(places)
-    # What never started comes last, so that what comes before it is written over it.
-    every.sort(key=lambda row: (spans.start_ns[row] != NO_TIME, -spans.start_ns[row], -row))
-    for row in every:
-        firsts[column[row]] = row
-    return column, firsts
+def _firsts(forest: Forest, places: NDArray[np.int64], count: int) -> list[int]:
+    """Return the row of each path that starts first, of those that start together the first."""
+    import numpy as np
 
-
-def place(store: Store, tree: TraceTree, places: Places, column: MutableSequence[int] | dict[int, int]) -> None:
-    """Write the path of each span of a tree into a column of all rows."""
-    spans, rows, parents = store.spans, tree.rows, tree.parents
-    known = [ROOT] * len(rows) + ([places.orphans()] * len(tree.missing) if tree.missing else [])
-    pending: list[int] = []
-    for start in range(len(rows)):
-        # Upwards to what has a path already, and down again.
-        node = start
-        while node != ROOT and known[node] == ROOT:
-            pending.append(node)
-            node = parents[node]
-        path = ROOT if node == ROOT else known[node]
-        while pending:
-            node = pending.pop()
-            row = rows[node]
-            path = known[node] = column[row] = places.number(path, spans.name[row], spans.service[row])
+    starts = forest.of("start_ns")
+    # What never started comes last. Of what is written to one place, the last stays there.
+    order = np.argsort(np.where(starts == NO_TIME, np.iinfo(np.int64).max, starts), kind="stable")[::-1]
+    firsts = np.full(count, NO_ROW, np.int64)
+    firsts[places[order]] = forest.rows[order]
+    rows: list[int] = firsts.tolist()
+    return rows

@@ -23,24 +23,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from itertools import compress
-from operator import ge, gt, ne
+from operator import ge, gt
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import Covered
-from spanview.analysis.telling import unheard
-from spanview.index.table import NO_ROW
-from spanview.index.tree import ROOT, TraceTree
+from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from spanview.analysis.telling import Tell
-    from spanview.index.store import Store
     from spanview.index.table import SpanTable
+    from spanview.index.tree import TraceTree
 
-_TOGETHER: Final = 32
-"""So many traces are stitched together."""
 _NOTHING: Final = -1
 """The node at the top of an empty heap."""
 _BUCKET_BITS: Final = 9
@@ -237,52 +232,3 @@ class _Places:
         if end == len(bucket) and (at := bisect_right(used, number)) < len(used):
             following = self._buckets[used[at]][0]
         return before, following
-
-
-def self_times_of(store: Store, traces: Sequence[int], tell: Tell = unheard) -> tuple[list[int], list[int | None]]:
-    """Return the rows of the spans of some traces, and the self time of each, as `self_times` has it."""
-    rows: list[int] = []
-    own: list[int | None] = []
-    for tree in stitched(store, traces, tell):
-        rows += tree.rows
-        # Placeholders come last among the nodes, and are nobody's row.
-        own += self_times(tree, store.spans)[: len(tree.rows)]
-    return rows, own
-
-
-def stitched(store: Store, traces: Sequence[int], tell: Tell = unheard) -> Iterator[TraceTree]:
-    """Yield trees in which each span of some traces has the parent that it has in its own; for passes over all spans.
-
-    Most traces have a few spans, and stitching them costs more by the trace than by the span. Span ids are random:
-    where none is there twice and no parent is of another trace, several traces can be stitched as if they were one.
-    """
-    for first in range(0, len(traces), _TOGETHER):
-        tell(first / len(traces))
-        some = traces[first : first + _TOGETHER]
-        tree = _stitched_as_one(store, some)
-        if tree is None:
-            yield from map(store.tree, some)
-        else:
-            yield tree
-
-
-def _stitched_as_one(store: Store, traces: Sequence[int]) -> TraceTree | None:
-    spans = store.spans
-    try:
-        tree = TraceTree(spans, [row for trace in traces for row in store.rows_of_trace(trace)], _no_order)
-    except _DoubledError:
-        return None
-    of_trace = [*map(spans.trace.__getitem__, tree.rows)]
-    # Placeholders are of no trace, and neither is the parent of roots, which is the last: -1.
-    of_node = [*of_trace, *[NO_ROW] * (len(tree.missing) + 1)]
-    of_parent = [*map(of_node.__getitem__, tree.parents)]
-    strangers = compress(of_parent, map(ne, of_parent, of_trace))
-    return None if any(map(NO_ROW.__ne__, strangers)) else tree
-
-
-class _DoubledError(Exception):
-    """Several spans have one id."""
-
-
-def _no_order(row: int) -> tuple[str, int, int]:
-    raise _DoubledError(row)

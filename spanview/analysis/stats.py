@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from dataclasses import asdict, dataclass
-from heapq import nlargest
-from itertools import compress, pairwise
-from operator import sub
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.grouping import column_of
-from spanview.analysis.selftime import self_times_of
 from spanview.analysis.telling import unheard
-from spanview.index.slots import IS_KNOWN_HASH
-from spanview.index.table import PAYS_FROM
 from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
+
+    from numpy.typing import NDArray
 
     from spanview.analysis.grouping import Column
     from spanview.analysis.telling import Tell
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
 
 POWERS: Final = 16
@@ -99,9 +96,18 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
         traces: Numbers of the traces that count; None for all.
         tell: Told how far it is.
     """
-    found = grouped(store, column.numbers, traces, at_once=pays_at_once(store), tell=tell)
+    import numpy as np
+
+    from spanview.index.bulk import copy_of
+    from spanview.index.forest import forest_of
+
+    forest = forest_of(store, traces)
+    keys = np.full(len(forest), -1)
+    known = forest.rows < len(column.numbers)
+    keys[known] = copy_of(column.numbers)[forest.rows[known]]
     groups = (
-        _group(column.texts[key], count, errors, durations, self_ns) for key, count, errors, durations, self_ns in found
+        _group(column.texts[key], count, errors, durations, self_ns)
+        for key, count, errors, durations, self_ns in grouped(forest, keys, tell)
     )
     return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
 
@@ -132,20 +138,22 @@ def slowest(
         traces: Numbers of the traces that count; None for all.
         most: So many rows at the most.
     """
-    spans = store.spans
-    if len(spans) >= PAYS_FROM:
-        from spanview.analysis import bulk
+    import numpy as np
 
-        return bulk.slowest(store, column, wanted, traces, most)
-    chosen = None if traces is None else {*traces}
-    rows = [
-        row
-        for row, number in enumerate(column[: len(spans)])
-        if number in wanted
-        and NO_TIME not in (spans.start_ns[row], spans.end_ns[row])
-        and (chosen is None or spans.trace[row] in chosen)
-    ]
-    return nlargest(most, rows, key=lambda row: (spans.end_ns[row] - spans.start_ns[row], -row))
+    from spanview.analysis.forest_selftime import exact
+    from spanview.index.bulk import copy_of
+
+    spans = store.spans
+    count = min(len(column), len(spans.next_row))
+    rows = np.flatnonzero(np.isin(copy_of(column)[:count], [*wanted]))
+    if traces is not None:
+        chosen = np.zeros(len(store.trace_table), np.bool_)
+        chosen[[*traces]] = True
+        rows = rows[chosen[copy_of(spans.trace)[rows]]]
+    starts, ends, are_known = exact(copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows])
+    rows, lengths = rows[are_known], (ends - starts)[are_known]
+    found: list[int] = rows[np.argsort(-lengths, kind="stable")[:most]].tolist()
+    return found
 
 
 def among_name(store: Store, row: int) -> AmongName | None:
@@ -158,69 +166,51 @@ def among_name(store: Store, row: int) -> AmongName | None:
     Returns:
         None where it has no duration.
     """
+    import numpy as np
+
+    from spanview.analysis.forest_selftime import exact
+    from spanview.index.bulk import copy_of
+
     spans = store.spans
     start, end = spans.start_ns[row], spans.end_ns[row]
     if NO_TIME in (start, end):
         return None
-    if len(spans) >= PAYS_FROM:
-        from spanview.analysis import bulk
-
-        return AmongName(*bulk.among(store, spans.name, row))
-    lengths = sorted(
-        spans.end_ns[other] - spans.start_ns[other]
-        for other, name in enumerate(spans.name[: len(spans)])
-        if name == spans.name[row] and NO_TIME not in (spans.start_ns[other], spans.end_ns[other])
-    )
-    p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
-    return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, lengths[-1], histogram(lengths))
+    rows = np.flatnonzero(copy_of(spans.name)[: len(spans.next_row)] == spans.name[row])
+    starts, ends, are_known = exact(copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows])
+    lengths = np.sort((ends - starts)[are_known])
+    p50, p95 = (int(lengths[rank_of(len(lengths), percent)]) for percent in (50, 95))
+    return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, int(lengths[-1]), histogram(lengths))
 
 
-def pays_at_once(store: Store) -> bool:
-    """Tell whether it pays, and is possible, to count all spans of a store at once with numpy."""
-    if not IS_KNOWN_HASH or len(store.spans) < PAYS_FROM or store.is_growing:
-        return False
-    from spanview.analysis import bulk
-
-    return bulk.is_for(store)
-
-
-def grouped(
-    store: Store,
-    column: Sequence[int] | dict[int, int],
-    traces: Sequence[int] | None,
-    *,
-    at_once: bool,
-    tell: Tell = unheard,
-) -> Iterable[tuple[int, int, int, list[int], int]]:
-    """Return keys, and for each how many spans have it, how many failed, their sorted durations, and own times' sum.
+def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterator[tuple[int, int, int, list[int], int]]:
+    """Yield keys, and for each how many spans have it, how many failed, their sorted durations, and own times' sum.
 
     Args:
-        store: Where the spans are.
-        column: The key of each row.
-        traces: Numbers of the traces that count; None for all.
-        at_once: Whether all spans are counted at once, as `pays_at_once` has told; the column is a sequence then.
+        forest: The spans.
+        keys: Of each position, less than 0 for those that don't count.
         tell: Told how far it is.
     """
-    if at_once and not isinstance(column, dict):
-        from spanview.analysis import bulk
+    import numpy as np
 
-        return bulk.grouped(store, column, traces, tell)
-    rows, own = self_times_of(store, range(len(store.trace_table)) if traces is None else traces, tell)
-    if not isinstance(column, dict) and max(rows, default=-1) >= len(column):
-        # Of a store that grows, the column doesn't have the newest rows.
-        known = [row < len(column) for row in rows]
-        rows, own = [*compress(rows, known)], [*compress(own, known)]
-    keys = [*map(column.__getitem__, rows)]
-    lengths = map(sub, map(store.spans.end_ns.__getitem__, rows), map(store.spans.start_ns.__getitem__, rows))
-    statuses = map(store.spans.status.__getitem__, rows)
-    counts, errors = Counter(keys), Counter(compress(keys, map(ERROR.__eq__, statuses)))
-    durations: dict[int, list[int]] = {key: [] for key in counts}
-    selves = dict.fromkeys(counts, 0)
-    for key, length, self_time in zip(keys, lengths, own, strict=True):
-        if self_time is not None:
-            durations[key].append(length)
-            selves[key] += self_time
-    return [(key, count, errors[key], sorted(durations[key]), selves[key]) for key, count in counts.items()]
+    from spanview.analysis.forest_selftime import times_in
+
+    times = times_in(forest)
+    tell(0.5)
+    counted = np.flatnonzero(keys >= 0)
+    # Small integers are sorted much quicker.
+    small = keys.astype(np.min_scalar_type(keys.max(initial=0)))
+    counted = counted[np.argsort(small[counted], kind="stable")]
+    firsts = np.flatnonzero(np.diff(small[counted], prepend=-1))
+    failed = np.add.reduceat(forest.of("status")[counted] == ERROR, firsts, dtype=np.int64) if len(firsts) else firsts
+    groups = small[counted[firsts]]
+    timed = counted[times.are_known[counted]]
+    timed = timed[np.argsort(times.durations[timed])]
+    timed = timed[np.argsort(small[timed], kind="stable")]
+    lengths, own = times.durations[timed], np.append(0, np.cumsum(times.own[timed]))
+    begins, ends = (np.searchsorted(small[timed], groups, side) for side in ("left", "right"))
+    columns = (groups, np.diff(np.append(firsts, len(counted))), failed, begins, ends, own[ends] - own[begins])
+    for key, count, errors, begin, end, self_ns in zip(*(column.tolist() for column in columns), strict=True):
+        yield key, count, errors, lengths[begin:end].tolist(), self_ns
 
 
 def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
@@ -254,7 +244,7 @@ def _group(key: str | None, count: int, errors: int, durations: list[int], self_
     )
 
 
-def histogram(durations: Sequence[int]) -> list[int]:
+def histogram(durations: Sequence[int] | NDArray[Any]) -> list[int]:
     """Return how many of some sorted durations have each power of ten."""
     bounds = [0, *(bisect_left(durations, 10**power) for power in range(1, POWERS)), len(durations)]
     return [after - before for before, after in pairwise(bounds)]

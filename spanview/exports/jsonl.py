@@ -8,7 +8,7 @@ from array import array
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.selftime import self_times, stitched
+from spanview.analysis.selftime import self_times
 from spanview.exports.shares import shares_of_rows, written
 from spanview.exports.span_texts import SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
@@ -87,7 +87,7 @@ def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], arra
     """
     spans = store.spans
     if are_many(store, len(rows)):
-        from spanview.analysis.bulk_walk import of_all
+        from spanview.analysis.walk import of_all
 
         times, have, warned = of_all(store)
         known = times.astype("u8")
@@ -95,7 +95,7 @@ def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], arra
         return array("Q", known.tobytes()), array("H", warned.tobytes())
     own = array("Q", [_NO_SELF_TIME]) * len(spans)
     warnings = array("H", [0]) * len(spans)
-    for tree in stitched(store, sorted({*map(spans.trace.__getitem__, rows)})):
+    for tree in map(store.tree, {*map(spans.trace.__getitem__, rows)}):
         for row, self_time in zip(tree.rows, self_times(tree, spans), strict=False):
             if self_time is not None:
                 own[row] = self_time

@@ -12,8 +12,6 @@ import signal
 from collections import Counter, deque
 from contextlib import suppress
 from functools import partial
-from multiprocessing import Pipe, get_context
-from multiprocessing.connection import wait
 from threading import active_count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -102,6 +100,9 @@ class _Worker:
         """What was received and not yet asked for; the counted losses end a share."""
         self._bytes_ahead = 0
         self._is_alive = True
+        # Its import takes longer than most commands that write little.
+        from multiprocessing import Pipe, get_context
+
         self.pipe, its_end = Pipe(duplex=False)
         try:
             inherited = [*(worker.pipe for worker in earlier), self.pipe]
@@ -123,6 +124,8 @@ class _Worker:
             lose: Takes note of what can't be said.
             workers: All of them: the others go on while this one is waited for.
         """
+        from multiprocessing.connection import wait
+
         size = 0
         while True:
             while not self._ahead and self._is_alive:

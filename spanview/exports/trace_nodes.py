@@ -15,7 +15,7 @@ from spanview.model.times import NO_TIME, format_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.bulk_walk import Walk
+    from spanview.analysis.walk import Walk
     from spanview.index.store import Store
 
 

@@ -66,7 +66,7 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
     if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
         import numpy as np
 
-        from spanview.analysis.bulk_walk import walk
+        from spanview.analysis.walk import walk
 
         walked = walk(store, np.array(traces))
         begins = dict(zip(traces, walked.firsts.tolist(), strict=True))

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.index.bulk import copy_of
+from spanview.index.tree import SKEW_NS
+from spanview.model.problems import Warnings
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,6 +75,18 @@ class Forest:
         is_first[1:] = (traces[1:] != traces[:-1]) | (parent_ids[1:] != parent_ids[:-1])
         first: Places = orphans[order[is_first]]
         return first
+
+    def warnings(self) -> NDArray[np.uint16]:
+        """Return what only the trees tell of each span, as bits of `Warnings`: cycles and clock skew."""
+        warned = np.zeros(len(self), np.uint16)
+        warned[self.cut] = Warnings.CYCLE.value
+        starts, children = self.of("start_ns"), np.flatnonzero(self.parents >= 0)
+        own, above = starts[children], starts[self.parents[children]]
+        early = np.flatnonzero((own != NO_TIME) & (own < above))
+        # As words, because the difference of two times may need all 64 bits.
+        skew = above[early].view(np.uint64) - own[early].view(np.uint64)
+        warned[children[early[skew > np.uint64(SKEW_NS)]]] = Warnings.CLOCK_SKEW.value
+        return warned
 
     def sums_above(self, values: NDArray[Any]) -> Places:
         """Return for each span the sum of its own value and those of all spans above it; values are integers."""

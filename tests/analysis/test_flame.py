@@ -8,7 +8,6 @@ a 0-10     a 0-20          a ×2
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -19,17 +18,18 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, Builder, store_of, trace_row
 from slow_paths import paths_of
 from span_graphs import forests, graphs
-from spanview.analysis import bulk_flame, stats
+from spanview.analysis import flame as flame_module
 from spanview.analysis.flame import NOWHERE, flame, located
 from spanview.analysis.stats import statistics
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
+from spanview.model.times import NO_TIME
 from viewers import Growing
 
 if TYPE_CHECKING:
     from builders import Document
     from slow_paths import Path
-    from spanview.analysis.flame import CallPath, Flame
+    from spanview.analysis.flame import CallPath, Flame, Located
     from spanview.index.store import Store
 
 FIGURES = ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns")
@@ -46,23 +46,6 @@ def whole_paths(merged: Flame) -> list[Path]:
     for path in merged.paths:
         whole.append((*(() if path.parent == ROOT else whole[path.parent]), (path.name, path.service)))
     return whole
-
-
-def comparable(merged: Flame) -> Flame:
-    """Return the same with durations as lists."""
-    return replace(merged, paths=[replace(path, durations=[*path.durations]) for path in merged.paths])
-
-
-def at_once(store: Store, traces: list[int] | None = None, *, levels: int = 64) -> Flame:
-    """Return what numpy makes of it.
-
-    Args:
-        store: Where the spans are.
-        traces: Numbers of the traces that count; None for all.
-        levels: Of so many each is one step.
-    """
-    with patch.object(stats, "PAYS_FROM", 0), patch.object(bulk_flame, "_MOST_LEVELS", levels):
-        return flame(store, traces)
 
 
 def test_a_drawing() -> None:
@@ -149,10 +132,9 @@ def test_the_first_span_of_a_path() -> None:
         build.span("a", trace=2, start=5),
         build.span("b", trace=2) | {"start_time": None},
     )
-    for merged in (flame(store), at_once(store)):
-        firsts = {path.name: path.first_row for path in merged.paths}
-        assert store.spans.start_ns[firsts["a"]] == EPOCH_NS + 5_000
-        assert store.names.texts[store.spans.name[firsts["b"]]] == "b"
+    firsts = {path.name: path.first_row for path in flame(store).paths}
+    assert store.spans.start_ns[firsts["a"]] == EPOCH_NS + 5_000
+    assert store.names.texts[store.spans.name[firsts["b"]]] == "b"
 
 
 def test_some_traces() -> None:
@@ -160,8 +142,8 @@ def test_some_traces() -> None:
     build = Builder()
     store = store_of(build.span("a", trace=1), build.span("b", trace=2), build.span("c", trace=3, parent=9))
     numbers = [trace_row(store, 2)]
-    assert outline(flame(store, numbers)) == outline(at_once(store, numbers)) == ["b ×1"]
-    assert flame(store, []).paths == at_once(store, []).paths == []
+    assert outline(flame(store, numbers)) == ["b ×1"]
+    assert flame(store, []).paths == []
 
 
 def test_nothing() -> None:
@@ -197,14 +179,14 @@ def test_centuries_are_added_up_exactly() -> None:
     build = Builder()
     times = {"start_time": "1700-01-01T00:00:00.000000Z", "end_time": "2200-01-01T00:00:00.000000Z"}
     documents = [build.span("a") | times for _ in range(2)]
-    (path,) = at_once(store_of(*documents)).paths
+    (path,) = flame(store_of(*documents)).paths
     length = 182_621 * 86_400 * 10**9
     assert length > 2**63
     assert (path.total_ns, path.self_ns, path.p50_ns) == (2 * length, 2 * length, length)
 
 
 def check(documents: list[Document]) -> None:
-    """Compare both ways of merging with the slow one."""
+    """Compare with the slow way of merging, however many levels are one step each."""
     store = store_of(*documents)
     every_second = [*range(0, len(store.trace_table), 2)]
     table = store.trace_table
@@ -214,30 +196,29 @@ def check(documents: list[Document]) -> None:
             if traces is None
             else {f"{table.trace_id(trace):032x}" if table.trace_id(trace) else None for trace in traces}
         )
-        merged = flame(store, traces)
-        found = {
-            whole: {key: getattr(path, key) for key in FIGURES}
-            for whole, path in zip(whole_paths(merged), merged.paths, strict=True)
-        }
-        assert found == paths_of(documents, ids)
+        expected = paths_of(documents, ids)
         for levels in (1, 64):
-            assert comparable(at_once(store, traces, levels=levels)) == comparable(merged)
-        check_places(store, traces)
+            with patch.object(flame_module, "_MOST_LEVELS", levels):
+                found = located(store, traces)
+            merged = found.flame
+            assert expected == {
+                whole: {key: getattr(path, key) for key in FIGURES}
+                for whole, path in zip(whole_paths(merged), merged.paths, strict=True)
+            }
+            check_places(store, found, traces)
 
 
-def check_places(store: Store, traces: list[int] | None) -> None:
-    """See to it that each span is where it is counted, and that numpy says the same."""
-    found = located(store, traces)
-    with patch.object(stats, "PAYS_FROM", 0):
-        column = [*located(store, traces).column]
-    # What comes last and is nowhere may be left out.
-    column_of_all = [*found.column, *[NOWHERE] * (len(store.spans) - len(found.column))]
-    assert column == column_of_all
+def check_places(store: Store, found: Located, traces: list[int] | None) -> None:
+    """See to it that each span is where it is counted, and that a path's first row is its earliest."""
+    column = [*found.column]
+    assert len(column) == len(store.spans)
     spans = store.spans
     for number, path in enumerate(found.flame.paths):
         rows = [row for row, at in enumerate(column) if at == number]
         assert path.name is None or len(rows) == path.count
         assert {store.names.texts[spans.name[row]] for row in rows} == ({path.name} if rows else set())
+        times = [(spans.start_ns[row] == NO_TIME, spans.start_ns[row], row) for row in rows]
+        assert path.first_row == min(times, default=(False, 0, NO_ROW))[2]
     chosen = {*range(len(store.trace_table))} if traces is None else {*traces}
     assert all((at == NOWHERE) == (spans.trace[row] not in chosen) for row, at in enumerate(column))
 
@@ -279,7 +260,6 @@ def test_order(documents: list[Document]) -> None:
 def test_of_a_store_that_grows() -> None:
     """Another thread goes on adding while its spans are counted and merged; neither hinders the other."""
     data, build = Growing(), Builder()
-    data.store.is_growing = True
     failures: list[BaseException] = []
     stop = threading.Event()
 
@@ -291,14 +271,13 @@ def test_of_a_store_that_grows() -> None:
             failures.append(error)
 
     adding = threading.Thread(target=add)
-    with patch.object(stats, "PAYS_FROM", 0):
-        adding.start()
-        try:
-            for _ in range(30):
-                found = flame(data.store)
-                groups = statistics(data.store)
-                assert sum(group.count for group in groups) >= sum(path.count for path in found.paths if path.name)
-        finally:
-            stop.set()
-            adding.join()
+    adding.start()
+    try:
+        for _ in range(30):
+            found = flame(data.store)
+            groups = statistics(data.store)
+            assert sum(group.count for group in groups) >= sum(path.count for path in found.paths if path.name)
+    finally:
+        stop.set()
+        adding.join()
     assert not failures

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builders import Builder, store_of
 from span_graphs import forests, graphs, whole_traces
 from spanview.analysis import selftime
-from spanview.analysis.selftime import own_stretches, self_time, self_times, self_times_of
+from spanview.analysis.selftime import own_stretches, self_time, self_times
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
@@ -191,34 +191,6 @@ def _steps(shape: Callable[[int, int], tuple[int, int, int]], count: int) -> int
         sys.settrace(before)
     assert own == [self_time(tree, store.spans, node) for node in range(len(tree))]
     return lines
-
-
-@settings(max_examples=200, deadline=None)
-@given(forests(traces=8, most=30))
-def test_many_traces_at_once_are_as_one_by_one(documents: list[Document]) -> None:
-    """Traces that are stitched together have the self times that each has alone."""
-    store = store_of(*documents)
-    traces = range(len(store.trace_table))
-    rows, own = self_times_of(store, traces)
-    alone = {
-        row: time
-        for trace in traces
-        for row, time in zip(store.tree(trace).rows, self_times(store.tree(trace), store.spans), strict=False)
-    }
-    assert dict(zip(rows, own, strict=True)) == alone
-    assert sorted(rows) == [*range(len(store.spans))]
-
-
-@settings(max_examples=200, deadline=None)
-@given(graphs())
-def test_many_traces_at_once_with_any_ids(documents: list[Document]) -> None:
-    """Ids that are there twice, or in two traces, don't mix traces up."""
-    store = store_of(*documents)
-    rows, own = self_times_of(store, range(len(store.trace_table)))
-    for trace in range(len(store.trace_table)):
-        tree = store.tree(trace)
-        expected = dict(zip(tree.rows, self_times(tree, store.spans), strict=False))
-        assert {row: time for row, time in zip(rows, own, strict=True) if row in expected} == expected
 
 
 def _slowly(tree: TraceTree, spans: SpanTable) -> list[set[int] | None]:

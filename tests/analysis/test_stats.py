@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders import Builder, file_of, own_line, store_of, store_of_files, trace_row
-from span_graphs import forests
+from slow_paths import written
+from slow_trees import export_of
+from span_graphs import forests, graphs
 from spanview.analysis.grouping import column_of
 from spanview.analysis.stats import Group, nearest_rank, spans_of, statistics, to_json
 from spanview.model.problems import QueryError
@@ -127,12 +130,43 @@ def test_json() -> None:
     assert value["groups"][0]["key"] == "a"
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(forests())
 def test_is_what_counting_slowly_comes_to(documents: list[Document]) -> None:
     """Every figure of every group is that of an implementation that reads the documents themselves."""
     groups = to_json(statistics(store_of(*documents)), "name")["groups"]
     assert groups == _slowly(documents)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(graphs(), forests()), st.integers(0, 7))
+def test_any_spans_are_counted_as_the_exported_trees_have_them(documents: list[Document], chosen: int) -> None:
+    """The same of some traces, with doubled and unusable ids, circles, and times the wrong way round."""
+    store = store_of(*documents)
+    table = store.trace_table
+    traces = [trace for trace in range(len(table)) if chosen >> trace & 1]
+    ids = {f"{table.trace_id(trace):032x}" if table.trace_id(trace) else None for trace in traces}
+    for by in ("name", "kind"):
+        spans: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        pending = [
+            node for trace in export_of(written(documents))[0] if trace["trace_id"] in ids for node in trace["roots"]
+        ]
+        while pending:
+            node = pending.pop()
+            pending += node["children"]
+            if "missing" not in node:
+                spans[node[by]].append(node)
+        expected = {}
+        for key, nodes in spans.items():
+            lengths = sorted(node["duration_ns"] for node in nodes if node["duration_ns"] is not None)
+            errors = sum(node["status"]["code"] == "ERROR" for node in nodes)
+            own = sum(node["self_time_ns"] or 0 for node in nodes)
+            longest = lengths[-1] if lengths else None
+            expected[key] = len(nodes), errors, sum(lengths), own, longest
+        assert expected == {
+            group.key: (group.count, group.errors, group.total_ns, group.self_ns, group.max_ns)
+            for group in statistics(store, by, traces)
+        }
 
 
 def _slowly(documents: list[Document]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pytest
 
 from builders import Builder, file_of, store_of_files
 from quick.folders import make
-from spanview.analysis import bulk_walk
+from spanview.analysis import walk
 from spanview.exports import shares, span_texts, trace_tree
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
@@ -58,7 +58,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make shares and batches so small that they end anywhere."""
     monkeypatch.setattr(shares, "SHARE_SPANS", 37)
     monkeypatch.setattr(trace_tree, "BATCH", 11)
-    monkeypatch.setattr(bulk_walk, "_DEEPEST", 6)
+    monkeypatch.setattr(walk, "_DEEPEST", 6)
 
 
 @pytest.mark.usefixtures("small")

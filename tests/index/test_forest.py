@@ -34,7 +34,7 @@ def check(store: Store, traces: Sequence[int] | None = None) -> None:
     children, begins = forest.children()
     position_of = {row: position for position, row in enumerate(forest.rows.tolist())}
     numbers = sorted({*(range(len(store.trace_table)) if traces is None else traces)})
-    walked, cut, missing = list[int](), set[int](), set[int]()
+    walked, cut, missing, warned = list[int](), set[int](), set[int](), dict[int, int]()
     for number in numbers:
         tree = store.tree(number)
         for node, depth in tree.walk():
@@ -53,10 +53,12 @@ def check(store: Store, traces: Sequence[int] | None = None) -> None:
             assert children[begins[position] : begins[position + 1]].tolist() == below
             assert sizes[position] == 1 + sum(sizes[below].tolist())
             walked.append(position)
+        warned |= {position_of[tree.rows[node]]: warnings.value for node, warnings in tree.warned().items()}
         cut |= {position_of[tree.rows[node]] for node in tree.cut}
     assert sorted(walked) == [*range(len(forest))]
     assert preorder[walked].tolist() == [*range(len(forest))]
     assert forest.cut.tolist() == sorted(cut)
+    assert {position: found for position, found in enumerate(forest.warnings().tolist()) if found} == warned
     found = forest.missing().tolist()
     assert len(found) == len(missing)
     assert {*found} == missing

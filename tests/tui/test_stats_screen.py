@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from span_graphs import graphs
-from spanview.analysis import stats
 from spanview.analysis.grouping import GROUPINGS, column_of
 from spanview.analysis.stats import groups_of, spans_of, statistics
 from spanview.display.histogram import HISTOGRAM, histogram_text
@@ -30,6 +29,7 @@ from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.analysis import stats
     from spanview.analysis.grouping import Column
 
 
@@ -62,7 +62,7 @@ def test_histograms(counts: list[int], expected: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(graphs(most=20), st.integers(1, 8))
 def test_slowest(documents: list[Document], most: int) -> None:
-    """The spans of a group by their durations; with numpy the same."""
+    """The spans of a group by their durations."""
     store = store_of(*documents)
     for by in GROUPINGS:
         for group in statistics(store, by):
@@ -72,8 +72,6 @@ def test_slowest(documents: list[Document], most: int) -> None:
                 assert lengths == sorted(lengths, reverse=True)
                 if traces is None:
                     assert len(found) == min(most, sum(group.histogram))
-                with patch.object(stats, "PAYS_FROM", 0):
-                    assert spans_of(store, column_of(store, by), group.key, traces, most) == found
 
 
 async def test_from_the_traces_to_one_span() -> None:
@@ -321,14 +319,12 @@ async def test_counting_is_ended() -> None:
         assert not look.is_on(StatsScreen)
 
 
-@pytest.mark.parametrize("is_large", [False, True])
-async def test_what_comes_after_the_column_was_made(*, is_large: bool) -> None:
-    """Rows that are newer than a column of attributes don't count, however they are counted."""
+async def test_what_comes_after_the_column_was_made() -> None:
+    """Rows that are newer than a column of attributes don't count."""
     data = Growing(*_with_keys())
     column = column_of(data.store, "color")
     before = groups_of(data.store, column)
     listed = spans_of(data.store, column, "", None, 9)
     data.add(*[Builder().span("new", trace=1, span=90 + at, start=0, duration=0) for at in range(3)])
-    with patch.object(stats, "PAYS_FROM", 0 if is_large else 50_000):
-        assert groups_of(data.store, column) == groups_of(data.store, column, [0, 1]) == before
-        assert spans_of(data.store, column, "", None, 9) == listed
+    assert groups_of(data.store, column) == groups_of(data.store, column, [0, 1]) == before
+    assert spans_of(data.store, column, "", None, 9) == listed

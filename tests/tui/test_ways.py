@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 from hypothesis import given, settings
 
 from builders import Builder, span_id, store_of, trace_id
 from span_graphs import graphs
-from spanview.analysis import stats
 from spanview.analysis.stats import among_name, statistics
 from spanview.model.times import NO_TIME
 from spanview.tui.span.span_screen import SpanScreen
@@ -90,7 +88,7 @@ async def test_parents_and_names() -> None:
 @settings(max_examples=100, deadline=None)
 @given(graphs(most=20))
 def test_among_their_names(documents: list[Document]) -> None:
-    """How many of a span's name are quicker, and how long these take, as statistics have it; with numpy too."""
+    """How many of a span's name are quicker, and how long these take, as statistics have it."""
     store = store_of(*documents)
     spans = store.spans
     groups = {group.key: group for group in statistics(store)}
@@ -101,8 +99,6 @@ def test_among_their_names(documents: list[Document]) -> None:
             if spans.name[other] == spans.name[row] and NO_TIME not in (spans.start_ns[other], spans.end_ns[other])
         ]
         found = among_name(store, row)
-        with patch.object(stats, "PAYS_FROM", 0):
-            assert among_name(store, row) == found
         if NO_TIME in (spans.start_ns[row], spans.end_ns[row]):
             assert found is None
             continue

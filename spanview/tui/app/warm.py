@@ -12,6 +12,7 @@ _SCREENS: Final = (
     "spanview.analysis.complete",
     "spanview.analysis.critical",
     "spanview.analysis.running",
+    "spanview.analysis.forest_selftime",
     "spanview.display.timing_text",
     "spanview.tui.help.help_screen",
     "spanview.tui.app.palette",
@@ -34,8 +35,6 @@ _SCREENS: Final = (
 _FOR_MANY: Final = (
     "spanview.tui.traces.groups_bulk",
     "spanview.analysis.bulk_query",
-    "spanview.analysis.bulk",
-    "spanview.analysis.bulk_flame",
     "spanview.tui.lanes.lanes_bulk",
     "spanview.tui.trace.stitched_bulk",
 )

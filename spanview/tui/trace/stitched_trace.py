@@ -198,7 +198,7 @@ class StitchedTrace:
     def _own_stretches(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Nodes of the trace as it is, in order, with the starts and the ends of the stretches of each, by time."""
         if self._has_bulk:
-            from spanview.analysis.bulk import stretches_of
+            from spanview.analysis.forest_selftime import stretches_of
 
             columns = stretches_of(self.unjoined, self._spans)
             if columns is not None:

@@ -1,4 +1,4 @@
-"""What numpy says of all spans at once is what is said of one trace after the other, on random spans of any kind."""
+"""Self times of a forest are those of its trees one by one, on random spans of any kind."""
 
 from __future__ import annotations
 
@@ -12,50 +12,42 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from span_graphs import forests, graphs, whole_traces
-from spanview.analysis import bulk, stats
-from spanview.analysis.bulk import is_for, self_times_of_all
-from spanview.analysis.grouping import GROUPINGS
-from spanview.analysis.selftime import own_stretches, self_times_of
+from spanview.analysis import forest_selftime
+from spanview.analysis.forest_selftime import stretches_of, times_in
+from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.stats import statistics
-from spanview.index.bulk import missing_parents
+from spanview.index.forest import forest_of
 from spanview.model.times import format_time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from builders import Document
     from spanview.index.store import Store
 
 
-def check_self_times(store: Store) -> None:
-    """Compare both ways of asking for self times."""
-    rows, expected = self_times_of(store, range(len(store.trace_table)))
-    own, have = self_times_of_all(store)
-    assert {row: int(own[row]) if have[row] else None for row in rows} == dict(zip(rows, expected, strict=True))
+def check(store: Store, traces: Sequence[int] | None = None) -> None:
+    """Compare the times in a forest with those in its trees."""
+    forest = forest_of(store, traces)
+    times, spans = times_in(forest), store.spans
+    expected = dict[int, int | None]()
+    for trace in range(len(store.trace_table)) if traces is None else traces:
+        tree = store.tree(trace)
+        expected |= dict(zip(tree.rows, self_times(tree, spans), strict=False))
+    rows, known = forest.rows.tolist(), times.are_known.tolist()
+    own = [time if is_known else None for time, is_known in zip(times.own.tolist(), known, strict=True)]
+    assert dict(zip(rows, own, strict=True)) == expected
+    for row, duration, is_known in zip(rows, times.durations.tolist(), known, strict=True):
+        assert not is_known or duration == spans.end_ns[row] - spans.start_ns[row]
 
 
-def check(store: Store) -> None:
-    """Compare both ways of asking."""
-    check_self_times(store)
-    assert missing_parents(store) == sum(len(store.tree(trace).missing) for trace in range(len(store.trace_table)))
-    every_second = range(0, len(store.trace_table), 2)
-    for by in (*GROUPINGS, "status", "trace.root"):
-        for traces in (None, every_second, range(0)):
-            groups = statistics(store, by, traces)
-            with patch.object(stats, "PAYS_FROM", 0):
-                assert statistics(store, by, traces) == groups
-
-
-@settings(max_examples=250, deadline=None)
-@given(forests(traces=4, most=30))
-def test_forests(documents: list[Document]) -> None:
-    """Spans with parents that are there or missing."""
-    check(store_of(*documents))
-
-
-@settings(max_examples=350, deadline=None)
-@given(graphs(most=20))
-def test_graphs(documents: list[Document]) -> None:
-    """Doubled ids, ids of zero, circles, times that are missing or the wrong way round."""
-    check(store_of(*documents))
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(graphs(most=20), forests(traces=4, most=30)))
+def test_any_spans(documents: list[Document]) -> None:
+    """Missing parents, doubled ids, ids of zero, circles, times that are missing or the wrong way round."""
+    store = store_of(*documents)
+    check(store)
+    check(store, range(0, len(store.trace_table), 2))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 64, 65, 1_000])
@@ -71,27 +63,34 @@ def test_chains_and_circles_of_any_length(depth: int) -> None:
 
 @given(st.lists(st.sampled_from((-(2**63) + 2 * 10**9, -(2**62), 0, 2**62, 2**63 - 2 * 10**9)), min_size=2, max_size=8))
 def test_times_whose_sums_are_too_large(times: list[int]) -> None:
-    """Centuries are added up exactly."""
+    """Centuries are added up exactly, in self times and in statistics."""
     build = Builder()
     store = store_of(
-        *(build.span(start_time=format_time(min(pair)), end_time=format_time(max(pair))) for pair in pairwise(times))
+        *(
+            build.span(
+                "a", span=at, parent=at - 1 or None, start_time=format_time(min(pair)), end_time=format_time(max(pair))
+            )
+            for at, pair in enumerate(pairwise(times), 1)
+        )
     )
-    groups = statistics(store)
-    with patch.object(stats, "PAYS_FROM", 0):
-        assert statistics(store) == groups
-    if is_for(store):
-        check(store)
+    check(store)
+    lengths = [abs(one - other) for one, other in pairwise(times)]
+    (group,) = statistics(store)
+    tree = store.tree(0)
+    assert group.total_ns == sum(lengths)
+    assert (group.min_ns, group.max_ns) == (min(lengths), max(lengths))
+    assert group.self_ns == sum(filter(None, self_times(tree, store.spans)))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.one_of(graphs(most=20), forests(traces=2, most=30), whole_traces(most=30)), st.sampled_from((1, 6)))
 def test_stretches_of_own_time(documents: list[Document], pieces: int) -> None:
     """Of a long trace, when each span runs alone is found at once, as for one span after the other."""
     store = store_of(*documents)
     for trace in range(len(store.trace_table)):
         tree = store.tree(trace)
-        with patch.object(bulk, "_MOST_PIECES", pieces):
-            columns = bulk.stretches_of(tree, store.spans)
+        with patch.object(forest_selftime, "_MOST_PIECES", pieces):
+            columns = stretches_of(tree, store.spans)
         if columns is None:
             assert pieces == 1
             continue
@@ -113,15 +112,15 @@ def test_stretches_of_centuries() -> None:
             for at in range(1, 60)
         )
     )
-    assert bulk.stretches_of(store.tree(0), store.spans) is None
+    assert stretches_of(store.tree(0), store.spans) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(graphs(most=20), forests(traces=3, most=30)), st.integers(0, 3), st.integers(0, 2))
 def test_what_is_handed_up_too_far_is_left_to_its_trace(documents: list[Document], steps: int, pieces: int) -> None:
     """However early it is given up, self times are the same."""
-    with patch.object(bulk, "_MOST_STEPS", steps), patch.object(bulk, "_MOST_PIECES", pieces):
-        check_self_times(store_of(*documents))
+    with patch.object(forest_selftime, "_MOST_STEPS", steps), patch.object(forest_selftime, "_MOST_PIECES", pieces):
+        check(store_of(*documents))
 
 
 @pytest.mark.parametrize("count", [500, 2_000])
@@ -132,8 +131,8 @@ def test_what_is_handed_up_is_no_square(count: int) -> None:
         *(build.span(span=at + 1, parent=at or None, start=at, duration=2 * (count + at)) for at in range(count)),
         *build.draw("a 0-10\n  b 2-4\n    c 3-12", trace=2),
     )
-    with patch.object(bulk, "_covered", wraps=bulk._covered) as covered:
-        own, _ = self_times_of_all(store)
+    with patch.object(forest_selftime, "_covered", wraps=forest_selftime._covered) as covered:
+        own = times_in(forest_of(store)).own
     (_, of, begins, ends), _ = covered.call_args
     assert len(of) == len(begins) == len(ends) < 10 * count
     assert own[-3:].tolist() == [2_000, 1_000, 9_000]

@@ -1,0 +1,174 @@
+"""Self times of a whole forest at once; what self time is, and the way of one trace, is in `selftime`.
+
+handed up    each child's time goes to its parent, what lies outside of it to the next span above, until nothing is left
+moved        so that the times in each span come behind one another, no span's overlapping another's
+their union  what reaches further than all before it, by one running maximum
+
+Of 200,000 spans this takes an eighth of the time that one trace after the other takes. A trace made so that every span
+leaves something to all above it takes the way of one trace, which is never more than n log n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from spanview.analysis.selftime import self_times
+from spanview.index.bulk import copy_of
+from spanview.index.forest import ROOT
+from spanview.index.tree import TraceTree
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.forest import Forest
+    from spanview.index.table import SpanTable
+
+Times: TypeAlias = "NDArray[Any]"
+"""Nanoseconds in 64 bits; integers of Python where sums of them wouldn't fit."""
+_MOST_NS: Final = 2.0**62
+_MOST_STEPS: Final = 1_000
+"""So many spans one above the other are handed something by those below them."""
+_MOST_PIECES: Final = 6
+"""Times the number of spans: so much is handed up, where usual traces take less than twice of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanTimes:
+    """How long the spans of a forest take, by position."""
+
+    durations: Times
+    """From start to end, less than 0 where a span ends before it starts."""
+    own: Times
+    """Self times."""
+    are_known: Flags
+    """Which spans have both a start and an end; of the others, durations and self times mean nothing."""
+
+
+def exact(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Times, Times, Flags]:
+    """Return starts and ends as numbers whose differences and sums are exact, and which spans have both."""
+    are_known = (starts != NO_TIME) & (ends != NO_TIME)
+    lengths = ends.astype(np.float64) - starts
+    if np.abs(lengths[are_known]).sum() < _MOST_NS:
+        return starts, ends, are_known
+    return starts.astype(object), ends.astype(object), are_known
+
+
+def times_in(forest: Forest) -> SpanTimes:
+    """Return the durations and self times of all spans of a forest; the latter are what `self_times` says of a tree."""
+    starts, ends, are_known = exact(forest.of("start_ns"), forest.of("end_ns"))
+    lasting = np.where(are_known & (ends > starts), ends - starts, 0)
+    pieces, unfinished = _handed_up(starts, lasting, forest.parents)
+    own = lasting - _covered(lasting, *pieces)
+    for trace in np.unique(forest.traces[unfinished]).tolist():
+        positions = np.flatnonzero(forest.traces == trace)
+        tree = TraceTree(forest.store.spans, forest.rows[positions].tolist(), forest.store.intake.order)
+        of_tree = self_times(tree, forest.store.spans)[: len(tree.rows)]
+        own[np.searchsorted(forest.rows, tree.rows)] = [time or 0 for time in of_tree]
+    return SpanTimes(ends - np.where(are_known, starts, 0), own, are_known)
+
+
+def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[Places, Times, Times], Places]:
+    """Return the stretches of each row in which one of its descendants runs, and rows of traces that aren't finished.
+
+    A child's time is handed to its parent, and what of it lies outside the parent to the next row above. That ends
+    after a few steps, unless a chain is made so that each span leaves something to all above it: then it is given up.
+
+    Args:
+        starts: Of each row.
+        durations: Of each row, 0 where it isn't known or less than nothing.
+        parents: The row of each parent, less than 0 for none; there is no circle.
+
+    Returns:
+        Rows, begins and ends, counted from the start of the row; some rows of each trace that isn't done.
+    """
+    # What takes no time keeps nothing back: it ends before all times.
+    firsts = np.where(durations > 0, starts, NO_TIME)
+    lasts = firsts + durations
+    children = np.flatnonzero((parents >= 0) & (durations > 0))
+    of, begins, ends = parents[children], starts[children], lasts[children]
+    inside: list[tuple[Places, Times, Times]] = []
+    most = _MOST_PIECES * len(starts)
+    for _ in range(_MOST_STEPS):
+        most -= len(of)
+        if not len(of) or most < 0:
+            break
+        first, last = firsts[of], lasts[of]
+        low, high = np.maximum(begins, first), np.minimum(ends, last)
+        within = np.flatnonzero(high > low)
+        inside.append((of[within], (low - first)[within], (high - first)[within]))
+        # Where both ends are those of the child, nothing is left to hand up.
+        outside = np.flatnonzero((low != begins) | (high != ends))
+        above = parents[of[outside]]
+        outside, of = outside[above >= 0], above[above >= 0]
+        begins, ends, first, last = begins[outside], ends[outside], first[outside], last[outside]
+        early, late = np.flatnonzero(begins < first), np.flatnonzero(ends > last)
+        of = np.append(of[early], of[late])
+        begins, ends = (
+            np.append(begins[early], np.maximum(begins, last)[late]),
+            np.append(np.minimum(ends, first)[early], ends[late]),
+        )
+    nothing = np.zeros(0, np.int64)
+    rows, lows, highs = (
+        np.concatenate([nothing, *parts]) for parts in (zip(*inside, strict=True) if inside else [()] * 3)
+    )
+    return (rows, lows, highs), of
+
+
+def _covered(durations: Times, of: Places, begins: Times, ends: Times) -> Times:
+    """Return for each row how much of its duration some stretches cover, which lie within it.
+
+    Args:
+        durations: Of each row.
+        of: The row of each stretch.
+        begins: Of each stretch, counted from the start of its row.
+        ends: Of each stretch, likewise.
+    """
+    covered = np.zeros(len(durations), durations.dtype)
+    if not len(of):
+        return covered
+    places = (np.cumsum(durations) - durations)[of]
+    begins = begins + places
+    order = np.argsort(begins, kind="stable")
+    of, begins, ends = of[order], begins[order], (places + ends)[order]
+    reached = np.maximum.accumulate(ends)
+    begins[1:] = np.maximum(begins[1:], reached[:-1])
+    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+    covered[of[firsts]] = np.add.reduceat(np.maximum(ends - begins, 0), firsts)
+    return covered
+
+
+def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Times] | None:
+    """Return what `own_stretches` yields for a long trace: nodes, in order, with starts and ends, by time.
+
+    Args:
+        tree: One trace's tree.
+        spans: The table that the tree was made from.
+
+    Returns:
+        Columns with a value for each stretch; None where sums are too large, or too much would be handed up.
+    """
+    rows, parents = np.array(tree.rows, np.int64), np.array(tree.parents[: len(tree.rows)], np.int64)
+    starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]
+    starts, ends, are_known = exact(starts, ends)
+    if starts.dtype == object:
+        return None
+    durations = np.where(are_known & (ends > starts), ends - starts, 0)
+    (of, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
+    if len(unfinished):
+        return None
+    # The end of each node, behind which the next one begins: what lies between two stretches is a node's own.
+    nodes = np.flatnonzero(durations > 0)
+    of = np.append(nodes, of)
+    begins, ends = (np.append(durations[nodes], times) for times in (begins, ends))
+    places = (np.cumsum(durations) - durations)[of]
+    order = np.argsort(begins + places, kind="stable")
+    of, begins, reached = of[order], (begins + places)[order], np.maximum.accumulate((ends + places)[order])
+    reached = np.append(0, reached[:-1])
+    alone = np.flatnonzero(begins > reached)
+    of, moved = of[alone], (starts - np.cumsum(durations) + durations)[of[alone]]
+    return of, reached[alone] + moved, begins[alone] + moved

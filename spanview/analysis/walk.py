@@ -1,0 +1,82 @@
+"""The spans of many traces in the order in which their trees are walked, with what only the trees tell of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spanview.analysis.forest_selftime import times_in
+from spanview.index.forest import MISSING, forest_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spanview.analysis.forest_selftime import Times
+    from spanview.index.bulk import Flags, Places
+    from spanview.index.store import Store
+
+_DEEPEST: Final = 1_000
+"""Traces with more levels are left to be walked one by one: what stands between two spans grows with each level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """N spans trace by trace, parents before their children, siblings by start."""
+
+    rows: Places
+    depths: Places
+    own: Times
+    """Self times."""
+    have: Flags
+    """Which spans have one."""
+    warned: NDArray[np.uint16]
+    """What only the trees tell of them, as bits of `Warnings`."""
+    firsts: Places
+    """Where each trace begins."""
+    odd: Flags
+    """Which traces, by number, aren't complete, have spans without ids or times, or are very deep."""
+
+
+def walk(store: Store, traces: Places) -> Walk:
+    """Walk some traces, one after the other.
+
+    Args:
+        store: Where they are; it must not grow meanwhile.
+        traces: Their numbers.
+    """
+    forest, count = forest_of(store, traces.tolist()), len(store.trace_table)
+    times, depths = times_in(forest), forest.depths()
+    odd = np.zeros(count, np.bool_)
+    odd[forest.traces[(forest.parents == MISSING) | ~times.are_known | (depths > _DEEPEST)]] = True
+    odd[forest.traces[forest.cut]] = odd[forest.traces[forest.of("span_id") == 0]] = True
+    odd[store.intake.unplaced : store.intake.unplaced + 1] = True
+    counts = np.bincount(forest.traces, minlength=count)
+    sizes = counts[traces]
+    firsts = np.cumsum(sizes) - sizes
+    # The forest is walked by the numbers of traces; here they come as they were asked for.
+    moved = np.cumsum(counts) - counts
+    moved[traces] -= firsts
+    order = np.empty(len(forest), np.int64)
+    order[forest.preorder() - moved[forest.traces]] = np.arange(len(forest))
+    return Walk(
+        rows=forest.rows[order],
+        depths=depths[order],
+        own=times.own[order],
+        have=times.are_known[order],
+        warned=forest.warnings()[order],
+        firsts=firsts,
+        odd=odd,
+    )
+
+
+def of_all(store: Store) -> tuple[Times, Flags, NDArray[np.uint16]]:
+    """Return the self time of every row, which rows have one, and what only its tree tells of it.
+
+    Args:
+        store: Where they are; it must not grow meanwhile.
+    """
+    forest = forest_of(store)
+    times = times_in(forest)
+    return times.own, times.are_known, forest.warnings()

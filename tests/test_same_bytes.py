@@ -2,7 +2,7 @@
 
 way              who reads                                   rows come
 ---              ---------                                   ---------
-several, again   three processes, file by file               as each is done with something
+several          three processes, file by file               as each is done with something
 one              this process                                in the order of the files, what is odd after the rest
 decoded          this process, by the general decoder        in the order of the files
 kept             nobody: the index of "several" is taken     as it was kept
@@ -230,7 +230,6 @@ def test_same_bytes(
     found["several"] = way.outputs()
     assert any(tmp_path.rglob("*.index"))
     found["kept"] = way.outputs()
-    found["again"] = way.outputs("--no-cache")
     expected = found.pop("decoded")
     differ = [
         f"{name}: {words}" for name, outputs in found.items() for words in expected if outputs[words] != expected[words]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from array import array
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from textual import events
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 DEADLINE_S: Final = 60.0
 """Long enough for a busy machine; nothing waits for it to pass."""
+_APP_S: Final = 1.0
+"""So long an app that does nothing more is waited for."""
 CHARACTERS: Final = {
     "space": " ",
     "slash": "/",
@@ -144,6 +147,15 @@ class Look:
         """Let what was sent, and what comes of it, be done."""
         for _ in range(5):
             await self.pilot._wait_for_screen()
+            await self._wait_for_app()
+
+    async def _wait_for_app(self) -> None:
+        """Let the app itself do what it was asked to do later: keys are carried out so."""
+        is_done = asyncio.Event()
+        if self.app.call_later(is_done.set):
+            # Who has begun to end does nothing more.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(is_done.wait(), _APP_S)
 
     async def type(self, text: str) -> None:
         """Type a text as fast as can be."""

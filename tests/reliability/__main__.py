@@ -1,10 +1,11 @@
-"""Run the rows at full size and print a table: `python -m tests.reliability [1 4 8b …]`."""
+"""Run the rows, and the property tests, at full size and print a table: `python -m tests.reliability [1 4 8b …]`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -50,6 +51,8 @@ def main(words: Sequence[str]) -> int:
             f"{row.name:>3}  {'as promised' if not mistakes else 'BROKEN'}  {time.monotonic() - began:.0f} s\n"
         )
         sys.stderr.writelines(f"     {text}\n" for text in (*mistakes, *figures.notes))
+    if not (given.rows or given.least or given.trials):
+        is_well = _has_all_properties() and is_well
     if given.json:
         sys.stdout.write(
             json.dumps([{"row": row.name, "fault": row.fault, **asdict(of)} for row, of in outcomes]) + "\n"
@@ -57,6 +60,16 @@ def main(words: Sequence[str]) -> int:
     else:
         sys.stdout.write(table(outcomes, markdown=given.markdown) + "\n")
     return 0 if is_well else 1
+
+
+def _has_all_properties() -> bool:
+    """Run the property tests with all their examples; tell whether all hold."""
+    began = time.monotonic()
+    words = (sys.executable, "-m", "pytest", "-q", "-m", "hypothesis")
+    done = subprocess.run(words, env={**os.environ, "THOROUGH": "1"}, stdout=sys.stderr, check=False)
+    outcome = "as promised" if not done.returncode else "BROKEN"
+    sys.stderr.write(f"property tests  {outcome}  {time.monotonic() - began:.0f} s\n")
+    return not done.returncode
 
 
 if __name__ == "__main__":

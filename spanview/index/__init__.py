@@ -1,1 +1,18 @@
-"""Spans to columns to trees, without input or output."""
+"""Spans become columns, and columns become trees. Nothing here opens a file.
+
+table       the columns of spans and traces, and texts that are held once
+slots       hash tables from ids to rows
+tallies     counts of files, bytes and duplicates, and the problems of files
+documents   the way back to records, also to those within larger documents
+blocks      records of many spans, read in large pieces
+intake      the way in: duplicates are dropped, the others are appended to the columns
+arrange     rows numbered by path and offset, whatever the order in which they came
+state       the columns as what a kept index holds
+store       all of it together: what every question is asked of
+tree        one trace stitched: parents, missing parents, circles
+trace       traces and nodes as `import spanview` offers them
+bulk        columns as numpy arrays, and lookups of many ids at once
+gather      bytes at many places of a buffer at once
+forest      many traces stitched at once, as columns
+part        a store of some traces of another one
+"""

@@ -1,1 +1,18 @@
-"""The viewer: screens, widgets, messages and one table of keys."""
+"""The viewer: screens, what they are made of, and one table of keys. Only this folder imports textual.
+
+keys       all keys: bindings, hints, help and the page `viewer` are made of this table
+viewer     what a screen may ask of the application
+widgets/   what screens are made of: lists, tables, prompts, work in threads
+app/       the application, the reading thread, themes, settings
+traces/    the first screen: all traces, in groups and as a plot
+trace/     one trace: tree and waterfall
+span/      one span: details and links
+stats/     statistics, and the spans behind a row
+flame/     where the time goes, as blocks
+calls/     Ray calls
+lanes/     a timeline of each worker
+serve/     Ray Serve requests
+diff/      comparisons
+check/     findings and problems
+help/      keys, and the pages of the manual
+"""

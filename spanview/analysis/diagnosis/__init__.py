@@ -1,4 +1,4 @@
-"""Why a folder looks the way it does: what was found, with its evidence, and what to do about it.
+"""What `check` finds: why a folder looks the way it does, with evidence and advice.
 
 finding    what can be found, how sure and how bad it is, and what to do: a table
 facts      a store's columns and forest, and what several detectors need, found out once

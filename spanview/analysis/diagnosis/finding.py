@@ -94,8 +94,8 @@ RULES: Final = {
     Kind.NO_ATTEMPT: Rule(
         _INFO,
         _LIKELY,
-        "a call was submitted, and no worker has written that it ran: its actor's constructor failed, its actor had "
-        "exited, an argument failed (likely), or it waits, runs, died, or never could start",
+        "a call was submitted, but no worker has written that it ran: its actor's constructor failed, its actor had "
+        "exited, an argument failed (likely), or it waits, runs, died, or could never start",
         "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
         "asks for resources that no node has, never does. Afterwards look for workers that died: "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
@@ -104,7 +104,7 @@ RULES: Final = {
         _INFO,
         _LIKELY,
         "a call of an actor's method has no attempt, likely because tracing leaves it out: no call of the method "
-        "leaves one and a later call of its actor ran, a full replica of Ray Serve refused it, or Ray Data or Ray "
+        "leaves one although a later call of its actor ran, a full replica of Ray Serve refused it, or Ray Data or Ray "
         "Serve's controller is known for it. A method that hangs beside others can look the same",
         "Ray's tracing leaves out actor methods that are generators, static or class methods. Those with **kwargs run "
         "all the same: make them usual methods where their times matter.",
@@ -112,21 +112,21 @@ RULES: Final = {
     Kind.GENERATORS: Rule(
         _INFO,
         _LIKELY,
-        "an attempt is that of a generator task: its span ends when the generator is made. It is a task of Ray Data, "
-        "or spans without a parent start after it in the same process",
+        "an attempt belongs to a generator task, whose span ends when the generator is made: a task of Ray Data, or "
+        "one after which spans without a parent start in the same process",
         "Take no run time from these spans. A span of your own around the body of the generator has it.",
     ),
     Kind.UNSET_ATTEMPTS: Rule(
         _INFO,
         _LIKELY,
-        "a call was tried again though its earlier attempt has no error: that one was ended by SIGTERM or `sys.exit`, "
-        "or its result was lost. Cancelled tasks have the status UNSET too, and nothing tells these from good ones",
+        "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
+        "`sys.exit`, or its result was lost. Cancelled tasks have the status UNSET, and look the same as good ones",
         "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
         _INFO,
         _CERTAIN,
-        "a request failed, its proxy says, and its route and replica spans have the status UNSET",
+        "a request failed according to its proxy, but its routing and replica spans have the status UNSET",
         "The status alone doesn't tell which requests failed: spanview stats --by serve also goes by the codes of HTTP "
         "and gRPC, and by exceptions. See these spans: `spanview tree -q finding=unset_requests`",
     ),
@@ -141,58 +141,58 @@ RULES: Final = {
     Kind.SAMPLING: Rule(
         _WARNING,
         _LIKELY,
-        "Ray Serve's files hold fewer requests than replicas without one, or hardly any at all (then it is an info): "
-        "one request in a hundred is traced unless that is set",
+        "Ray Serve's files have fewer requests than replica spans without a request, or hardly any at all (then it is "
+        "an info): by default only one request in a hundred is traced",
         f"{_WHOLE}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
     ),
     Kind.LONE_REPLICAS: Rule(
         _INFO,
         _LIKELY,
-        "a replica's span has no proxy above it: its request was not sampled, or came by a handle",
+        "a replica's span has no proxy above it: its request wasn't sampled, or came through a handle",
         f"{_WHOLE}; calls by a handle have no proxy.",
     ),
     Kind.NO_PROXY_FILE: Rule(
         _WARNING,
         _LIKELY,
-        "a folder has files of replicas and none of a proxy",
+        "a folder has files of replicas, but none of a proxy",
         "A TracingConfig given to serve.start doesn't reach the proxy. Where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
     ),
     Kind.HEALTH_CHECKS: Rule(
         _INFO,
         _CERTAIN,
-        "a fifth of all spans, or more, are health checks",
+        "a fifth of all spans or more are health checks",
         f"Leave them out: `spanview -q '-name~\"{HEALTH_CHECKS}\"'`",
     ),
     Kind.TORN_TAIL: Rule(
         _WARNING,
         _LIKELY,
-        "a file ends in the middle of a record: its writer was killed, or is at it",
+        "a file ends in the middle of a record: its writer was killed, or is still writing",
         "`spanview --follow` shows the record once it is whole. If nobody writes any more, it is lost.",
     ),
     Kind.TORN_INSIDE: Rule(
         _WARNING,
         _LIKELY,
-        "a file goes on behind a record that breaks off: a killed writer's file was written on by another process",
+        "a file goes on after a record that breaks off: another process wrote to the file of a killed one",
         f"Where a PID came again: {_FRESH[0].lower()}{_FRESH[1:]} Elsewhere, what broke off is lost.",
     ),
     Kind.TRUNCATED: Rule(
         _WARNING,
         _LIKELY,
-        "a file was cut while it was followed: the bundled hook empties the file of a PID that comes again",
+        "a file was truncated while it was followed: when a PID is used again, the bundled hook empties its file",
         _FRESH,
     ),
     Kind.PIDS_USED_AGAIN: Rule(
         _WARNING,
         _LIKELY,
-        "tasks ran whose calls are in no file, and all drivers in the folder began later: a driver's PID came again, "
-        "and the bundled hook emptied its file",
+        "tasks ran whose calls are in none of the files, and all drivers in the folder began later: a driver's PID was "
+        "used again, and the bundled hook emptied its file",
         _FRESH,
     ),
     Kind.SHARED_FILE: Rule(
         _INFO,
         _CERTAIN,
-        "several processes wrote into one file: their PID came again, and the hook appends",
+        "several processes wrote to one file: their PID was used again, and the hook appends",
         _FRESH,
     ),
     Kind.SEVERAL_RUNS: Rule(
@@ -217,35 +217,35 @@ RULES: Final = {
     Kind.DEDUPLICATED: Rule(
         _WARNING,
         _CERTAIN,
-        "spans were printed to a console whose repeated lines Ray left out, which destroys them. It is an info where "
-        "the files of the workers that the console names were read too, and have as many spans",
+        "spans were printed to a console from which Ray leaves out repeated lines, which destroys them. It is an info "
+        "if the files of the workers named there were read, too, and have as many spans",
         "`export RAY_DEDUP_LOGS=0` where Ray is started prints all lines. The workers' own files have them already: "
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
     ),
     Kind.PREFIXED: Rule(
         _WARNING,
         _CERTAIN,
-        "spans begin in a log and aren't whole there, or stand behind something else than names that spanview knows",
+        "spans begin in a log but aren't complete there, or come after a prefix that spanview doesn't know",
         "Ray's workers have them in their own files: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
     ),
     Kind.ALL_EMPTY: Rule(
         _INFO,
         _LIKELY,
-        "there are files, and all of them are empty",
+        "there are files, but all of them are empty",
         "Ray's processes make their files when they start; spans come with the first call of a remote function or "
         "method. `spanview --follow` waits for them.",
     ),
     Kind.FOREIGN: Rule(
         _INFO,
         _CERTAIN,
-        "a file has contents, and no span that spanview knows",
+        "a file isn't empty, but has no span that spanview knows",
         "`spanview check --json` says under problems where. Give the folder of the spans alone as PATH.",
     ),
     Kind.MISSING_ROOTS: Rule(
         _INFO,
         _LIKELY,
-        "a trace has no root: it hasn't ended, its process was killed, the caller is traced elsewhere, or its file has "
-        "gone",
+        "a trace has no root: the root hasn't ended, its process was killed, the caller is traced elsewhere, or its "
+        "file is gone",
         "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
@@ -257,25 +257,25 @@ RULES: Final = {
     Kind.NO_END: Rule(
         _INFO,
         _CERTAIN,
-        "a record has no end; durations leave it out",
+        "a record has no end; it is left out of durations",
         "The SDK writes spans when they end: look at what made these records.",
     ),
     Kind.BAD_ID: Rule(
         _WARNING,
         _CERTAIN,
-        "a span's trace id, span id or parent id can't be one, and is left out: it stands in no trace, or under nobody",
+        "a trace id, span id or parent id isn't valid, and is left out: the span is in no trace, or has no parent",
         "Ids are 16 and 8 bytes in hex digits, in OTLP also in base64, not all zeros: look at what made the record.",
     ),
     Kind.ODD_VALUE: Rule(
         _WARNING,
         _CERTAIN,
-        "a field of a span has a value of a type that it can't have, which is left out or shown as text",
+        "a field of a span has a value of the wrong type, which is left out or shown as text",
         "Look at what made the record; `spanview spans` says `odd_value` under warnings of each such span.",
     ),
     Kind.CLOCK_SKEW: Rule(
         _WARNING,
         _LIKELY,
-        "a span starts before its parent: clocks differ, by less than a millisecond it is an info",
+        "a span starts before its parent, because clocks differ; an info if they differ by less than a millisecond",
         "Let the hosts take their time from one server: `timedatectl set-ntp true`",
     ),
     Kind.CAPPED_EVENTS: Rule(

@@ -1,1 +1,5 @@
-"""The keys."""
+"""The keys, and the pages of the manual.
+
+help_screen   the list of keys and pages
+page_screen   one page
+"""

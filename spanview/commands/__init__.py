@@ -36,11 +36,9 @@ def run(options: Options) -> int:
         # of that time. The viewer begins with it when everything was read.
         gc.disable()
     module = import_module(f"spanview.commands.{command}")
-    from spanview.commands.piped import Unread, say_if_slow, with_standard_input
+    from spanview.commands.piped import Unread, with_standard_input
 
-    given, options = options, with_standard_input(options)
-    if options is not given and command != "view":
-        say_if_slow(options)
+    options = with_standard_input(options, opens_viewer=command == "view")
     unread = Unread(options)
     unread.look()
     try:
@@ -51,5 +49,5 @@ def run(options: Options) -> int:
         raise
     finally:
         gc.enable()
-    unread.look()
+    unread.look(is_end=True)
     return status

@@ -12,8 +12,9 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.gate import ask
 from spanview.analysis.query import parse_query
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
+from spanview.commands.reading import read_all
 from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.finding_text import finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
@@ -101,11 +102,10 @@ def _verdict(report: Report, gates: Sequence[Gate], *, allow_empty: bool) -> Ver
         ),
         *(f"--fail-on {gate.text}: {count(gate.matches, 'span')} matched" for gate in gates if gate.matches),
     ]
-    if bad:
-        # What was found is certain, whatever else nothing could match.
-        return Verdict(1, tuple(bad))
-    unknown = [] if allow_empty else [_why_none(gate) for gate in gates if not gate.is_open_to_any]
-    return Verdict(_NOTHING_TO_MATCH if unknown else 0, tuple(unknown))
+    unmatchable = [] if allow_empty else [_why_none(gate) for gate in gates if not gate.is_open_to_any]
+    # What was found is certain, whatever else nothing could match.
+    status = 1 if bad else _NOTHING_TO_MATCH if unmatchable else 0
+    return Verdict(status, (*bad, *unmatchable))
 
 
 def _why_none(gate: Gate) -> str:

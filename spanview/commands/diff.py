@@ -13,7 +13,8 @@ from spanview.analysis.flame import flame
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import nothing_in, notice_problems, places, read_all
+from spanview.commands.reading import places, read_all
+from spanview.commands.standard_error import nothing_in, notice_problems
 from spanview.display.diff_text import path_lines, side_lines
 from spanview.display.sanitise import sanitise
 from spanview.formats.jsontext import dumps_strict

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from spanview.commands.reading import MOST_NOTICES, say, say_problem
+from spanview.commands.standard_error import MOST_NOTICES, say, say_problem
 from spanview.display.notices import NOTICED
 from spanview.sources.follow import Watcher, follow
 

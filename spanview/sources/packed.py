@@ -31,6 +31,9 @@ MAGIC: Final = 4
 _GZIP_WINDOW: Final = 31
 """What zlib calls gzip's header around deflated data."""
 _PIECE: Final = 192 * 1024
+"""Bytes that are handed on at once, of a stream or unpacked."""
+_PACKED_PIECE: Final = 16 * 1024
+"""Bytes of a file that are read at once: what unpacks to a thousand times its size tells how far it is, too."""
 _SLICE: Final = 1024
 """Bytes that are unpacked at once; of those in which the data breaks off zstd gives nothing."""
 _EDGE: Final = 64
@@ -288,13 +291,13 @@ class PackedFiles:
             packed = _Packed(found.shown, found.identity, content, Unpacker(read_at(descriptor, MAGIC, 0)))
             self._read[found.real] = packed
         packed.stamp = stamp
-        while data := read_at(descriptor, _PIECE, packed.size):
+        while data := read_at(descriptor, _PACKED_PIECE, packed.size):
             packed.note(data)
             count = len(data)
             for piece in packed.unpacker.feed(data):
                 packed.content.take(piece, count)
+                yield count
                 count = 0
-            yield len(data)
         self._settle(packed, may_grow=self._follow)
 
     def _settle(self, packed: _Packed, *, may_grow: bool) -> None:

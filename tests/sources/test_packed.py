@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import pty
 import subprocess
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -177,6 +180,35 @@ def test_a_bomb_stays_small(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(bytes(100_000_000)))
     done, peak = spanview_with_peak("check", path)
     assert (done.status, peak < 150) == (0, True)
+
+
+def test_a_bomb_tells_how_far_it_is(tmp_path: Path) -> None:
+    """A small file that takes long is read in steps, in which progress is shown and the viewer can be left."""
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(bytes(3_000_000)))
+    reader = Details()
+    session = Session(ReadOptions((str(path),)), Store(reader), reader)
+    steps = [progress.bytes_read for progress in session.load()]
+    assert len(steps) > 10
+    assert steps == sorted(steps)
+    assert steps[-1] == path.stat().st_size
+
+
+def test_progress_is_shown_of_a_small_file_that_takes_long(tmp_path: Path) -> None:
+    """What counts is the time, not the size of the file."""
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(bytes(200_000_000)))
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "spanview", "stats", str(path)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):
+            while piece := os.read(ours, 4096):
+                written += piece
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"reading" in written
 
 
 def test_long_names_in_a_small_file(tmp_path: Path) -> None:

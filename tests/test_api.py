@@ -219,7 +219,8 @@ def test_cap_is_a_number_of_bytes(folder: Path, cap: Any) -> None:
 
 def test_a_path_with_a_nul_does_not_exist(folder: Path) -> None:
     """No file can have such a name, so it is missing like any other that isn't there."""
-    for paths in ("a\0b", [folder, "a\0b"]):
+    impossible: list[str | list[str]] = ["a\0b", [str(folder), "a\0b"]]
+    for paths in impossible:
         with pytest.raises(spanview.NoSuchPathError, match=r"^'a\\x00b': no such file or folder"):
             spanview.load(paths)
 

@@ -16,7 +16,7 @@ from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import default_places, how_to_turn_tracing_on
 from spanview.sources.session import Session
-from spanview.sources.terms import Processes, ReadOptions
+from spanview.sources.terms import ReadOptions, WorkerStart
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def read_all(options: Options, *, decodes_all: bool = False) -> tuple[Store, Ses
     """
     details = Details()
     store = Store(details, notes_changes=options.follow)
-    how = replace(read_options(options), processes=Processes.FORKED, decodes_all=decodes_all)
+    how = replace(read_options(options), processes=WorkerStart.FORKED, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:
         show: Callable[[Progress], None] | None = None

@@ -82,9 +82,9 @@ def _shown(
     def open_session() -> Session:
         from spanview.commands.reading import read_options
         from spanview.sources.session import Session
-        from spanview.sources.terms import Processes
+        from spanview.sources.terms import WorkerStart
 
-        how = replace(read_options(options, newest_first=True), processes=Processes.STARTED)
+        how = replace(read_options(options, newest_first=True), processes=WorkerStart.STARTED)
         return Session(how, store, details, stream)
 
     feed = Feed(store, open_session, follow=options.follow)

@@ -47,7 +47,7 @@ class _Process:
         """Until when each lane is taken, its number, and its tid; a heap."""
 
 
-class Writer:
+class ChromeWriter:
     """Makes events of traces; what it keeps between two is the processes, and until when their lanes are taken.
 
     Args:

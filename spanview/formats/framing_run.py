@@ -22,7 +22,7 @@ from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.formats.lists import ListProbe
-from spanview.formats.scanner import Scanner, Verdict
+from spanview.formats.scanner import Scanner, ScanVerdict
 from spanview.formats.starts import Starts
 from spanview.formats.straight import take_straight
 from spanview.model.problems import ProblemKind
@@ -129,9 +129,9 @@ class FramingRun:
                 return after
             self._scanner = Scanner(position)
         verdict, end = self._scanner.scan(data), self._scanner.position
-        if verdict is Verdict.UNFINISHED:
+        if verdict is ScanVerdict.UNFINISHED:
             return position
-        if verdict is Verdict.WHOLE:
+        if verdict is ScanVerdict.WHOLE:
             self._scanner = None
             if self.damage.is_open and end == len(data) <= position + self._nesting.cap and not quiet:
                 # What follows tells whether it is a part of something torn.
@@ -264,9 +264,9 @@ class FramingRun:
         data, cap = self.buffer.data, self._nesting.cap
         scanner = self._scanner or Scanner(0)
         verdict = scanner.scan(data)
-        if verdict is Verdict.UNFINISHED:
+        if verdict is ScanVerdict.UNFINISHED:
             return max(0, min(scanner.keep_from(cap), len(data) - marks.LOOK_BACK))
-        if verdict is Verdict.WHOLE:
+        if verdict is ScanVerdict.WHOLE:
             self._scanner, self.is_discarding = None, False
             self.close_gap(scanner.position)
             return scanner.position

@@ -28,7 +28,7 @@ from spanview.formats.jaeger_value import (
     KINDS,
     NO_END,
     PARENT_TYPES,
-    Processes,
+    ProcessTable,
     difference,
     format_trace_id,
     is_count,
@@ -183,7 +183,7 @@ def _own(
     warnings: list[str],
 ) -> dict[str, Any]:
     """Return what the span's other fields don't keep: whatever would not be written again without it."""
-    written = value_of(read, Processes())
+    written = value_of(read, ProcessTable())
     if written is None:
         return {}
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])

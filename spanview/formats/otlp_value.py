@@ -174,7 +174,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
 }
 
 
-class Writer:
+class OtlpValueWriter:
     """Writes values, and says what can't be said.
 
     Args:

@@ -26,7 +26,7 @@ from spanview.formats.tags import (
     take_shared,
     times_of,
 )
-from spanview.formats.zipkin_shared import Key, keys_of
+from spanview.formats.zipkin_shared import SpanIds, keys_of
 from spanview.formats.zipkin_value import (
     FORMAT,
     LINK,
@@ -93,7 +93,7 @@ def _records(value: Any, pass_over: Callable[[Any], None]) -> Iterator[_Record]:
                 pass_over(record)
 
 
-def _span(record: _Record, key: Key, source: Source) -> Span:
+def _span(record: _Record, key: SpanIds, source: Source) -> Span:
     """Return one span; what is unusable in it is left out, or shown as text, and marked."""
     trace_id, span_id, parent_id = key
     raw_parent = record.get("parentId")

@@ -21,7 +21,7 @@ _LAST: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ScanOptions:
     """How files are scanned."""
 
     cap: int

@@ -14,7 +14,7 @@ from spanview.sources.collector import without_collector
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
-from spanview.sources.quickly import Begun, load_quickly, share
+from spanview.sources.quickly import PartlyRead, load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
@@ -153,12 +153,12 @@ class Session:
         if intake is not None:
             quick, others = share(files, least=self.options.quick_from)
             if quick:
-                begun = None
-                if self.options.newest_first and (begun := (yield from self._begin(quick[0]))) is None:
+                partly_read = None
+                if self.options.newest_first and (partly_read := (yield from self._begin(quick[0]))) is None:
                     quick = quick[1:]
                 with stage("scan and adopt"):
                     yield from load_quickly(
-                        quick, self._reading, intake, begun, self._go_on if self.options.follow else None
+                        quick, self._reading, intake, partly_read, self._go_on if self.options.follow else None
                     )
                 files = others
         for found in files:
@@ -172,7 +172,7 @@ class Session:
         if not self.options.follow:
             self._reading.finish(tail)
 
-    def _begin(self, found: FoundFile) -> Generator[int, None, Begun | None]:
+    def _begin(self, found: FoundFile) -> Generator[int, None, PartlyRead | None]:
         """Read the front of a file as usual, because somebody waits for something to be seen.
 
         Returns:
@@ -185,7 +185,7 @@ class Session:
         if tail.decoder.is_clean:
             del self._tails[found.real]
             self._reading.hand_over(tail)
-            return Begun(tail.source, tail.decoder.offset, tail.position)
+            return PartlyRead(tail.source, tail.decoder.offset, tail.position)
         yield from self._read_whole(tail, found)
         return None
 

@@ -131,12 +131,12 @@ def test_it_ends_though_nobody_ever_listened(folder: Path) -> None:
 
 def test_it_ends_when_it_is_told_to(folder: Path) -> None:
     """In the middle of the checking; the index that was kept before says that it isn't proven."""
-    that_agree = proof.that_agree
+    agreeing = proof.agreeing
     with _fed(folder) as (store, _, fed):
 
         def agree_and_stop(*words: Any) -> Any:
             fed.stop()
-            return that_agree(*words)
+            return agreeing(*words)
 
         with patch.object(proof, "that_agree", agree_and_stop):
             fed.wait(30)

@@ -119,7 +119,7 @@ def _answer(words: list[str]) -> int:
         commands = "\n".join(f"  {name:<7} {text}" for name, text in BUILT.items())
         return _print(_OVERVIEW.format(commands=commands))
     if "--version" in rest[:1]:
-        from spanview import __version__
+        from spanview.version import __version__
 
         return _print(f"spanview {__version__}\n")
     if rest and rest[0].partition("=")[0] == "--completion":

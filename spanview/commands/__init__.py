@@ -27,7 +27,7 @@ def run(options: Options) -> int:
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
     if options.follow or command == "view":
-        from spanview.sources.held import raise_limit
+        from spanview.sources.descriptors import raise_limit
 
         # A file that is held open can be read on after it was removed; the viewer can begin to follow later.
         raise_limit()

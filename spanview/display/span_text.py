@@ -16,9 +16,8 @@ from spanview.model.ids import format_span_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
-    from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
     from spanview.model.span import Event, Span
 
 RAW: Final = "Raw"
@@ -48,22 +47,6 @@ class _Record(NamedTuple):
 
 
 _Shown: TypeAlias = "_Field | _Record | Part"
-
-
-@dataclass(frozen=True, slots=True)
-class SpanInTree:
-    """A span and where it stands."""
-
-    span: Span
-    store: Store
-    trace: int
-    tree: TraceTree
-    node: int
-
-    @property
-    def row(self) -> int:
-        """The span's row in the span table."""
-        return self.tree.rows[self.node]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.reasons import Why
     from spanview.analysis.stats import AmongName
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
 
 _COUNTING: Final = "counting …"
 _WARNING_TEXTS: Final = {

@@ -26,12 +26,12 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview import __version__
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.state import columns_of, state_of, take_state
 from spanview.model.problems import ProblemKind
 from spanview.sources.details import OPEN_FLAGS, open_file, read_at
 from spanview.sources.places import cache_folder
+from spanview.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

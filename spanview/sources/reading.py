@@ -225,7 +225,7 @@ class Reading:
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
         """Read standard input to its end, compressed or not; yield the bytes of each piece."""
-        from spanview.sources.packed import MAGIC, Unpacked, is_packed
+        from spanview.sources.unpacking import MAGIC, Unpacked, is_packed
 
         head = self._read_piece(stream)
         while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
@@ -276,7 +276,7 @@ class Reading:
 
     def report_broken(self, path: str, content: Content, reason: str) -> None:
         """Tell that no more can be had of what is compressed."""
-        from spanview.sources.packed import TOO_DENSE
+        from spanview.sources.unpacking import TOO_DENSE
 
         after = f"after {content.size:,} bytes unpacked"
         detail = f"the compressed data breaks off {after}: {reason}"

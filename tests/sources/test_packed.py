@@ -20,7 +20,7 @@ from peaks import spanview_with_peak
 from programs import Following
 from programs import spanview as run
 from spanview.index.store import Store
-from spanview.sources import details, packed
+from spanview.sources import details, packed, unpacking
 from spanview.sources.details import Details
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from builders import Document
 
-ZSTD: Final = packed.zstd_module()
+ZSTD: Final = unpacking.zstd_module()
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 FOLDER: Final = FIXTURES / "ray-tasks-bundled-hook/spans"
 PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -233,7 +233,7 @@ def test_long_names_in_a_small_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["", "-"])
 def test_what_unpacks_to_too_much(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what unpacks to a thousand times its size only a part is read, and that is said, with file and offset."""
-    monkeypatch.setattr(packed, "_ALWAYS", 1_000_000)
+    monkeypatch.setattr(unpacking, "_ALWAYS", 1_000_000)
     path = tmp_path / "bomb"
     spans = file_of(documents("first", "second"))
     path.write_bytes(ZSTD.compress(spans + b" " * 200_000_000 + b"\n" + file_of(documents("third"))))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spanview.analysis.serve_pairs import OtherHalf
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen
 
 _DIGITS: Final = 8

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from spanview.display.parts import DetailLine, Part, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import RAW, SECTIONS, SpanInTree, View, detail_lines, section_titles
+from spanview.display.span_text import RAW, SECTIONS, View, detail_lines, section_titles
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.tui.widgets.linelist import LineList
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.display.parts import Path
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.tui.widgets.work import Owner
 

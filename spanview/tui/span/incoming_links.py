@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spanview.analysis.telling import Tell
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen
 
 KEY: Final = "linked from"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.problems import Problem
 
-MOST_NOTICES: Final = 20
+MOST_PROBLEM_NOTICES: Final = 20
 
 
 def notice(store: Store, paths: Iterable[str] = ()) -> None:
@@ -32,10 +32,10 @@ def notice_problems(store: Store) -> bool:
     problems = store.problems()
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
-    for problem in noticed[:MOST_NOTICES]:
+    for problem in noticed[:MOST_PROBLEM_NOTICES]:
         say_problem(problem)
-    if len(noticed) > MOST_NOTICES:
-        say(f"and {len(noticed) - MOST_NOTICES:,} more such notices; spanview check lists them all")
+    if len(noticed) > MOST_PROBLEM_NOTICES:
+        say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists them all")
     if too_large:
         say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
     if len(store.spans) and store.tallies.torn:

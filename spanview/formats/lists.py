@@ -11,6 +11,7 @@ from spanview.formats.scanner import Scanner, ScanVerdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# `[`, and the blanks before its first element.
 _START: Final = re.compile(rb"\[[ \t\r\n]*")
 
 

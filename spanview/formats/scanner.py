@@ -19,8 +19,11 @@ MAX_DEPTH: Final = 1_000_000
 """Deeper than this counts as broken: no span nests so, and memory stays bounded."""
 
 _BLANK: Final = re.compile(rb"[ \t\r\n]*")
+# All of `say \"hi\"` up to a quote, to a byte that no string has, or to half an escape.
 _STRING_PART: Final = re.compile(rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*')
+# `\` and `\u00e` at the end of the buffer.
 _ESCAPE_SO_FAR: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+# `-1.5e3` or `true`, and what is none, such as `tru` or `1.2.3`.
 _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]+")
 _WHOLE_SCALAR: Final = re.compile(
     rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"

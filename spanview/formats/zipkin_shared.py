@@ -118,8 +118,8 @@ def _holders(records: Sequence[_Record], places: Sequence[int]) -> _Holders | No
 
 
 def _own_id(ids: tuple[int, int], told_by: _Record) -> int:
-    told = [format_trace_id(ids[0]), format_span_id(ids[1]), told_by]
-    return int.from_bytes(blake2b(dumps_sorted(told), digest_size=_ID_SIZE).digest(), "big") or 1
+    identity = [format_trace_id(ids[0]), format_span_id(ids[1]), told_by]
+    return int.from_bytes(blake2b(dumps_sorted(identity), digest_size=_ID_SIZE).digest(), "big") or 1
 
 
 def _named(records: Sequence[_Record], holders: _Holders) -> _Named:

@@ -75,7 +75,7 @@ class BlockReport:
     """What was decoded, each with the number of its file."""
     read: list[Read]
     under_way: tuple[int, int] | None = None
-    """A file of which all was told that begins before an offset."""
+    """A file of which all was sent that begins before an offset."""
 
 
 Job: TypeAlias = "tuple[Sequence[QuickFile], ScanOptions]"
@@ -124,7 +124,7 @@ class _Work:
     def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
         self.pages = Pages(rows, how)
         self._leaves_ends = how.leaves_ends
-        self._told = [0, 0]
+        self._sent_counts = [0, 0]
 
     def scan(self, files: Iterator[QuickFile]) -> Iterator[BlockReport]:
         """Yield what was found when the rows are full, and at the end; other rows, or none, must be there then."""
@@ -133,7 +133,7 @@ class _Work:
         for file, done in pages.read(files):
             read += done
             if pages.rows.count + pages.most_rows > pages.rows.capacity:
-                yield self._found(read, (file.source, file.settled))
+                yield self._found(read, (file.source, file.reported_until))
                 read.clear()
         yield self._found(read)
 
@@ -148,8 +148,8 @@ class _Work:
                 decoder = None
             ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
-        names, services = ([*islice(new, told, None)] for new, told in zip(texts, self._told, strict=True))
-        self._told = [*map(len, texts)]
+        names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
+        self._sent_counts = [*map(len, texts)]
         return BlockReport(names, services, batches, ends, under_way)
 
 

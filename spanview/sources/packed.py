@@ -25,7 +25,8 @@ _PACKED_PIECE: Final = 16 * 1024
 _EDGE: Final = 64
 """Bytes at its front, and before where it was read last, by which a file is recognised."""
 _OF_RAY: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")
-"""Names under which nothing is ever compressed: of a thousand files, none has to be opened for that."""
+"""`/tmp/spans/4242.txt`, `proxy_1_tracing.json`: names under which nothing is ever compressed. Of a thousand such
+files, none has to be opened for that."""
 
 
 @dataclass(slots=True)
@@ -137,12 +138,12 @@ class PackedFiles:
                 packed.content.take(piece, count)
                 yield count
                 count = 0
-        self._settle(packed, may_grow=self._follow)
+        self._finish(packed, may_grow=self._follow)
 
-    def _settle(self, packed: _Packed, *, may_grow: bool) -> None:
+    def _finish(self, packed: _Packed, *, may_grow: bool) -> None:
         unpacker = packed.unpacker
         if may_grow and not (unpacker.is_whole or unpacker.failure):
-            packed.content.settle()
+            packed.content.flush()
             return
         packed.content.close()
         if not unpacker.is_whole:
@@ -151,4 +152,4 @@ class PackedFiles:
     def close(self) -> None:
         """Settle the ends of all files."""
         for packed in self._read.values():
-            self._settle(packed, may_grow=False)
+            self._finish(packed, may_grow=False)

@@ -45,7 +45,7 @@ class PartlyRead:
     source: int
     """Its number in the sink."""
     offset: int
-    """Where the first record begins that was not told."""
+    """Where the first record begins that was not sizes."""
     position: int
     """So many bytes were counted."""
 
@@ -117,12 +117,12 @@ class _Noted:
 
     def count(self, found: BlockReport) -> int:
         """Count the bytes that were read, and tell which files could not be; return how many are new."""
-        told = [(read.file, read.size) for read in found.read if read.failure is None or read.size]
+        sizes = [(read.file, read.size) for read in found.read if read.failure is None or read.size]
         for read in found.read:
             if read.failure is not None:
                 self._reading.report_unreadable(self._files[read.file].shown, reason_of(read.failure))
         total = 0
-        for number, size in [*told, *([found.under_way] if found.under_way else [])]:
+        for number, size in [*sizes, *([found.under_way] if found.under_way else [])]:
             before = self._counted.get(number, 0)
             self._counted[number] = max(size, before)
             self.source_of(number)

@@ -1,4 +1,23 @@
-"""One module a command; each takes the options, reads, asks the core, and prints."""
+"""One module a command; each takes the options, reads, asks the core, and prints.
+
+options         the options of a call
+standard_error  what is said on standard error
+piped           whether standard input is read
+reading         from options to a store that is read
+selection       from options to traces and spans
+output          the way out to standard output
+following       following without the viewer
+pictures        traces as pictures and bars of characters
+view            `spanview view`: the viewer
+tree            `spanview tree`
+spans           `spanview spans`
+export          `spanview export`
+stats           `spanview stats`
+check           `spanview check`
+diff            `spanview diff`
+help            `spanview help`
+completion      `spanview --completion`
+"""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_a_load_that_scans_decodes_what_is_new_to_it(tmp_path: Path, decoded: li
 @pytest.mark.parametrize("held", [_FILES, 16], ids=["all are held open", "few are held open"])
 def test_a_look_reads_what_is_new(tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """Whether it searches or was given a hint, a look reads the one file that has grown, and opens no other."""
-    monkeypatch.setattr("spanview.sources.tail._TICK_S", 0.0)
+    monkeypatch.setattr("spanview.sources.tail._CLOCK_TICK_S", 0.0)
     monkeypatch.setattr("spanview.sources.held._MOST", held)
     make(tmp_path, spans=10, files=_FILES)
     _, session = load(tmp_path, follow=True)

@@ -137,8 +137,8 @@ def at_rest(made: Reading, monkeypatch: pytest.MonkeyPatch) -> list[None]:
         return discover(paths)
 
     monkeypatch.setattr(session, "discover", noted)
-    monkeypatch.setattr(tail, "_TICK_S", 0.0)
-    monkeypatch.setattr(tail, "_LONG_TICK_S", 0.0)
+    monkeypatch.setattr(tail, "_CLOCK_TICK_S", 0.0)
+    monkeypatch.setattr(tail, "_COARSE_CLOCK_TICK_S", 0.0)
     made.look()
     made.look()
     made.look()
@@ -259,8 +259,8 @@ def test_no_rest_while_something_is_left_to_do(tmp_path: Path, monkeypatch: pyte
     append(tmp_path / "1.json", spans("a"))
     with reading(tmp_path) as made:
         searches = at_rest(made, monkeypatch)
-        monkeypatch.setattr(tail, "_TICK_S", 60.0)
-        monkeypatch.setattr(tail, "_LONG_TICK_S", 60.0)
+        monkeypatch.setattr(tail, "_CLOCK_TICK_S", 60.0)
+        monkeypatch.setattr(tail, "_COARSE_CLOCK_TICK_S", 60.0)
         append(tmp_path / "1.json", spans("b"))
         for _ in range(3):
             made.look()
@@ -567,7 +567,7 @@ def test_standard_input_that_fails_is_a_problem() -> None:
 @pytest.mark.parametrize("pieces", [1, 40])
 def test_change_in_the_middle_is_seen(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of the same size, front and last record is read anew where its times say that it was changed."""
-    monkeypatch.setattr(tail, "_MOST_COMPARED", 2)
+    monkeypatch.setattr(tail, "_MOST_BLOCKS_COMPARED", 2)
     path = tmp_path / "1.json"
     names = [f"span {number:04}" for number in range(200)]
     parts = [spans(name) for name in names]

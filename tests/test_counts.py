@@ -199,10 +199,10 @@ def test_a_look_reads_what_is_new(tmp_path: Path, disk: Disk, monkeypatch: pytes
 
 
 def test_help_imports_little() -> None:
-    """Of this package only what reads the words, and little else that an empty program hasn't got."""
+    """Of this package only what reads the words and the version, and little else that an empty program hasn't got."""
     imported = modules_after(command("--help")) - modules_after("pass")
     own = {name for name in imported if name.partition(".")[0] == "spanview"}
-    assert own == {"spanview", "spanview.cli"}
+    assert own == {"spanview", "spanview.cli", "spanview.version"}
     assert len(imported) <= _MOST_OF_HELP
 
 

@@ -9,6 +9,8 @@
 
 import typing as _typing
 
+from spanview.version import __version__
+
 if _typing.TYPE_CHECKING:
     from spanview.api import Store, load
     from spanview.index.trace import Node, Trace
@@ -27,7 +29,6 @@ if _typing.TYPE_CHECKING:
     )
     from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
 
-__version__ = "0.1.0"
 __all__ = [
     "DiffError",
     "Event",

@@ -67,7 +67,7 @@ def load(
     Args:
         paths: A file, a folder (searched deeper too; hidden files left out), a glob, or `-` for standard input, or
             several of them.
-        cap: Bytes of the longest record that is kept; a longer one is a problem `too_large`.
+        cap: Bytes of the longest record that is kept, at least 1; a longer one is a problem `too_large`.
         use_cache: Whether the index of a large folder is kept in the platform's cache folder, and taken from there.
 
     Returns:
@@ -76,9 +76,17 @@ def load(
 
     Raises:
         NoSuchPathError: A path doesn't exist, or standard input is closed or a terminal.
-        TypeError: An open file, or something else that is no path, was given.
+        TypeError: An open file, or something else that is no path, was given, or `cap` is no int.
+        ValueError: `cap` is less than 1.
     """
+    if not isinstance(cap, int) or isinstance(cap, bool):
+        raise TypeError(f"cap is a number of bytes, an int such as 16 * 1024**2, not {cap!r}")
+    if cap < 1:
+        raise ValueError(f"cap is at least 1 byte, not {cap!r}")
     names = _names(paths)
+    for name in names:
+        if "\0" in name:
+            raise NoSuchPathError(f"{name!r}: no such file or folder; no path has a NUL in it")
     return Store(load_store(names, cap=cap, use_cache=use_cache, standard_input=_standard_input(names)))
 
 

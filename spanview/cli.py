@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from spanview.commands.options import Options
 
@@ -45,6 +45,8 @@ _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _NEAR: Final = 0.65
 """How much of a word has to be the same as in a command to be taken for it: `tre` and `veiw`, not `data`."""
+_NEAR_OPTION: Final = 0.75
+"""The same for options, of which more are alike: `--folow`, but not `--color` for `--follow`."""
 _INTERRUPTED: Final = 130
 
 _OVERVIEW: Final = """\
@@ -117,7 +119,7 @@ def _answer(words: list[str]) -> int:
         commands = "\n".join(f"  {name:<7} {text}" for name, text in BUILT.items())
         return _print(_OVERVIEW.format(commands=commands))
     if "--version" in rest[:1]:
-        from spanview import __version__
+        from spanview.version import __version__
 
         return _print(f"spanview {__version__}\n")
     if rest and rest[0].partition("=")[0] == "--completion":
@@ -291,7 +293,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> None:  # type: ignore[override]
-            sys.exit(_complain(f"{message}; {self.prog} --help says what it takes"))
+            near = _near_option(message, self._option_string_actions)
+            sys.exit(_complain(f"{message}{near}; {self.prog} --help says what it takes"))
 
     parser = Parser(prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False)
     add = parser.add_argument
@@ -310,6 +313,18 @@ def _parser(command: str) -> argparse.ArgumentParser:
     add("--max-span-size", metavar="N", default="16MiB", help="bytes of the longest record that is kept")
     add("--no-cache", action="store_true", help="neither read nor write a kept index")
     return parser
+
+
+def _near_option(message: str, options: Iterable[str]) -> str:
+    """Return what to add to the message about an option that there isn't, where another one is spelled nearly so."""
+    from difflib import get_close_matches
+
+    if not message.startswith("unrecognized arguments:"):
+        return ""
+    # `unrecognized arguments: --sinec=2h --jsn`
+    unknown = (word.partition("=")[0] for word in message.split() if word.startswith("--"))
+    near = [option for word in unknown for option in get_close_matches(word, options, n=1, cutoff=_NEAR_OPTION)]
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def _output_format(name: str) -> str:

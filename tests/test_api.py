@@ -207,6 +207,37 @@ def test_standard_input(folder: Path) -> None:
     assert "NoSuchPathError: -: standard input is closed, or a terminal" in closed.stderr
 
 
+@pytest.mark.parametrize("cap", ["16MiB", None, 1.5, True])
+def test_cap_is_a_number_of_bytes(folder: Path, cap: Any) -> None:
+    """Anything but an int is refused in one sentence, and so is a number of bytes that no record can have."""
+    with pytest.raises(TypeError, match=r"cap is a number of bytes, an int such as 16 \* 1024\*\*2, not "):
+        spanview.load(folder, cap=cap)
+    for none in (0, -1):
+        with pytest.raises(ValueError, match=f"cap is at least 1 byte, not {none}"):
+            spanview.load(folder, cap=none)
+
+
+def test_a_path_with_a_nul_does_not_exist(folder: Path) -> None:
+    """No file can have such a name, so it is missing like any other that isn't there."""
+    impossible: list[str | list[str]] = ["a\0b", [str(folder), "a\0b"]]
+    for paths in impossible:
+        with pytest.raises(spanview.NoSuchPathError, match=r"^'a\\x00b': no such file or folder"):
+            spanview.load(paths)
+
+
+def test_nodes_are_equal_by_id_whatever_else_was_read(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A span that was not there before moves the others in their tree; they stay the same nodes."""
+    more = tmp_path_factory.mktemp("more")
+    build = Builder()
+    build.draw("alpha 0-10\n  beta 2-5\n  beta 2-5", trace=1)
+    (more / "1.json").write_bytes(file_of([build.span("early", trace=1, span=99)]))
+    before, after = spanview.load(folder).traces[0], spanview.load([folder, more]).traces[0]
+    assert after.span_count == before.span_count + 1
+    nodes = {node for node, _ in after.walk()}
+    assert len(nodes) == after.span_count
+    assert {node for node, _ in before.walk()} < nodes
+
+
 PAGE: Final = TEXTS["spanview/docs/python.md"]
 
 

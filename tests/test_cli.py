@@ -129,6 +129,14 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["export", "-f", "1.json"], ["-f", "spanview export --help"]),
     (["check", "-f", "1.json"], ["-f", "spanview check --help"]),
     (["tree", "--json", "1.json"], ["--json", "spanview tree --help"]),
+    (
+        ["tree", "--folow", "1.json"],
+        ["arguments: --folow: did you mean --follow?", "spanview tree --help"],
+    ),
+    (["stats", "1.json", "--sinec=2h"], ["--sinec=2h: did you mean --since?"]),
+    (["check", "--fail-no", "alpha", "1.json"], ["did you mean --fail-on?"]),
+    (["tree", "-q", "durration>5ms", "1.json"], ["character 11", "a number", "did you mean duration?"]),
+    (["tree", "-q", "trace.durtion>5ms", "1.json"], ["trace.spans", "did you mean trace.duration?"]),
     (["tree", "--svg", "1.json", "1.json"], ["1.json exists already", "--force"]),
     (["tree", "--svg", "no/where.svg", "1.json"], ["no/where.svg", "folder"]),
     (["tree", "--svg", "out.svg", "-f", "1.json"], ["--svg", "--follow"]),
@@ -176,6 +184,9 @@ def test_empty_query_takes_no_path_for_itself(folder: Path, words: Sequence[str]
         (["export", "--format", "jsonl", "--since", "1s"], "\n"),
         (["export", "--format", "otlp", "-q", "delta"], '; no span has "delta" in its name'),
         (["check", "-q", "name=delta"], "\n"),
+        (["tree", "-q", "stauts=ERROR"], "; stauts is taken for an attribute: did you mean status?\n"),
+        (["spans", "-q", "(gamma OR nmae~x) delta"], "; nmae is taken for an attribute: did you mean name?; no"),
+        (["stats", "-q", "weather=fine"], "\n"),
     ],
 )
 def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:
@@ -378,7 +389,11 @@ def verdict_of(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
         (["--fail-on", "-odd.key=1"], ["--fail-on -odd.key=1: 3 spans matched"]),
         (["--fail-on", "odd.key=1 OR name=delta"], []),
         # What was found is certain, whatever another query could match.
-        (["--fail-on", "odd.key=1", "--fail-on", "gamma"], ["--fail-on gamma: 1 span matched"]),
+        (
+            ["--fail-on", "odd.key=1", "--fail-on", "gamma"],
+            ["--fail-on gamma: 1 span matched", "--fail-on odd.key=1: nothing could match, no span has odd.key"],
+        ),
+        (["--fail-on", "odd.key=1", "--fail-on", "gamma", "--allow-empty"], ["--fail-on gamma: 1 span matched"]),
         (["--fail-on", "odd.key=1", "--allow-empty"], []),
         (["--fail-on", "gamma", "-q", "alpha"], []),
         (["--fail-on", "gamma", "--trace", f"{1:032x}"], []),

@@ -171,7 +171,7 @@ def test_a_load_that_scans_decodes_what_is_new_to_it(tmp_path: Path, decoded: li
 @pytest.mark.parametrize("held", [_FILES, 16], ids=["all are held open", "few are held open"])
 def test_a_look_reads_what_is_new(tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """Whether it searches or was given a hint, a look reads the one file that has grown, and opens no other."""
-    monkeypatch.setattr("spanview.sources.tail._TICK_S", 0.0)
+    monkeypatch.setattr("spanview.sources.tail._CLOCK_TICK_S", 0.0)
     monkeypatch.setattr("spanview.sources.held._MOST", held)
     make(tmp_path, spans=10, files=_FILES)
     _, session = load(tmp_path, follow=True)
@@ -199,10 +199,10 @@ def test_a_look_reads_what_is_new(tmp_path: Path, disk: Disk, monkeypatch: pytes
 
 
 def test_help_imports_little() -> None:
-    """Of this package only what reads the words, and little else that an empty program hasn't got."""
+    """Of this package only what reads the words and the version, and little else that an empty program hasn't got."""
     imported = modules_after(command("--help")) - modules_after("pass")
     own = {name for name in imported if name.partition(".")[0] == "spanview"}
-    assert own == {"spanview", "spanview.cli"}
+    assert own == {"spanview", "spanview.cli", "spanview.version"}
     assert len(imported) <= _MOST_OF_HELP
 
 

@@ -3,10 +3,10 @@
 standard input                  no PATH              PATH
 --------------                  -------              ----
 a file                          read                 left alone
-a pipe, sooner or later         read                 one line, if there is data
-a pipe that is over and empty   the default places   left alone
+a pipe, sooner or later         read                 one line, if there is data, or a person made the pipe
+a pipe that ends without data   the default places   left alone
 a socket                        the default places   one line, if there is data
-/dev/null, closed               the default places   left alone
+/dev/null, closed, write-only   the default places   left alone
 """
 
 from __future__ import annotations
@@ -136,6 +136,39 @@ def test_what_has_nothing_to_read_leaves_the_default_places(default_place: Path,
     os.close(reader)
 
 
+def test_what_is_open_for_writing_only_is_no_input(tmp_path: Path, default_place: Path) -> None:
+    """`0>file` has nothing to read: the default places are shown, and `-` is refused in one line."""
+    with (tmp_path / "written").open("wb") as file:
+        done = without_spans_of_its_own(default_place, file.fileno())
+        assert (done.status, done.notices, "usual" in done.text) == (0, "", True)
+        for command in READING:
+            done = spanview(command, "-", given=file)
+            assert (done.status, len(done.lines), "can't be read" in done.notices) == (2, 1, True), command
+
+
+def test_a_pipe_that_ends_late_without_data_leaves_the_default_places(default_place: Path) -> None:
+    """Whether a program that prints nothing ends before or after spanview looks is no matter of luck."""
+    words = words_with_defaults(default_place, "tree")
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith(b"spanview: waiting for standard input")
+    output, notices = process.communicate(timeout=DEADLINE_S)
+    assert (b"usual" in output, notices, process.returncode) == (True, b"", 0)
+
+
+def test_a_person_is_told_that_a_pipe_without_data_is_not_read(tmp_path: Path, idle: int) -> None:
+    """Data that would come later would be lost silently; a pipe made by no person may stay empty for good."""
+    path = tmp_path / "1.json"
+    path.write_bytes(PIPED)
+    ours, theirs = pty.openpty()
+    words = [*SPANVIEW, "tree", str(path)]
+    done = subprocess.run(words, stdin=idle, stdout=subprocess.PIPE, stderr=theirs, timeout=DEADLINE_S, check=False)
+    assert (done.returncode, b"alpha" in done.stdout) == (0, True)
+    assert os.read(ours, 4096).decode().replace("\r\n", "\n") == UNREAD
+    for descriptor in (ours, theirs):
+        os.close(descriptor)
+
+
 def test_a_person_is_told_that_nothing_came(default_place: Path) -> None:
     """Where standard error is a terminal, a pipe that was over at once is no reason to look elsewhere silently."""
     reader, writer = os.pipe()
@@ -184,6 +217,18 @@ def test_the_viewer_reads_the_pipe_and_the_terminal(words: Sequence[str]) -> Non
     with suppress(BrokenPipeError):
         os.write(writer, PIPED)
     os.close(writer)
+
+
+def test_the_viewer_waits_for_an_idle_pipe(tmp_path: Path) -> None:
+    """It opens though nothing comes, says where it looked when the pipe ends so, and can be left."""
+    reader, writer = os.pipe()
+    with Terminal(command=(), given=reader, environment={"RAY_TMPDIR": str(tmp_path)}) as terminal:
+        os.close(reader)
+        assert terminal.has_soon("reading"), terminal.lines
+        os.close(writer)
+        assert terminal.has_soon("looked in standard input"), terminal.lines
+        terminal.send(b"q")
+        assert terminal.wait() == 0
 
 
 def test_the_viewer_says_that_the_pipe_is_not_read(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from spanview.model.times import format_time
 from spanview.sources import quickly
 from spanview.sources.details import Details
 from spanview.sources.session import Session
-from spanview.sources.terms import PAYS_FROM, ReadOptions
+from spanview.sources.terms import SCAN_FROM_BYTES, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder that several processes read."""
     made = tmp_path_factory.mktemp("spans")
     _Writer(made, random.Random(22)).write()
-    assert sum(path.stat().st_size for path in made.rglob("*.json")) > PAYS_FROM
+    assert sum(path.stat().st_size for path in made.rglob("*.json")) > SCAN_FROM_BYTES
     return made
 
 

@@ -19,7 +19,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.query_subject import TreeFacts
 from spanview.analysis.selftime import self_times
 from spanview.analysis.stats import statistics
-from spanview.display.span_text import SpanInTree
+from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts
 from spanview.exports import span_texts
 from spanview.exports.jsonl import jsonl_chunks

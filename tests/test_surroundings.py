@@ -23,7 +23,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import environment_with
-from spanview.sources.terms import PAYS_FROM
+from spanview.sources.terms import SCAN_FROM_BYTES
 from terminals import Terminal
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def large(tmp_path: Path) -> Path:
     folder = tmp_path / "large"
     folder.mkdir()
     record = file_of(Builder().draw("root 0-10\n  leaf 2-5"))
-    (folder / "1.json").write_bytes(record * (PAYS_FROM // len(record) + 1))
+    (folder / "1.json").write_bytes(record * (SCAN_FROM_BYTES // len(record) + 1))
     return folder
 
 

@@ -13,7 +13,7 @@ from textual.keys import _character_to_key
 
 from builders import EPOCH_NS, MemoryReader, file_of
 from spanview.formats.decoder import Decoder
-from spanview.formats.rows import Batch, Columns
+from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.store import Store
 from spanview.sources.terms import Progress
 from spanview.tui.app.app import SpanviewApp
@@ -222,7 +222,7 @@ def many_spans(
     data, count = Growing(), len(names)
     data.reader.files.append(b"")
     numbers = range(1, count + 1)
-    columns = Columns(
+    columns = SpanColumns(
         trace_ids=trace_ids,
         span_ids=array("Q", numbers),
         parent_ids=array("Q", parent_ids),

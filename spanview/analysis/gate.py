@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query import Query
-from spanview.analysis.query_base import Cost, OfAttribute, OfParts, Term
+from spanview.analysis.query_base import Cost, OfAttribute, OfParts, Term, attributes_of
 from spanview.analysis.query_values import values_of
 from spanview.analysis.select import selected_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from spanview.analysis.query_subject import Subject
     from spanview.index.store import Store
@@ -47,7 +47,7 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
     matches = _count(store, query, traces)
     if matches:
         return Gate(query.text, matches, (), is_open_to_any=True)
-    keys = dict.fromkeys(key for term in query.span_terms for key in _keys(term))
+    keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
     absent = tuple(key for key in keys if not _count(store, _having(key), traces))
     is_open = bool(_count(store, Query(""), traces)) and all(_can_match(term, absent) for term in query.span_terms)
     return Gate(query.text, 0, absent, is_open)
@@ -69,17 +69,6 @@ def _having(key: str) -> Query:
 
 def _any_value(_values: list[object]) -> bool:
     return True
-
-
-def _keys(term: Term) -> Iterator[str]:
-    """Yield the attributes that a term asks for; a span that lacks one fits its negation."""
-    if term.negated:
-        return
-    if isinstance(term.rests_on, OfAttribute):
-        yield term.rests_on.key
-    elif isinstance(term.rests_on, OfParts):
-        for part in term.rests_on.parts:
-            yield from _keys(part)
 
 
 def _can_match(term: Term, absent: Iterable[str]) -> bool:

@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from spanview.analysis.query_base import attributes_of
 from spanview.analysis.query_parse import parse_parts, words_in
 from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_terms import in_order
+from spanview.analysis.query_terms import in_order, near_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,12 @@ class Query:
     def needs_tree(self) -> bool:
         """Whether it asks for what a span alone doesn't tell: its depth, its self time, or anything about its trace."""
         return bool(self.trace_terms) or any(term.needs_tree for term in self.span_terms)
+
+    @property
+    def near_keys(self) -> dict[str, str]:
+        """The attributes that it asks for whose names are nearly a key's, as `stauts` is, each with that key."""
+        keys = (key for term in self.span_terms for key in attributes_of(term))
+        return {key: near for key in keys if (near := near_key(key)) is not None}
 
     def matches(self, store: Store, row: int) -> bool:
         """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""

@@ -12,7 +12,7 @@ from spanview.analysis.query_regex import regex_search
 from spanview.analysis.query_values import Number, is_equal, number_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from spanview.analysis.query_parse import RawTerm
     from spanview.analysis.query_subject import Subject
@@ -90,6 +90,17 @@ class Term:
         if isinstance(self.rests_on, OfParts):
             return any(part.needs_tree for part in self.rests_on.parts)
         return self.of_trace or self.cost is Cost.TREE
+
+
+def attributes_of(term: Term) -> Iterator[str]:
+    """Yield the attributes that a term asks for; a span that lacks one fits its negation."""
+    if term.negated:
+        return
+    if isinstance(term.rests_on, OfAttribute):
+        yield term.rests_on.key
+    elif isinstance(term.rests_on, OfParts):
+        for part in term.rests_on.parts:
+            yield from attributes_of(part)
 
 
 SIZES: Final = {

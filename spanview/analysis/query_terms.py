@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with, at the places of the column's values."""
 
+_NEEDS_NUMBER: Final = frozenset(("<", ">", "<=", ">="))
+_NEAR: Final = 0.75
+"""How much of a word has to be the same as in a key to be taken for it: `durration` and `stauts`, not `state`."""
 _TRUTHS: Final = {"true": True, "false": False}
 
 
@@ -72,8 +75,20 @@ def _single(raw: RawTerm) -> Term:
         return make(raw)
     if raw.key.startswith("trace.") and not raw.key_is_quoted:
         known = ", ".join(key for key in _KEYS if key.startswith("trace."))
-        fail(raw.key_at, f'expected one of {known}; an attribute of that name is asked for with "{raw.key}" in quotes')
+        near = near_key(raw.key)
+        fail(
+            raw.key_at,
+            f"expected one of {known}{'' if near is None else f': did you mean {near}?'}; an attribute of that name "
+            f'is asked for with "{raw.key}" in quotes',
+        )
     return _attribute_term(raw)
+
+
+def near_key(key: str) -> str | None:
+    """Return the key that was probably meant by a word that is none, such as `durration`; None where none is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(key.lower(), _KEYS, n=1, cutoff=_NEAR)), None)
 
 
 def _word_term(raw: RawTerm) -> Term:
@@ -185,7 +200,14 @@ def _finding_term(raw: RawTerm) -> Term:
 
 def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
-    key, holds = raw.key, values_test(raw)
+    key = raw.key
+    if raw.operator in _NEEDS_NUMBER and number_of(raw.value) is None:
+        near = None if raw.key_is_quoted else near_key(key)
+        fail(
+            raw.value_at,
+            f"expected a number behind {key}{raw.operator}" + ("" if near is None else f": did you mean {near}?"),
+        )
+    holds = values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 
     def test(subject: Subject) -> bool:

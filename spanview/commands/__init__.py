@@ -1,4 +1,23 @@
-"""One module a command; each takes the options, reads, asks the core, and prints."""
+"""One module a command; each takes the options, reads, asks the core, and prints.
+
+options         the options of a call
+standard_error  what is said on standard error
+piped           whether standard input is read
+reading         from options to a store that is read
+selection       from options to traces and spans
+output          the way out to standard output
+following       following without the viewer
+pictures        traces as pictures and bars of characters
+view            `spanview view`: the viewer
+tree            `spanview tree`
+spans           `spanview spans`
+export          `spanview export`
+stats           `spanview stats`
+check           `spanview check`
+diff            `spanview diff`
+help            `spanview help`
+completion      `spanview --completion`
+"""
 
 from __future__ import annotations
 
@@ -27,7 +46,7 @@ def run(options: Options) -> int:
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
     if options.follow or command == "view":
-        from spanview.sources.held import raise_limit
+        from spanview.sources.descriptors import raise_limit
 
         # A file that is held open can be read on after it was removed; the viewer can begin to follow later.
         raise_limit()
@@ -36,11 +55,9 @@ def run(options: Options) -> int:
         # of that time. The viewer begins with it when everything was read.
         gc.disable()
     module = import_module(f"spanview.commands.{command}")
-    from spanview.commands.piped import Unread, say_if_slow, with_standard_input
+    from spanview.commands.piped import Unread, with_standard_input
 
-    given, options = options, with_standard_input(options)
-    if options is not given and command != "view":
-        say_if_slow(options)
+    options = with_standard_input(options, opens_viewer=command == "view")
     unread = Unread(options)
     unread.look()
     try:
@@ -51,5 +68,5 @@ def run(options: Options) -> int:
         raise
     finally:
         gc.enable()
-    unread.look()
+    unread.look(is_end=True)
     return status

@@ -12,8 +12,9 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.gate import ask
 from spanview.analysis.query import parse_query
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
+from spanview.commands.reading import read_all
 from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.finding_text import finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _NOTHING_TO_MATCH = 2
 """The exit status where what no span may match could match none."""
-_MOST_LINES = 200
+_MOST_PROBLEM_LINES = 200
 _WIDTH = 100
 """Cells of a line that doesn't go to a terminal."""
 
@@ -101,11 +102,10 @@ def _verdict(report: Report, gates: Sequence[Gate], *, allow_empty: bool) -> Ver
         ),
         *(f"--fail-on {gate.text}: {count(gate.matches, 'span')} matched" for gate in gates if gate.matches),
     ]
-    if bad:
-        # What was found is certain, whatever else nothing could match.
-        return Verdict(1, tuple(bad))
-    unknown = [] if allow_empty else [_why_none(gate) for gate in gates if not gate.is_open_to_any]
-    return Verdict(_NOTHING_TO_MATCH if unknown else 0, tuple(unknown))
+    unmatchable = [] if allow_empty else [_why_none(gate) for gate in gates if not gate.is_open_to_any]
+    # What was found is certain, whatever else nothing could match.
+    status = 1 if bad else _NOTHING_TO_MATCH if unmatchable else 0
+    return Verdict(status, (*bad, *unmatchable))
 
 
 def _why_none(gate: Gate) -> str:
@@ -148,9 +148,9 @@ def _print_report(store: Store, report: Report) -> None:
             lines.append(f"                 {number:>12,}   {text}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
     lines += [line for finding in report.findings for line in finding_lines(finding, width)]
-    lines += [_line(problem) for problem in problems[:_MOST_LINES]]
-    if len(problems) > _MOST_LINES:
-        lines.append(f"and {len(problems) - _MOST_LINES:,} more; --json prints them all")
+    lines += [_line(problem) for problem in problems[:_MOST_PROBLEM_LINES]]
+    if len(problems) > _MOST_PROBLEM_LINES:
+        lines.append(f"and {len(problems) - _MOST_PROBLEM_LINES:,} more; --json prints them all")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

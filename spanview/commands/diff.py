@@ -13,7 +13,8 @@ from spanview.analysis.flame import flame
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import nothing_in, notice_problems, places, read_all
+from spanview.commands.reading import places, read_all
+from spanview.commands.standard_error import nothing_in, notice_problems
 from spanview.display.diff_text import path_lines, side_lines
 from spanview.display.sanitise import sanitise
 from spanview.formats.jsontext import dumps_strict
@@ -47,7 +48,7 @@ class SideType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DiffSide:
     """One of the two that are compared."""
 
     type: SideType
@@ -68,7 +69,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _sides(options: Options) -> list[Side]:
+def _sides(options: Options) -> list[DiffSide]:
     """Tell what A and B are, and read them.
 
     Raises:
@@ -97,9 +98,9 @@ def _sides(options: Options) -> list[Side]:
     return [_path(options, letter, path) for letter, path in given.items()]
 
 
-def _path(options: Options, letter: str, path: str) -> Side:
+def _path(options: Options, letter: str, path: str) -> DiffSide:
     store = _read(replace(options, paths=(path,)), f"{letter}, ")
-    return Side(SideType.PATH, path, flame(store))
+    return DiffSide(SideType.PATH, path, flame(store))
 
 
 def _read(options: Options, whose: str = "") -> Store:
@@ -111,7 +112,7 @@ def _read(options: Options, whose: str = "") -> Store:
     return store
 
 
-def _chosen(options: Options, given: dict[str, str]) -> list[Side]:
+def _chosen(options: Options, given: dict[str, str]) -> list[DiffSide]:
     queries = {letter: _query(letter, text) for letter, text in given.items()}
     try:
         places(options)
@@ -132,7 +133,7 @@ def _query(letter: str, text: str) -> Query:
         raise QueryError(f"{letter}: {error}") from None
 
 
-def _side(options: Options, store: Store, letter: str, query: Query) -> Side:
+def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide:
     is_id, traces = True, []
     try:
         traces = traces_beginning(store, query.text)
@@ -144,10 +145,10 @@ def _side(options: Options, store: Store, letter: str, query: Query) -> Side:
         except TraceNotFoundError as error:
             raise TraceNotFoundError(f"{letter}: {error}; to search names for it, write name~{query.text}") from None
     if traces:
-        return Side(SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])), flame(store, traces))
+        return DiffSide(SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])), flame(store, traces))
     traces = selected_traces(store, query=query)
     if traces:
-        return Side(SideType.QUERY, query.text, flame(store, traces))
+        return DiffSide(SideType.QUERY, query.text, flame(store, traces))
     no_id = "no trace's id begins so, and " if is_id else ""
     no_file = "" if options.paths else "; there is no file or folder of that name either"
     where = sanitise(", ".join(places(options)))
@@ -162,7 +163,7 @@ def _shown(text: str) -> str:
     return sanitise(text, _LONGEST_SHOWN)
 
 
-def _chunks(merged: Diff, sides: list[Side]) -> Iterator[bytes]:
+def _chunks(merged: Diff, sides: list[DiffSide]) -> Iterator[bytes]:
     """Yield the JSON a path at a time: there may be as many as spans."""
     a, b = asdict(merged.a), asdict(merged.b)
     given = [{"type": side.type, "value": side.value} for side in sides]
@@ -175,7 +176,7 @@ def _chunks(merged: Diff, sides: list[Side]) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _print(merged: Diff, sides: list[Side]) -> None:
+def _print(merged: Diff, sides: list[DiffSide]) -> None:
     width = _width() if sys.stdout.isatty() else None
     labels = [f"{side.type} {sanitise(side.value)}" for side in sides]
     sys.stdout.write("\n".join(side_lines(merged, labels)) + "\n\n")

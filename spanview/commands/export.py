@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
+from spanview.commands.reading import read_all
 from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from spanview.commands.reading import MOST_NOTICES, say, say_problem
+from spanview.commands.standard_error import MOST_PROBLEM_NOTICES, say, say_problem
 from spanview.display.notices import NOTICED
 from spanview.sources.follow import Watcher, follow
 
@@ -78,9 +78,9 @@ class _Notices:
         problems = self._tallies.told(self._seen)
         self._seen += len(problems)
         for problem in problems:
-            if problem.kind in NOTICED and self._said <= MOST_NOTICES:
+            if problem.kind in NOTICED and self._said <= MOST_PROBLEM_NOTICES:
                 self._said += 1
-                if self._said <= MOST_NOTICES:
+                if self._said <= MOST_PROBLEM_NOTICES:
                     say_problem(problem)
                 else:
                     say("further such notices are left out; spanview check lists them all")

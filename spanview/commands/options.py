@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+"""`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Options:
     cap: int = 16 * 1024 * 1024
     """Bytes of the longest record that is kept."""
     use_cache: bool = True
-    """Whether a kept index may be used; none is kept yet."""
+    """Whether the index of a large folder may be kept, and taken from where it is kept."""
     output: str | None = None
     force: bool = False
     format: str = "trace-tree"

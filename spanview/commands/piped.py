@@ -1,14 +1,16 @@
-"""What stands on standard input: it is read where no PATH is given, and where it isn't read, that is said.
+"""What is on standard input: it is read where no PATH is given, and where it isn't read, that is reported.
 
 standard input                         no PATH                                    with PATHs, none of them -
 --------------                         -------                                    --------------------------
 a file                                 read                                       left alone
-a pipe with data, or with a writer     read, to its end                           said, if there is data in it
-a pipe that is over, without data      none: the default places; CI and cron      left alone
+a pipe with data                       read, to its end                           reported
+a pipe without data, with a writer     waited for, and then one of the two others reported at the end, to a person
+a pipe without data or writer          none: the default places; CI and cron      left alone
                                        hand out such pipes
-a socket, as from sshd                 the default places; said, if there is      said, if there is data in it
-                                       data in it
-a terminal, /dev/null, closed          the default places                         left alone
+a socket, as from sshd                 the default places; reported, if there     reported, if there is data
+                                       is data
+a terminal, /dev/null, closed, or      the default places                         left alone
+open for writing only
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from spanview.commands.reading import say
+from spanview.commands.standard_error import say
 from spanview.sources.discover import STANDARD_INPUT, is_there
 from spanview.sources.places import default_places
 
@@ -29,35 +31,55 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
 
 _DESCRIPTOR: Final = 0
-_SLOW_MS: Final = 1000
-"""After so long without a byte it is said what is being waited for."""
+_NOTICE_AFTER_MS: Final = 1000
+"""After so long without a byte a line says what is being waited for."""
+_VIEWER_WAITS_MS: Final = 200
+"""The viewer opens after so long without a byte, and waits on its screen."""
 
 
-def with_standard_input(options: Options) -> Options:
-    """Return the options with `-` as PATH where none is given and there is something to read on standard input."""
-    if options.paths or any(map(is_there, options.sides)) or sys.stdin is None:
+def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Options:
+    """Return the options with `-` as PATH where none is given and there is something to read on standard input.
+
+    A pipe without data is waited for: only what comes next tells whether there is something.
+
+    Args:
+        options: What was asked for.
+        opens_viewer: Whether a screen shows what is being waited for.
+    """
+    if options.paths or any(map(is_there, options.sides)) or not is_readable():
         return options
     mode = _mode()
-    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-        return options
-    if stat.S_ISFIFO(mode) and _is_over():
-        # A person may have piped a program that printed nothing; a log needs no line for that.
-        if sys.stderr is not None and sys.stderr.isatty():
-            say(f"nothing came on standard input; looking in {' and '.join(default_places(options.environment))}")
+    if stat.S_ISFIFO(mode):
+        default = " and ".join(default_places(options.environment))
+        has_data = _has_data(_VIEWER_WAITS_MS if opens_viewer else _NOTICE_AFTER_MS)
+        if has_data is None and not opens_viewer:
+            say(
+                "waiting for standard input, because it is a pipe and no PATH is given; the default places are "
+                + default
+            )
+            has_data = _has_data(None)
+        if has_data is False:
+            # A person may have piped a program that printed nothing; a log needs no line for that.
+            if _is_for_a_person():
+                say(f"nothing came on standard input; looking in {default}")
+            return options
+    elif not stat.S_ISREG(mode):
         return options
     return replace(options, paths=(STANDARD_INPUT,))
 
 
-def say_if_slow(options: Options) -> None:
-    """Say what is being waited for where nobody has named standard input and nothing comes."""
-    if hasattr(select, "poll"):
-        poll = select.poll()
-        poll.register(_DESCRIPTOR, select.POLLIN)
-        if not poll.poll(_SLOW_MS):
-            say(
-                "waiting for standard input, because it is a pipe and no PATH is given; the default places are "
-                + " and ".join(default_places(options.environment))
-            )
+def is_readable() -> bool:
+    """Tell whether standard input is open, and for reading: after `0>file` it is for writing only."""
+    if sys.stdin is None:
+        return False
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        return fcntl.fcntl(_DESCRIPTOR, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
+    except OSError:
+        return False
 
 
 class Unread:
@@ -70,15 +92,28 @@ class Unread:
     def __init__(self, options: Options) -> None:
         self._descriptor: int | None = None
         is_read = STANDARD_INPUT in (*options.paths, *options.sides)
-        if not is_read and sys.stdin is not None and (stat.S_ISFIFO(mode := _mode()) or stat.S_ISSOCK(mode)):
+        if not is_read and is_readable() and (stat.S_ISFIFO(mode := _mode()) or stat.S_ISSOCK(mode)):
             # The viewer puts the terminal in the place of standard input.
             self._descriptor = os.dup(_DESCRIPTOR)
 
-    def look(self) -> None:
-        """Say it where there is data by now; a pipe that is empty may be anybody's."""
-        if self._descriptor is not None and _waiting_bytes(self._descriptor):
+    def look(self, *, is_end: bool = False) -> None:
+        """Say it where there is data by now.
+
+        Args:
+            is_end: Whether this is the last look. A pipe that is empty then, and that something could still write to,
+                may be anybody's; a person at a terminal has made it.
+        """
+        descriptor = self._descriptor
+        if descriptor is None:
+            return
+        if _waiting_bytes(descriptor) or (
+            is_end
+            and _is_for_a_person()
+            and stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+            and not _has_hung_up(descriptor)
+        ):
             say("standard input is not read: give - as PATH to read it")
-            os.close(self._descriptor)
+            os.close(descriptor)
             self._descriptor = None
 
 
@@ -89,13 +124,32 @@ def _mode() -> int:
         return 0
 
 
-def _is_over() -> bool:
-    """Tell whether a pipe has no writer and no data."""
+def _is_for_a_person() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _has_data(wait_ms: int | None) -> bool | None:
+    """Tell whether a pipe has data, or may have; False where it ended without any, None where neither is known by then.
+
+    Args:
+        wait_ms: How long to wait for either; None for as long as it takes.
+    """
+    if not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(_DESCRIPTOR, select.POLLIN)
+    if not poll.poll(wait_ms):
+        return None
+    return not _has_hung_up(_DESCRIPTOR) or bool(_waiting_bytes(_DESCRIPTOR))
+
+
+def _has_hung_up(descriptor: int) -> bool:
+    """Tell whether nothing can write to a pipe any more."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
-    poll.register(_DESCRIPTOR, select.POLLIN)
-    return any(event & select.POLLHUP for _, event in poll.poll(0)) and not _waiting_bytes(_DESCRIPTOR)
+    poll.register(descriptor, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def _waiting_bytes(descriptor: int) -> int:

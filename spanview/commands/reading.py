@@ -1,36 +1,33 @@
-"""What all commands share: from options to a store that is read, and a word on what could not be."""
+"""What all commands share: from options to a store that is read."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
-from spanview.display.notices import NOTICED, notice_text
-from spanview.display.sanitise import sanitise
-from spanview.display.units import count
-from spanview.display.unnamed import Unnamed
+from spanview.commands.piped import is_readable
 from spanview.index.store import Store
-from spanview.model.problems import NoSuchPathError, ProblemKind
+from spanview.model.problems import NoSuchPathError
 from spanview.sources.details import Details
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import default_places, how_to_turn_tracing_on
 from spanview.sources.session import Session
-from spanview.sources.terms import Processes, ReadOptions
+from spanview.sources.terms import ReadOptions, WorkerStart
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from spanview.analysis.query import Query
     from spanview.commands.options import Options
-    from spanview.model.problems import Problem
     from spanview.sources.terms import Progress
 
-_SHOW_PROGRESS_FROM: Final = 32 * 1024 * 1024
-MOST_NOTICES: Final = 20
+_PROGRESS_FROM_BYTES: Final = 32 * 1024 * 1024
+_PROGRESS_AFTER_S: Final = 1.0
+"""What is compressed may be much more than its size says."""
 
 
 def places(options: Options) -> tuple[str, ...]:
@@ -66,12 +63,14 @@ def standard_input(paths: Iterable[str]) -> IO[bytes] | None:
     """Return standard input where a PATH is `-`.
 
     Raises:
-        NoSuchPathError: It is closed.
+        NoSuchPathError: It is closed, or open for writing only.
     """
     if STANDARD_INPUT not in paths:
         return None
-    if sys.stdin is None:
-        raise NoSuchPathError("-: standard input is closed; pipe spans in, as in: cat FILE | spanview tree -")
+    if not is_readable():
+        raise NoSuchPathError(
+            "-: standard input is closed, or can't be read; pipe spans in, as in: cat FILE | spanview tree -"
+        )
     return sys.stdin.buffer
 
 
@@ -87,17 +86,25 @@ def read_all(options: Options, *, decodes_all: bool = False) -> tuple[Store, Ses
     """
     details = Details()
     store = Store(details, notes_changes=options.follow)
-    how = replace(read_options(options), processes=Processes.FORKED, decodes_all=decodes_all)
+    how = replace(read_options(options), processes=WorkerStart.FORKED, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:
         show: Callable[[Progress], None] | None = None
+        late_s = time.monotonic() + _PROGRESS_AFTER_S
+        is_for_a_person = sys.stderr is not None and sys.stderr.isatty()
         for progress in session.load():
-            if show is None and progress.bytes_total >= _SHOW_PROGRESS_FROM and sys.stderr.isatty():
+            if show is None and is_for_a_person and _takes_long(progress, late_s):
                 show = _progress_bar(stack)
             if show is not None:
                 show(progress)
     session.keep()
     return store, session
+
+
+def _takes_long(progress: Progress, late_s: float) -> bool:
+    return progress.bytes_total >= _PROGRESS_FROM_BYTES or (
+        progress.bytes_read < progress.bytes_total and time.monotonic() >= late_s
+    )
 
 
 def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
@@ -117,59 +124,3 @@ def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
     )
     task = bar.add_task("reading")
     return lambda progress: bar.update(task, completed=progress.bytes_read, total=progress.bytes_total)
-
-
-def notice(store: Store, paths: Iterable[str] = ()) -> None:
-    """Say on standard error what could not be read, and where there was nothing."""
-    if not notice_problems(store) and not len(store.spans):
-        say(nothing_in(store, paths))
-
-
-def notice_problems(store: Store) -> bool:
-    """Say on standard error what could not be read, and tell whether a file or the watcher had such a problem."""
-    problems = store.problems()
-    too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
-    noticed = [problem for problem in problems if problem.kind in NOTICED]
-    for problem in noticed[:MOST_NOTICES]:
-        say_problem(problem)
-    if len(noticed) > MOST_NOTICES:
-        say(f"and {len(noticed) - MOST_NOTICES:,} more such notices; spanview check lists them all")
-    if too_large:
-        say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
-    if len(store.spans) and store.tallies.torn:
-        say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
-    lost = sum(file.fragments for _, file in store.tallies.each_file())
-    if len(store.spans) and lost:
-        say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
-    return bool(noticed)
-
-
-def nothing_in(store: Store, paths: Iterable[str]) -> str:
-    """Return what there is in the place of spans."""
-    where = ", ".join(paths)
-    files = [file for _, file in store.tallies.each_file() if file.bytes]
-    damaged = sum(1 for file in files if file.gaps or file.fragments)
-    if not files:
-        what = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
-    elif damaged:
-        what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
-    else:
-        what = f"{count(len(files), 'file')} with something else, listed by spanview check"
-    return f"{where}: no spans; {what}"
-
-
-def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) -> None:
-    """Say on standard error that what was asked for is not among what was read, and where else it may be."""
-    if len(store.spans) and not chosen:
-        say("; ".join(["nothing matches", *Unnamed(query.words).says(store.names.texts)]))
-
-
-def say_problem(problem: Problem) -> None:
-    """Write a problem to standard error."""
-    say(notice_text(problem))
-
-
-def say(text: str) -> None:
-    """Write one line to standard error, whatever is in the text; where that is closed, nobody wants to know."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"spanview: {sanitise(text)}\n")

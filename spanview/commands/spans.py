@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, read_options, say_if_nothing_matches, standard_input
+from spanview.commands.reading import read_all, read_options, standard_input
 from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.exports.jsonl import jsonl_chunks, line_of
 from spanview.formats.decoder import digest_of
 from spanview.index.documents import DetailReader

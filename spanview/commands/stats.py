@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import notice, read_all, say, say_if_nothing_matches
+from spanview.commands.reading import read_all
 from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration

@@ -7,8 +7,9 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
-from spanview.commands.reading import notice, read_all, say_if_nothing_matches
+from spanview.commands.reading import read_all
 from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.model.problems import ExportError
 

@@ -39,8 +39,12 @@ def run(options: Options) -> int:
     has_keys = sys.stdin is not None and sys.stdin.isatty()
     if STANDARD_INPUT in paths and has_keys:
         raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
-    if STANDARD_INPUT in paths and sys.stdin is None:
-        raise NoSuchPathError("-: standard input is closed; pipe spans in, as in: cat FILE | spanview -")
+    from spanview.commands.piped import is_readable
+
+    if STANDARD_INPUT in paths and not is_readable():
+        raise NoSuchPathError(
+            "-: standard input is closed, or can't be read; pipe spans in, as in: cat 1.txt | spanview"
+        )
     stream = None if has_keys else _free_standard_input()
     app = _shown(options, paths, choose, stream, None)
     while app.again is not None:
@@ -78,9 +82,9 @@ def _shown(
     def open_session() -> Session:
         from spanview.commands.reading import read_options
         from spanview.sources.session import Session
-        from spanview.sources.terms import Processes
+        from spanview.sources.terms import WorkerStart
 
-        how = replace(read_options(options, newest_first=True), processes=Processes.STARTED)
+        how = replace(read_options(options, newest_first=True), processes=WorkerStart.STARTED)
         return Session(how, store, details, stream)
 
     feed = Feed(store, open_session, follow=options.follow)

@@ -1,1 +1,28 @@
-"""Data as text that a terminal can show: made harmless, with units, and drawn with lines and blocks."""
+"""Data as text that a terminal can show: made harmless, with units, and drawn with lines and blocks.
+
+sanitise      from data to the screen: nothing that a file says can act on the terminal
+units         numbers with the units a person reads
+cells         texts in columns of so many cells
+colors        the colours of services and processes
+bars          bars of eighth blocks
+timeline      round times along a line of time
+histogram     durations counted by power of ten
+parts         the lines that details are made of
+json_text     a JSON value as lines that can be folded
+raw_text      a record as lines that can be folded
+stack_text    stack traces
+span_in_tree  a span and its position in its tree
+timing_text   when a span ran
+span_text     a span's details, section by section
+tree_text     a trace as lines of text
+picture       a trace's waterfall as something to be drawn
+picture_svg   the same as an SVG file
+picture_text  the same as lines of text
+group_text    what a group of spans is called
+serve_text    Serve's requests in words
+diff_text     two sides merged by call path
+finding_text  findings, and what to do about them
+notices       problems in one line
+unnamed       words of a query that no name has
+page_text     a page of the documentation, set for a terminal
+"""

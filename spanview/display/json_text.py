@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.display.parts import LONGEST_TEXT, Part, cell_len_at_most
+from spanview.display.parts import LONGEST_TEXT, DetailPart, cell_len_at_most
 from spanview.display.stack_text import is_stack, stack_parts
 from spanview.formats.jsontext import dumps_strict, loads_exact
 
@@ -77,12 +77,12 @@ class NestedValue:
         self._above: list[_Opened] = []
         """What is unfolded round the next line."""
 
-    def parts(self, key: str) -> Iterator[Part]:
+    def parts(self, key: str) -> Iterator[DetailPart]:
         """Yield the lines; the first one has a key."""
         short = _on_one_line(self._nested, self._room)
         if short is not None:
             as_written = isinstance(self._whole, str) and "\n" not in self._whole and len(self._whole) <= self._room
-            yield Part(key, self._whole if as_written else short, self._whole)
+            yield DetailPart(key, self._whole if as_written else short, self._whole)
             return
         yield replace(self._begin("", self._nested, self._path, ""), key=key, whole=self._whole)
         while self._above:
@@ -91,23 +91,23 @@ class NestedValue:
                 yield from self._next(opened)
             else:
                 text = f"{indent(len(self._above))}{' ' * MARGIN}{_brackets(opened.value)[1]}{opened.ending}"
-                yield Part("", text, opened.value, inside=opened.path)
+                yield DetailPart("", text, opened.value, inside=opened.path)
 
-    def _next(self, opened: _Opened) -> Iterator[Part]:
+    def _next(self, opened: _Opened) -> Iterator[DetailPart]:
         """Yield the next member of what is unfolded, and before it whether there are too many to show them at once."""
         if opened.at and opened.at % _AT_ONCE == 0:
             path = (*opened.path, -opened.at)
             is_open = self._folds.get(path, False)
             mark, left = OPEN if is_open else FOLDED, len(opened.members) - opened.at
             text = f"{indent(len(self._above) + 1)}{mark}… {left:,} more"
-            yield Part("", text, opened.value, fold=path, is_open=is_open, inside=opened.path)
+            yield DetailPart("", text, opened.value, fold=path, is_open=is_open, inside=opened.path)
             if not is_open:
                 self._above.append(opened._replace(at=len(opened.members)))
                 return
         self._above.append(opened._replace(at=opened.at + 1))
         yield from self._member(opened, *opened.members[opened.at])
 
-    def _member(self, opened: _Opened, name: str | int, member: Any) -> Iterator[Part]:
+    def _member(self, opened: _Opened, name: str | int, member: Any) -> Iterator[DetailPart]:
         ending = "," if opened.at + 1 < len(opened.members) else ""
         label = f"{_text(name)}: " if isinstance(opened.value, dict) else ""
         margin = indent(len(self._above)) + " " * MARGIN
@@ -118,14 +118,14 @@ class NestedValue:
                 yield self._begin(label, member, (*opened.path, name), ending)
                 return
         elif isinstance(member, str) and is_stack(member):
-            yield Part("", f"{margin}{label}", member, inside=opened.path)
+            yield DetailPart("", f"{margin}{label}", member, inside=opened.path)
             yield from stack_parts(member, inside=opened.path, margin=margin + "  ")
             return
         else:
             text = _text(member)
-        yield Part("", f"{margin}{label}{text}{ending}", member, inside=opened.path, hang=len(margin) + 2)
+        yield DetailPart("", f"{margin}{label}{text}{ending}", member, inside=opened.path, hang=len(margin) + 2)
 
-    def _begin(self, label: str, value: Any, path: Path, ending: str) -> Part:
+    def _begin(self, label: str, value: Any, path: Path, ending: str) -> DetailPart:
         """Return the line of a value that can be folded, and let its members follow where it isn't."""
         inside = self._above[-1].path if self._above else None
         brackets, margin = _brackets(value), indent(len(self._above))
@@ -133,10 +133,10 @@ class NestedValue:
         if not is_open:
             hidden = hidden_text(len(value), is_object=isinstance(value, dict))
             text = f"{margin}{FOLDED}{label}{brackets[0]}{hidden}{brackets[1]}{ending}"
-            return Part("", text, value, fold=path, inside=inside)
+            return DetailPart("", text, value, fold=path, inside=inside)
         members = [*(value.items() if isinstance(value, dict) else enumerate(value))]
         self._above.append(_Opened(value, members, 0, path, ending))
-        return Part("", f"{margin}{OPEN}{label}{brackets[0]}", value, fold=path, is_open=True, inside=inside)
+        return DetailPart("", f"{margin}{OPEN}{label}{brackets[0]}", value, fold=path, is_open=True, inside=inside)
 
 
 def indent(depth: int) -> str:

@@ -37,7 +37,7 @@ class Tone(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DetailPart:
     """Something that is shown on a line, or on several where it is long."""
 
     key: str
@@ -64,7 +64,7 @@ class DetailLine:
 
     key: str
     text: str
-    part: Part
+    part: DetailPart
     is_strong: bool = False
 
     @property
@@ -78,7 +78,7 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else dumps_strict(value).decode()
 
 
-def wrapped(parts: Iterable[Part], column: int, width: int) -> Iterator[DetailLine]:
+def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[DetailLine]:
     """Yield parts as lines of a width.
 
     Args:
@@ -107,7 +107,7 @@ def key_column(keys: Iterable[str], width: int) -> int:
     )
 
 
-def _lines_of(part: Part, room: int) -> Iterator[str]:
+def _lines_of(part: DetailPart, room: int) -> Iterator[str]:
     hang, text = " " * min(part.hang, room // 2), part.text[:LONGEST_TEXT]
     if not text.isascii():
         # To measure it takes long.

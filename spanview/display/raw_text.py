@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.json_text import FOLDED, MARGIN, OPEN, hidden_text, indent
-from spanview.display.parts import Part, cell_len_at_most
+from spanview.display.parts import DetailPart, cell_len_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
         at = match.end()
 
 
-def raw_parts(text: str, section: str, *, folds: Folds, room: int) -> list[Part] | None:
+def raw_parts(text: str, section: str, *, folds: Folds, room: int) -> list[DetailPart] | None:
     """Return a record as lines; None for what isn't written as an object or a list, or has too much in it.
 
     Args:
@@ -188,7 +188,7 @@ def raw_parts(text: str, section: str, *, folds: Folds, room: int) -> list[Part]
         mark = " " * MARGIN if line.fold is None else OPEN if line.is_open else FOLDED
         margin = indent(line.depth) + mark
         parts.append(
-            Part(
+            DetailPart(
                 "",
                 margin + line.text,
                 text[line.start : line.end],

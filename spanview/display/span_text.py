@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.select import traces_beginning
 from spanview.display.json_text import NestedValue, nested_in
-from spanview.display.parts import DetailLine, Folds, Part, Tone, key_column, value_text, wrapped
+from spanview.display.parts import DetailLine, DetailPart, Folds, Tone, key_column, value_text, wrapped
 from spanview.display.raw_text import raw_parts
 from spanview.display.stack_text import is_stack, stack_parts
 from spanview.display.units import duration
@@ -16,9 +16,8 @@ from spanview.model.ids import format_span_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
-    from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
     from spanview.model.span import Event, Span
 
 RAW: Final = "Raw"
@@ -47,23 +46,7 @@ class _Record(NamedTuple):
     text: str
 
 
-_Shown: TypeAlias = "_Field | _Record | Part"
-
-
-@dataclass(frozen=True, slots=True)
-class SpanInTree:
-    """A span and where it stands."""
-
-    span: Span
-    store: Store
-    trace: int
-    tree: TraceTree
-    node: int
-
-    @property
-    def row(self) -> int:
-        """The span's row in the span table."""
-        return self.tree.rows[self.node]
+_Shown: TypeAlias = "_Field | _Record | DetailPart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +57,7 @@ class View:
     """What was unfolded, or folded."""
     timing: TimingFacts | None = None
     """What the section of times needs; None while it is counted."""
-    linked: tuple[Part, ...] = ()
+    linked: tuple[DetailPart, ...] = ()
     """What is known of the spans that link to this one."""
 
 
@@ -95,7 +78,7 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: View | Non
     """
     if view is None:
         view = View({}, _facts_of(subject) if section == "Timing" else None)
-    shown = [*_section(subject, section, view)] or [Part("", f"no {section.lower()}", "")]
+    shown = [*_section(subject, section, view)] or [DetailPart("", f"no {section.lower()}", "")]
     column = key_column((each.key for each in shown), width)
     return [*wrapped(_unfolded(shown, section, view.folds, max(10, width - column - 3)), column, width)]
 
@@ -113,7 +96,7 @@ def _section(subject: SpanInTree, section: str, view: View) -> Iterable[_Shown]:
     if section == "Events":
         return [each for event in span.events for each in _of_event(event, span)]
     if section == "Links":
-        return [*(list(_of_links(subject)) or [Part("", "no links", "")]), *view.linked]
+        return [*(list(_of_links(subject)) or [DetailPart("", "no links", "")]), *view.linked]
     if section == "Resource":
         return [*_of_resource(span), *_of_scope(span)]
     if section == "Timing":
@@ -123,15 +106,17 @@ def _section(subject: SpanInTree, section: str, view: View) -> Iterable[_Shown]:
     return _of_record(subject)
 
 
-def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) -> Iterator[Part]:
+def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) -> Iterator[DetailPart]:
     """Yield each value in as many parts as it is shown in."""
     for at, each in enumerate(shown):
-        if isinstance(each, Part):
+        if isinstance(each, DetailPart):
             yield each
             continue
         if isinstance(each, _Record):
             laid_out = raw_parts(each.text, section, folds=folds, room=room)
-            yield from [Part("", line, each.text) for line in each.text.split("\n")] if laid_out is None else laid_out
+            yield from (
+                [DetailPart("", line, each.text) for line in each.text.split("\n")] if laid_out is None else laid_out
+            )
             continue
         nested = nested_in(each.value)
         if nested is not None:
@@ -139,7 +124,7 @@ def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) ->
         elif isinstance(each.value, str) and is_stack(each.value):
             yield from stack_parts(each.value, key=each.key)
         else:
-            yield Part(each.key, value_text(each.value), each.value)
+            yield DetailPart(each.key, value_text(each.value), each.value)
 
 
 def _of_mapping(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[_Shown]:
@@ -157,7 +142,7 @@ def _of_resource(span: Span) -> Iterator[_Shown]:
 def _of_scope(span: Span) -> Iterator[_Shown]:
     scope = span.scope
     if scope is not None:
-        yield Part("scope", " ".join(filter(None, (scope.name or "(no name)", scope.version))), scope.name)
+        yield DetailPart("scope", " ".join(filter(None, (scope.name or "(no name)", scope.version))), scope.name)
         yield from _of_mapping(scope.attributes, "  ")
         yield from _of_mapping({"schema_url": scope.schema_url} if scope.schema_url else {}, "  ")
         yield from _of_mapping(scope.extra, f"  {_BESIDES}")
@@ -172,15 +157,15 @@ def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
         kind, message = value_text(rest.pop(_EXCEPTION_TYPE, "")), value_text(rest.pop(_EXCEPTION_MESSAGE, ""))
         title = f"{kind}: {message}" if kind and message else kind or message
         first, *more = title.split("\n")
-        yield Part(event.name, first + after, title, Tone.ERROR)
+        yield DetailPart(event.name, first + after, title, Tone.ERROR)
         stack = rest.pop(_EXCEPTION_STACK, None)
         if more and not (isinstance(stack, str) and message in stack):
-            yield Part("", "\n".join(more), title, Tone.ERROR)
+            yield DetailPart("", "\n".join(more), title, Tone.ERROR)
         if stack is not None:
             plain = isinstance(stack, str) and not is_stack(stack)
-            yield Part("", stack.rstrip("\n"), stack) if plain else _Field("", stack)
+            yield DetailPart("", stack.rstrip("\n"), stack) if plain else _Field("", stack)
     else:
-        yield Part(event.name or "(no name)", after.strip(), event.name)
+        yield DetailPart(event.name or "(no name)", after.strip(), event.name)
     yield from _of_mapping(rest, "  ")
     yield from _of_mapping(event.extra, f"  {_BESIDES}")
 
@@ -191,7 +176,7 @@ def _of_links(subject: SpanInTree) -> Iterator[_Shown]:
         where = "this trace" if link.trace_id == span.trace_id else f"trace {link.trace_id}"
         name = names.get((link.trace_id, link.span_id))
         what = f"span {link.span_id}" if name is None else f"{name or '(no name)'}  ({link.span_id})"
-        yield Part("link", f"{what} of {where}", f"{link.trace_id} {link.span_id}", Tone.LINK)
+        yield DetailPart("link", f"{what} of {where}", f"{link.trace_id} {link.span_id}", Tone.LINK)
         yield from _of_mapping(link.trace_state, "  ")
         yield from _of_mapping(link.attributes, "  ")
         yield from _of_mapping(link.extra, f"  {_BESIDES}")
@@ -218,11 +203,11 @@ def _names_of_linked(subject: SpanInTree) -> dict[tuple[str | None, str | None],
 def _of_record(subject: SpanInTree) -> Iterator[_Shown]:
     record = subject.store.record(subject.row)
     if record is None:
-        yield Part("", "the record can't be read again", "")
+        yield DetailPart("", "the record can't be read again", "")
         return
     text = record.decode("utf-8", "replace")
     if len(text) <= _LONGEST_RECORD:
         yield _Record("", text)
         return
     for line in (text[:_LONGEST_RECORD] + f"\n… {len(record):,} bytes in all").split("\n"):
-        yield Part("", line, text)
+        yield DetailPart("", line, text)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.parts import LONGEST_TEXT, Part, Tone
+from spanview.display.parts import LONGEST_TEXT, DetailPart, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def is_stack(text: str) -> bool:
     return "\n" in shown and (_BEGINS in shown or ('File "' in shown and any(map(_FRAME.fullmatch, shown.split("\n")))))
 
 
-def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin: str = "") -> Iterator[Part]:
+def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin: str = "") -> Iterator[DetailPart]:
     """Yield a text with stack traces line by line: own frames, libraries' frames, and what was raised.
 
     Args:
@@ -76,10 +76,10 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
         elif raised:
             # A message of several lines.
             tone = Tone.ERROR
-        yield Part(key, margin + shown, text, tone, inside=inside, hang=len(margin) + 4)
+        yield DetailPart(key, margin + shown, text, tone, inside=inside, hang=len(margin) + 4)
         key = ""
     if len(text) > LONGEST_TEXT:
-        yield Part("", f"{margin}… {len(text):,} characters in all; y copies them", text, inside=inside)
+        yield DetailPart("", f"{margin}… {len(text):,} characters in all; y copies them", text, inside=inside)
 
 
 def _marked(line: str, indent: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.waits import wait_of
 from spanview.display.histogram import SCALE, cell_of, histogram_text
-from spanview.display.parts import Part, Tone
+from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import duration, moment
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.reasons import Why
     from spanview.analysis.stats import AmongName
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
 
 _COUNTING: Final = "counting …"
 _WARNING_TEXTS: Final = {
@@ -79,7 +79,7 @@ def _children(subject: SpanInTree, node: int) -> list[int]:
     return [subject.tree.rows[child] for child in subject.tree.children(node)]
 
 
-def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
+def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[DetailPart]:
     """Yield what is known of a span's times.
 
     Args:
@@ -90,7 +90,7 @@ def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Par
     yield from _of_parts(subject, facts)
     yield from _of_trace(subject)
     if facts is None:
-        yield Part("in its name", _COUNTING, "")
+        yield DetailPart("in its name", _COUNTING, "")
     elif facts.among is not None and facts.among.count > 1 and facts.generator is None:
         yield from _of_name(facts.among, subject.span.duration_ns or 0)
     parent = subject.tree.parents[subject.node]
@@ -99,40 +99,42 @@ def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Par
     yield from _of_record(subject)
 
 
-def _of_span(subject: SpanInTree) -> Iterator[Part]:
+def _of_span(subject: SpanInTree) -> Iterator[DetailPart]:
     span = subject.span
     if span.status.description:
         tone = Tone.ERROR if span.status.code_value == ERROR else Tone.PLAIN
-        yield Part("status", f"{span.status.name}: {span.status.description}", span.status.description, tone)
+        yield DetailPart("status", f"{span.status.name}: {span.status.description}", span.status.description, tone)
     for key, ns in (("start", span.start_ns), ("end", span.end_ns)):
-        yield Part(key, moment(ns), moment(ns))
-    yield Part("duration", duration(span.duration_ns), str(span.duration_ns))
+        yield DetailPart(key, moment(ns), moment(ns))
+    yield DetailPart("duration", duration(span.duration_ns), str(span.duration_ns))
 
 
-def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Part]:
+def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[DetailPart]:
     """Say what of the span is its own, and what came before it."""
     length = subject.span.duration_ns
     if facts is None:
-        yield Part("self time", _COUNTING, "")
+        yield DetailPart("self time", _COUNTING, "")
     elif facts.own_ns is not None and length:
-        yield Part("self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns))
+        yield DetailPart(
+            "self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns)
+        )
     if facts is not None and facts.why is not None:
         tone = Tone.PLAIN if facts.why.is_harmless else Tone.ERROR
-        yield Part("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
+        yield DetailPart("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
     if facts is not None and facts.generator is not None:
         from spanview.analysis.generators import generator_text
 
-        yield Part("run time", generator_text(facts.generator), "")
+        yield DetailPart("run time", generator_text(facts.generator), "")
     yield from _of_wait(subject, is_cold=facts is not None and facts.is_cold)
 
 
-def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[Part]:
+def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
     """Say how long an attempt waited, and for what, as far as files tell."""
     wait = wait_of(subject.store, subject.tree, subject.node)
     if not wait:
         return
     if subject.store.spans.kind[subject.row] != CONSUMER:
-        yield Part("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
+        yield DetailPart("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
         return
     spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
     siblings = _children(subject, subject.tree.parents[subject.node])
@@ -140,70 +142,70 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[Part]:
     before = max(earlier, default=NO_TIME)
     if before != NO_TIME:
         retry = max(0, start - before)
-        yield Part("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
+        yield DetailPart("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
         return
-    yield Part("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
+    yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
     if is_cold:
-        yield Part("", "the first call of its worker process: the wait may hold the start of the process", "")
+        yield DetailPart("", "the first call of its worker process: the wait may hold the start of the process", "")
 
 
-def _of_record(subject: SpanInTree) -> Iterator[Part]:
+def _of_record(subject: SpanInTree) -> Iterator[DetailPart]:
     span = subject.span
-    yield Part("trace id", span.trace_id or "unusable", span.trace_id or "")
-    yield Part("span id", span.span_id or "unusable", span.span_id or "")
+    yield DetailPart("trace id", span.trace_id or "unusable", span.trace_id or "")
+    yield DetailPart("span id", span.span_id or "unusable", span.span_id or "")
     place = f"{span.source.file} @ {span.source.offset:,}"
-    yield Part("record", f"{place}, {span.source.length:,} bytes", place)
+    yield DetailPart("record", f"{place}, {span.source.length:,} bytes", place)
     for key, value in span.trace_state.items():
-        yield Part(f"state {key}", value, value)
+        yield DetailPart(f"state {key}", value, value)
     for flag, text in _WARNING_TEXTS.items():
         if flag in span.warnings | subject.tree.warnings(subject.node):
-            yield Part("warning", text, text)
+            yield DetailPart("warning", text, text)
 
 
-def _of_trace(subject: SpanInTree) -> Iterator[Part]:
+def _of_trace(subject: SpanInTree) -> Iterator[DetailPart]:
     table, span = subject.store.trace_table, subject.span
     origin, end = table.start_ns[subject.trace], table.end_ns[subject.trace]
     if origin == NO_TIME or span.start_ns is None:
         return
     after = span.start_ns - origin
     share = _share(span.duration_ns, end - origin, "the trace") if end != NO_TIME else ""
-    yield Part("in the trace", f"+{duration(after)} after its start{share}", str(after))
+    yield DetailPart("in the trace", f"+{duration(after)} after its start{share}", str(after))
 
 
-def _of_name(among: AmongName, length: int) -> Iterator[Part]:
+def _of_name(among: AmongName, length: int) -> Iterator[DetailPart]:
     """Say how quick the span is among all of its name, and how long these take."""
     others = among.count - 1
     share = f"{among.quicker / others:.0%}"
     text = f"slower than {share} of the other {others:,} spans with this name"
     if others == 1:
         text = f"{'slower' if among.quicker else 'not slower'} than the one other span with this name"
-    yield Part("in its name", text, share)
+    yield DetailPart("in its name", text, share)
     figures = (("p50", among.p50_ns), ("p95", among.p95_ns), ("max", among.max_ns))
     text = "   ".join(f"{name} {duration(ns)}" for name, ns in figures)
-    yield Part("", text, text)
-    yield Part("", f"{histogram_text(among.histogram)}  how many of them, by power of ten", "")
-    yield Part("", SCALE, "", Tone.DIM)
-    yield Part("", " " * cell_of(length) + "▴ this span", "")
+    yield DetailPart("", text, text)
+    yield DetailPart("", f"{histogram_text(among.histogram)}  how many of them, by power of ten", "")
+    yield DetailPart("", SCALE, "", Tone.DIM)
+    yield DetailPart("", " " * cell_of(length) + "▴ this span", "")
 
 
-def _of_parent(subject: SpanInTree, parent: int) -> Iterator[Part]:
+def _of_parent(subject: SpanInTree, parent: int) -> Iterator[DetailPart]:
     span, span_id = subject.span, format_span_id(subject.tree.span_id(parent))
     if subject.tree.is_missing(parent):
-        yield Part("parent", f"{span_id}, not seen: not ended yet, or lost", span_id)
+        yield DetailPart("parent", f"{span_id}, not seen: not ended yet, or lost", span_id)
         return
     row = subject.tree.rows[parent]
     spans = subject.store.spans
     name = subject.store.names.texts[spans.name[row]]
-    yield Part("parent", f"{name}  ({span_id})", span_id)
+    yield DetailPart("parent", f"{name}  ({span_id})", span_id)
     start, end = spans.start_ns[row], spans.end_ns[row]
     if start != NO_TIME and span.start_ns is not None:
         gap = span.start_ns - start
         share = _share(span.duration_ns, end - start, "its parent") if end != NO_TIME else ""
-        yield Part(
+        yield DetailPart(
             "", f"starts {duration(abs(gap))} {'after' if gap >= 0 else 'before'} its parent's start{share}", str(gap)
         )
     if end != NO_TIME and span.end_ns is not None and span.end_ns > end:
-        yield Part("", f"ends {duration(span.end_ns - end)} after its parent's end", str(span.end_ns - end))
+        yield DetailPart("", f"ends {duration(span.end_ns - end)} after its parent's end", str(span.end_ns - end))
 
 
 def _share(length: int | None, whole: int, what: str) -> str:

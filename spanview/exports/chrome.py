@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spanview.exports.gathered import gathered
 from spanview.exports.walks import spans_of_trace
-from spanview.formats.chrome import Writer
+from spanview.formats.chrome import ChromeWriter
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.times import NO_TIME, format_time
 
@@ -31,7 +31,7 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
     starts = [start for start in map(store.trace_table.start_ns.__getitem__, traces) if start != NO_TIME]
     # Whole microseconds stay whole ones.
     base = min(starts, default=0) // 1000 * 1000
-    writer = Writer(base, lose)
+    writer = ChromeWriter(base, lose)
     yield b'{"traceEvents":['
     before = b"\n"
     for trace in traces:

@@ -9,7 +9,7 @@ from spanview.exports.losses import CIRCLES
 from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jaeger_value import (
-    Processes,
+    ProcessTable,
     format_trace_id,
     value_of,
     warnings_of_trace,
@@ -46,7 +46,7 @@ def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) ->
     for trace in traces:
         trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
         before = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
-        processes, warnings = Processes(), list[str]()
+        processes, warnings = ProcessTable(), list[str]()
         for span, above in spans_in_place(store, trace):
             value = value_of(span, processes, lose)
             if value is not None:

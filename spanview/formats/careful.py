@@ -10,29 +10,29 @@ from spanview.formats.console import as_text
 class Careful:
     """Reads parts and remembers whether one of them had a type that it can't have."""
 
-    __slots__ = ("is_odd",)
+    __slots__ = ("is_malformed",)
 
     def __init__(self) -> None:
-        self.is_odd = False
+        self.is_malformed = False
 
     def text(self, value: Any) -> str:
         """Return a text; whatever else is there, as text."""
-        self.is_odd |= not isinstance(value, str | None)
+        self.is_malformed |= not isinstance(value, str | None)
         return as_text(value)
 
     def objects(self, value: Any) -> list[dict[str, Any]]:
         """Return the objects of a list; nothing of whatever else is there."""
         items = self.items(value)
         objects = [item for item in items if isinstance(item, dict)]
-        self.is_odd |= len(objects) < len(items)
+        self.is_malformed |= len(objects) < len(items)
         return objects
 
     def items(self, value: Any) -> list[Any]:
         """Return a list; an empty one of whatever else is there."""
-        self.is_odd |= not isinstance(value, list | None)
+        self.is_malformed |= not isinstance(value, list | None)
         return value if isinstance(value, list) else []
 
     def object(self, value: Any) -> dict[str, Any]:
         """Return an object; an empty one of whatever else is there."""
-        self.is_odd |= not isinstance(value, dict | None)
+        self.is_malformed |= not isinstance(value, dict | None)
         return value if isinstance(value, dict) else {}

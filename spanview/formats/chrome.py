@@ -47,7 +47,7 @@ class _Process:
         """Until when each lane is taken, its number, and its tid; a heap."""
 
 
-class Writer:
+class ChromeWriter:
     """Makes events of traces; what it keeps between two is the processes, and until when their lanes are taken.
 
     Args:
@@ -129,8 +129,8 @@ class Writer:
             process = self._processes[key] = _Process(next(self._numbers))
             pid = attributes.get(_RAY_PID, resource.get("process.pid"))
             name = f"{span.service or NO_NAME} (pid {pid})" if pid is not None else span.service or span.source.file
-            told = {"name": name or NO_NAME, "resource": dict(resource)}
-            for what, args in (("process_name", told), ("process_sort_index", {"sort_index": process.pid})):
+            labels = {"name": name or NO_NAME, "resource": dict(resource)}
+            for what, args in (("process_name", labels), ("process_sort_index", {"sort_index": process.pid})):
                 announced.append(dumps_strict({"ph": "M", "name": what, "pid": process.pid, "tid": 0, "args": args}))
         return process
 

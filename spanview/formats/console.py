@@ -11,7 +11,7 @@ from operator import le
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.rows import Columns, join_columns
+from spanview.formats.rows import SpanColumns, join_columns
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import (
     SPAN_ID_DIGITS,
@@ -44,7 +44,7 @@ Fields: TypeAlias = tuple[Any, ...]
 parent id, kind, start, end, status code, service."""
 
 _Row: TypeAlias = tuple[int, int, int, int, int, str, str, int, int, int]
-"""One span's values, in the order of `Columns`."""
+"""One span's values, in the order of `SpanColumns`."""
 
 
 def is_span(value: Any) -> bool:
@@ -90,13 +90,13 @@ def fields_of(document: Any) -> Fields | Any:
         return document
 
 
-def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> Columns:
+def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
     """Return the columns of spans, each as `fields_of` returns it; for documents, `is_span` must hold.
 
     They are converted column by column for all spans at once. Where one of them isn't as the SDK writes it, its
     neighbours go through `row_with_care` with it, which comes to the same for every document.
     """
-    parts: list[Columns] = []
+    parts: list[SpanColumns] = []
     pending: list[Sequence[Any]] = [spans] if spans else []
     while pending:
         part = pending.pop()
@@ -104,7 +104,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> Columns:
         if columns is not None:
             parts.append(columns)
         elif len(part) <= _FEW:
-            parts.append(Columns(*zip(*map(row_with_care, map(_document_of, part)), strict=True)))
+            parts.append(SpanColumns(*zip(*map(row_with_care, map(_document_of, part)), strict=True)))
         else:
             half = len(part) // 2
             pending += [part[half:], part[:half]]
@@ -127,14 +127,14 @@ def _document_of(span: Fields | dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _columns_at_once(spans: Sequence[Fields]) -> Columns | None:
+def _columns_at_once(spans: Sequence[Fields]) -> SpanColumns | None:
     count = len(spans)
     try:
         names, trace_ids, span_ids, parents, kinds, starts, ends, statuses, services = zip(*spans, strict=True)
         times = parse_sdk_times(starts + ends)
         parent_ids = [_NO_PARENT if parent is None else parent for parent in parents]
         ids = parse_sdk_span_ids([*span_ids, *parent_ids])
-        columns = Columns(
+        columns = SpanColumns(
             trace_ids=parse_sdk_trace_ids(trace_ids),
             span_ids=ids[:count],
             parent_ids=ids[count:],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spanview.formats.console import as_text, resource_attributes, row_with_care
-from spanview.formats.rows import Details
+from spanview.formats.rows import SpanDetails
 from spanview.formats.tracestate import parse_trace_state
 from spanview.model.codes import known_kind
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_span_id, format_trace_id, parse_id
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def details_of(document: dict[str, Any]) -> Details:
+def details_of(document: dict[str, Any]) -> SpanDetails:
     """Return what the columns don't have of a document for which `is_span` holds."""
     context, status, resource = document["context"], document.get("status"), document.get("resource")
     description = status.get("description") if isinstance(status, dict) else None
     schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
-    return Details(
+    return SpanDetails(
         trace_id=parse_id(context.get("trace_id"), TRACE_ID_DIGITS),
         span_id=parse_id(context.get("span_id"), SPAN_ID_DIGITS),
         status_description=None if description is None else as_text(description),

@@ -19,10 +19,10 @@ from spanview.formats.frames import Frames, Mixed
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import BadJsonError, dumps_sorted, loads_exact
 from spanview.formats.prefixed import PrefixedLines, unmixed
-from spanview.formats.rows import Batch, Columns, join_columns
+from spanview.formats.rows import Batch, SpanColumns, join_columns
 
 if TYPE_CHECKING:
-    from spanview.formats.rows import Details
+    from spanview.formats.rows import SpanDetails
     from spanview.model.span import Source, Span
 
 DIGEST_SIZE: Final = 16
@@ -156,7 +156,7 @@ def _mixed_batch_of(frames: Frames) -> Batch:
     """Return what `batch_of` does, where not all documents are spans as the SDK writes them."""
     from spanview.formats import foreign, own
 
-    parts, offsets, lengths = list[Columns](), list[int](), list[int]()
+    parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
 
     for sort, some in groupby(frames.documents, lambda document: _sort_of(document[2])):
@@ -268,7 +268,7 @@ def decode_span(record: bytes, source: Source) -> Span | None:
     return own.span_of(document, source) if own.is_span(document) else None
 
 
-def decode_details(record: bytes) -> Details | None:
+def decode_details(record: bytes) -> SpanDetails | None:
     """Return what the columns don't have of the span that a record holds, or None where it holds none.
 
     Args:

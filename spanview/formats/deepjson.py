@@ -16,6 +16,7 @@ DEEPEST: Final = 20_000
 _scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = vars(decoder)["scanstring"]
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _SCALAR: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false|null|NaN|-?Infinity")
+"""`-12.5e+3` in three parts, `true`, `-Infinity`."""
 _WORDS: Final = {
     "true": True,
     "false": False,

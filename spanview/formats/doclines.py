@@ -34,20 +34,29 @@ _JSON: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """How a line of a JSON document begins, indented or not; what else is printed meanwhile mustn't be taken for one."""
+# 12 of `… [repeated 12x across cluster] (Ray deduplicates logs by default. …)`.
 _REPEATED: Final = re.compile(rb"\[repeated ([0-9]{1,9})x across cluster\]")
 _OPENING: Final = re.compile(rb"\{[ \t\r]*\Z")
+"""`{`, which begins a document on several lines."""
 _CLOSING: Final = re.compile(rb"\}(.*\{)?[ \t\r]*\Z", re.DOTALL)
+"""`}`, which ends one, and `}{`, where another is glued to it."""
 _MEMBER: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t]*+:', re.DOTALL)
+"""`"name": "train",`."""
 _CLOSED: Final = re.compile(rb"[ \t]*[}\]]")
+"""`    },`, `    ],`."""
 _OPENED_BEFORE: Final = re.compile(rb"[{\[][ \t\r]*\Z")
+"""`    "attributes": {`, `    "events": [`."""
 _OPENED: Final = re.compile(rb'[{\[][ \t]*"')
+"""`{"level": "in`: the front of a document in one line."""
 _FIRST_LINE: Final = re.compile(rb"\{[ \t\r]*\n")
 _OF_A_DOCUMENT: Final = re.compile(rb"[,{\[][ \t\r]*\Z")
-"""In a line that is none of a document's any more: it may be a damaged one."""
+"""`foo": {`, `"kind": "INT,`: a line that is none of a document's, and may be a damaged one."""
 _CONTROL: Final = re.compile(rb"[\x00-\x07\x0e-\x1a]")
+"""NUL bytes of a hole, for instance; not the tab, line ends and escape that logs have."""
 _WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\Z")
 """
-What no damage makes of a line of an indented document: it is one word, or has a quotation mark or some of the blanks.
+`loss is 0.1,`: what no damage makes of a line of an indented document, for that is one word, or has a quotation mark
+or some of the blanks.
 """
 _BLANK: Final = ord(" ")
 NAMED: Final = (NOWHERE, None)

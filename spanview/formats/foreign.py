@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spanview.formats.rows import Columns, Details, nothing_passed
+from spanview.formats.rows import SpanColumns, SpanDetails, nothing_passed
 from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
@@ -76,9 +76,9 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
                 yield each
 
 
-def columns_of(spans: Sequence[Span]) -> Columns:
+def columns_of(spans: Sequence[Span]) -> SpanColumns:
     """Return the columns of spans."""
-    return Columns(
+    return SpanColumns(
         trace_ids=[UNUSABLE if span.trace_id is None else int(span.trace_id, 16) for span in spans],
         span_ids=[UNUSABLE if span.span_id is None else int(span.span_id, 16) for span in spans],
         parent_ids=[UNUSABLE if span.parent_id is None else int(span.parent_id, 16) for span in spans],
@@ -92,9 +92,9 @@ def columns_of(spans: Sequence[Span]) -> Columns:
     )
 
 
-def details_of(span: Span) -> Details:
+def details_of(span: Span) -> SpanDetails:
     """Return what the columns don't have of a span."""
-    return Details(
+    return SpanDetails(
         trace_id=UNUSABLE if span.trace_id is None else int(span.trace_id, 16),
         span_id=UNUSABLE if span.span_id is None else int(span.span_id, 16),
         status_description=span.status.description,

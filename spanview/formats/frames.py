@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from spanview.model.problems import ProblemKind
+if TYPE_CHECKING:
+    from spanview.model.problems import ProblemKind
 
 Document: TypeAlias = tuple[int, int, Any]
 """Offset in the file, length in bytes, what is kept of the decoded value; a plain tuple because there are millions."""
@@ -28,33 +29,6 @@ class Gap:
     """TORN or TOO_LARGE."""
     offset: int
     length: int
-
-
-class OpenGap:
-    """The stretch that is passed over now, if there is one."""
-
-    __slots__ = ("_at", "_kind")
-
-    def __init__(self) -> None:
-        self._at: int | None = None
-        self._kind = ProblemKind.TORN
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is one."""
-        return self._at is not None
-
-    def open(self, offset: int, kind: ProblemKind = ProblemKind.TORN) -> None:
-        """Begin at an offset of the file, or go on; what is too large in it tells what it is."""
-        if self._at is None:
-            self._at, self._kind = offset, kind
-        elif kind is ProblemKind.TOO_LARGE:
-            self._kind = kind
-
-    def close(self, offset: int) -> list[Gap]:
-        """End at an offset of the file; return the gap, if there was one."""
-        at, self._at = self._at, None
-        return [] if at is None else [Gap(self._kind, at, offset - at)]
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from spanview.formats.jaeger_value import (
     KINDS,
     NO_END,
     PARENT_TYPES,
-    Processes,
+    ProcessTable,
     difference,
     format_trace_id,
     is_count,
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_document", "spans_of", "trace_of"]
 
+# `-42`: an int64 as text.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _ODD_FLOATS: Final = ("NaN", "Infinity", "-Infinity")
 _BOOLS: Final = {"true": True, "false": False}
@@ -135,7 +136,7 @@ def _span(
     warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
     parent_id, links = _family(raw_references, trace_id)
     start, end, times_are_odd = times_of(span.get("startTime"), span.get("duration"))
-    pairs, tags_are_odd = _pairs(span.get("tags"))
+    pairs, tags_are_malformed = _pairs(span.get("tags"))
     all_warnings = texts_in(span.get("warnings"))
     kept_warnings = [text for text in all_warnings if text != NO_END]
     if len(kept_warnings) < len(all_warnings) and span.get("duration") == 0:
@@ -147,7 +148,7 @@ def _span(
     else:
         resource, resource_is_odd = resources.get(process if isinstance(process, str) else "", (Resource(), True))
     name_is_odd = not isinstance(span.get("operationName"), str)
-    if times_are_odd or tags_are_odd or logs_are_odd or resource_is_odd or name_is_odd:
+    if times_are_odd or tags_are_malformed or logs_are_odd or resource_is_odd or name_is_odd:
         warnings |= Warnings.ODD_VALUE
     tags = Tags(pairs)
     shared = take_shared(tags)
@@ -183,7 +184,7 @@ def _own(
     warnings: list[str],
 ) -> dict[str, Any]:
     """Return what the span's other fields don't keep: whatever would not be written again without it."""
-    written = value_of(read, Processes())
+    written = value_of(read, ProcessTable())
     if written is None:
         return {}
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
@@ -246,7 +247,7 @@ def _resource(process: Any) -> tuple[Resource, bool]:
     """Return the resource of a process, and whether something about the process is odd."""
     if not isinstance(process, dict):
         return Resource(), True
-    pairs, is_odd = _pairs(process.get("tags"))
+    pairs, is_malformed = _pairs(process.get("tags"))
     service = process.get("serviceName")
     name = as_text(service)
     attributes = {**({"service.name": name} if name else {}), **dict(pairs)}
@@ -255,22 +256,22 @@ def _resource(process: Any) -> tuple[Resource, bool]:
     resource = Resource(attributes)
     written = process_of(Span(None, None, None, "", 0, None, None, resource=resource), nothing_lost)
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
-    is_odd |= not isinstance(service, str | None)
-    return (replace(resource, extra={FORMAT: own}) if own else resource), is_odd
+    is_malformed |= not isinstance(service, str | None)
+    return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed
 
 
 def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
     """Return the events of a span's logs, and whether something is odd about one."""
     items = logs if isinstance(logs, list) else []
-    are_odd = not isinstance(logs, list | None)
+    are_malformed = not isinstance(logs, list | None)
     events = []
     for item in items:
         if not isinstance(item, dict):
-            are_odd = True
+            are_malformed = True
             continue
-        time, time_is_odd = moment_of(item.get("timestamp"))
-        pairs, is_odd = _pairs(item.get("fields"))
-        are_odd |= time_is_odd or is_odd
+        time, time_is_malformed = moment_of(item.get("timestamp"))
+        pairs, is_malformed = _pairs(item.get("fields"))
+        are_malformed |= time_is_malformed or is_malformed
         tags = Tags(pairs)
         name = tags.take(EVENT, lambda value: value if isinstance(value, str) and value else None)
         dropped = tags.take(EVENT_DROPPED, lambda value: value if type(value) is int and 0 < value < 2**32 else None)
@@ -278,20 +279,20 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
         event = Event(name or "", known(time), dict(tags.pairs), extra)
         own = difference(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
         events.append(replace(event, extra={**extra, FORMAT: own}) if own else event)
-    return tuple(events), are_odd
+    return tuple(events), are_malformed
 
 
 def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
     """Return keys and values of tags, and whether something is odd about one."""
-    pairs, are_odd = [], not isinstance(tags, list | None)
+    pairs, are_malformed = [], not isinstance(tags, list | None)
     for tag in tags if isinstance(tags, list) else ():
         if not isinstance(tag, dict) or not isinstance(tag.get("key"), str):
-            are_odd = True
+            are_malformed = True
             continue
-        value, is_odd = _value(tag.get("type"), tag.get("value"))
+        value, is_malformed = _value(tag.get("type"), tag.get("value"))
         pairs.append((tag["key"], value))
-        are_odd |= is_odd
-    return pairs, are_odd
+        are_malformed |= is_malformed
+    return pairs, are_malformed
 
 
 def _value(kind: Any, value: Any) -> tuple[Any, bool]:

@@ -51,7 +51,7 @@ _PLAIN: Final = frozenset((str, int, bool))
 _INT64: Final = 2**63
 
 
-class Processes:
+class ProcessTable:
     """The processes of one trace, each once, named in the order in which spans first have them."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = nothing_lost) 
         spans: Spans of one trace; those without usable ids are left out.
         lose: Takes note of what can't be said.
     """
-    processes, values, warnings = Processes(), [], list[str]()
+    processes, values, warnings = ProcessTable(), [], list[str]()
     trace_id = None
     for span in spans:
         value = value_of(span, processes, lose)
@@ -84,7 +84,7 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = nothing_lost) 
     return {"traceID": trace_id, "spans": values, "processes": processes.values, "warnings": warnings or None}
 
 
-def value_of(span: Span, processes: Processes, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any] | None:
+def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable.
 
     Args:

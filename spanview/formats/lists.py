@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.jsontext import BadJsonError, loads_quick
-from spanview.formats.scanner import Scanner, Verdict
+from spanview.formats.scanner import Scanner, ScanVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# `[`, and the blanks before its first element.
 _START: Final = re.compile(rb"\[[ \t\r\n]*")
 
 
@@ -44,10 +45,10 @@ class ListProbe:
             return position
         scanner = self._scanner or Scanner(start)
         verdict = scanner.scan(data)
-        self._scanner = scanner if verdict is Verdict.UNFINISHED else None
-        if verdict is Verdict.UNFINISHED:
+        self._scanner = scanner if verdict is ScanVerdict.UNFINISHED else None
+        if verdict is ScanVerdict.UNFINISHED:
             return None
-        if verdict is Verdict.BROKEN or scanner.position - position > self._cap:
+        if verdict is ScanVerdict.BROKEN or scanner.position - position > self._cap:
             return position
         try:
             is_record = self._is_record(loads_quick(memoryview(data)[start : scanner.position]))

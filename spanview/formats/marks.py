@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# Blanks, NUL bytes of a hole, commas and byte order marks, on one line.
 _INDENT: Final = rb"(?:[ \t\r\x00,]|\xef\xbb\xbf)*+"
 _SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]|\xef\xbb\xbf)*")
 _FIRST_VALUE: Final = (
@@ -15,19 +16,22 @@ _FIRST_VALUE: Final = (
 """What follows the bracket of a list, or may; a log's `[INFO]` and `[2026-11-20 …]` are none."""
 _OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z))"
 """What opens an object; `{'loss': 0.1}` is Python's."""
+# `{"name"`, `[{`, `[1, 2]`; neither `{'loss': 0.1}` nor `[INFO]`.
 _BEGINNING: Final = re.compile(_OPENING + rb"|\[" + _FIRST_VALUE)
 _FRONT: Final = (
     rb'\{[ \t\r\n]*+"(?:resource(?:S|_s)pans"[ \t\r\n]*+:|schema"[ \t\r\n]*+:[ \t\r\n]*+"spanview/trace-tree'
     rb'|data"[ \t]*+:[ \t]*+\[[ \t]*+\{[ \t\r\n]*+"traceID")|\[[ \t]*+\{[ \t\r\n]*+"traceId"'
 )
-"""Of a document that holds records one by one."""
+"""`{"resourceSpans":`, `[{"traceId"`: of a document that holds records one by one."""
 _PART: Final = rb"[ \t\r\n]{0,20}".join(
     rb'\{ "(?:trace_id" : "[0-9a-f]{32}" , "(?:span_id" : "[0-9a-f]{16}" , "parent_id|start_time)'
     rb'|trace(?:ID|Id)" : "[0-9a-f]{16,32}" , "(?:spans|id)|resource" : \{ "attributes)"'.split(b" ")
 )
-"""Of a line of spanview's, or of a document; what else is logged has a trace id, too."""
+"""`{"trace_id":"88ae…","span_id":"5998…","parent_id`: of a line of spanview's, or of a document. What else is
+logged has a trace id, too."""
 _LIST: Final = rb'\[[ \t]*+\{[ \t\r\n]*+"(?:traceID|trace_id|resource)"'
 """Of traces, or of the spans of resources, where what stands before it is damaged."""
+# `\n    {`, `\n[{`, and `{"name":` in the middle of a line.
 _LINE_OR_RECORD: Final = re.compile(
     rb"\n"
     + _INDENT
@@ -44,13 +48,17 @@ _LINE_OR_RECORD: Final = re.compile(
 )
 _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 """Of a span, a trace, or the spans of a resource, in whatever format."""
+# In a gap: `\n{`, `\0{`, and `{"name":`, `{"trace_id":` anywhere.
 _RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:|' + _FRONT)
+# `{`, `{"na`, `[{ "trace`, `{"data": [{"trac` at the end of the buffer.
 _BEGIN_SO_FAR: Final = re.compile(
     rb"(?:\{|\[[ \t\r\n]*(?:\{|\Z))[ \t\r\n]*"
     rb'(?:"[A-Za-z_]{0,14}(?:"[ \t\r\n]*(?::[ \t\r\n\[{]*(?:"[A-Za-z_/-]{0,22}(?:"[ \t\r\n]*)?)?)?)?)?\Z'
     rb'|\{"trace(?:_id|ID|Id)"[a-z0-9_:", \t\r\n]{0,160}\Z'
 )
+# `{'los` at the end of the buffer, which is no JSON if it goes on so.
 _PYTHON_SO_FAR: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
+# `\n  \xef\xbb`, and `\n{'los`.
 _BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PYTHON_SO_FAR + rb")")
 _MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z|" + _PYTHON_SO_FAR)
 

@@ -91,9 +91,9 @@ def _spans_of_resource(
     for of_scope in _dicts(of_resource, RESOURCE_KEYS, pass_over):
         read_scope = Reader()
         scope = _scope(read_scope, of_scope)
-        is_odd = read.is_odd or read_scope.is_odd
+        is_malformed = read.is_malformed or read_scope.is_malformed
         for span in _dicts(of_scope, ("spans",), pass_over):
-            yield _span(span, resource, scope, source, is_odd=is_odd)
+            yield _span(span, resource, scope, source, is_malformed=is_malformed)
 
 
 def _resource(read: Reader, of_resource: Mapping[str, Any]) -> Resource:
@@ -124,9 +124,11 @@ def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
     return None if found == Scope("") else found
 
 
-def _span(span: Mapping[str, Any], resource: Resource, scope: Scope | None, source: Source, *, is_odd: bool) -> Span:
+def _span(
+    span: Mapping[str, Any], resource: Resource, scope: Scope | None, source: Source, *, is_malformed: bool
+) -> Span:
     read = Reader()
-    read.is_odd = is_odd
+    read.is_malformed = is_malformed
     extra = _counts(read, span, SPAN_EXTRA)
     status = read.object(span.get("status"))
     trace_id, span_id, parent_id = (
@@ -160,7 +162,7 @@ def _span(span: Mapping[str, Any], resource: Resource, scope: Scope | None, sour
     )
     has_bad_id = None in (trace_id, span_id) or "parent_span_id" in extra
     return result.with_warnings(
-        (Warnings.BAD_ID if has_bad_id else NO_WARNINGS) | (Warnings.ODD_VALUE if read.is_odd else NO_WARNINGS)
+        (Warnings.BAD_ID if has_bad_id else NO_WARNINGS) | (Warnings.ODD_VALUE if read.is_malformed else NO_WARNINGS)
     )
 
 
@@ -177,7 +179,7 @@ def _link(read: Reader, link: Mapping[str, Any]) -> Link:
     extra = _counts(read, link, LINK_EXTRA)
     trace_id = _id(field(link, "traceId"), TRACE_ID_DIGITS, "traceId", extra)
     span_id = _id(field(link, "spanId"), SPAN_ID_DIGITS, "spanId", extra)
-    read.is_odd |= None in (trace_id, span_id)
+    read.is_malformed |= None in (trace_id, span_id)
     state = _trace_state(read, field(link, "traceState"), extra)
     return Link(trace_id, span_id, state, read.attributes(link.get("attributes")), extra)
 
@@ -214,7 +216,7 @@ def _enum(read: Reader, value: Any, prefix: str, names: Sequence[str]) -> int:
         name = value.upper().removeprefix(prefix)
         number = names.index(name) if name in names else None
     if number is None or not 0 <= number < len(names):
-        read.is_odd = True
+        read.is_malformed = True
         return 0
     return number
 
@@ -224,6 +226,6 @@ def _trace_state(read: Reader, value: Any, extra: dict[str, Any]) -> dict[str, s
     text = read.text(value)
     entries = parse_trace_state_header(text)
     if entries is None:
-        read.is_odd = True
+        read.is_malformed = True
         extra["trace_state"] = text
     return entries or {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.otlp import DROPPED, KINDS, LINK_EXTRA, SPAN_EXTRA
-from spanview.formats.otlp_value import UINT32, Writer, snake_case
+from spanview.formats.otlp_value import UINT32, OtlpValueWriter, snake_case
 from spanview.formats.tracestate import format_trace_state_header
 from spanview.model.problems import Warnings
 
@@ -53,8 +53,8 @@ class _Line:
     """
 
     def __init__(self, lose: Lose) -> None:
-        self._writer = Writer(lose)
-        self._key_writer = Writer(lambda _: None)
+        self._writer = OtlpValueWriter(lose)
+        self._key_writer = OtlpValueWriter(lambda _: None)
         self._groups: dict[tuple[bytes, bytes], dict[tuple[bytes, bytes], list[bytes]]] = {}
         """Spans by what stands before and behind them, of the scope and of the resource."""
         self.size = 0
@@ -86,7 +86,7 @@ class _Line:
         return b'{"resourceSpans":[' + b",".join(of_resources) + b"]}\n"
 
 
-def _resource_ends(resource: Resource, writer: Writer) -> tuple[bytes, bytes]:
+def _resource_ends(resource: Resource, writer: OtlpValueWriter) -> tuple[bytes, bytes]:
     fields = _filled(
         attributes=writer.attributes(resource.attributes),
         **_counts(resource.extra, DROPPED, writer, {"entity_refs"}),
@@ -95,7 +95,7 @@ def _resource_ends(resource: Resource, writer: Writer) -> tuple[bytes, bytes]:
     return b'{"resource":%b,"scopeSpans":[' % _dumps(fields), b"]%b}" % _schema_url(resource.schema_url, writer)
 
 
-def _scope_ends(scope: Scope | None, writer: Writer) -> tuple[bytes, bytes]:
+def _scope_ends(scope: Scope | None, writer: OtlpValueWriter) -> tuple[bytes, bytes]:
     if scope is None:
         return b'{"spans":[', b"]}"
     fields = _filled(
@@ -107,7 +107,7 @@ def _scope_ends(scope: Scope | None, writer: Writer) -> tuple[bytes, bytes]:
     return b'{"scope":%b,"spans":[' % _dumps(fields), b"]%b}" % _schema_url(scope.schema_url or "", writer)
 
 
-def _schema_url(url: str, writer: Writer) -> bytes:
+def _schema_url(url: str, writer: OtlpValueWriter) -> bytes:
     return b',"schemaUrl":%b' % _dumps(writer.text(url)) if url else b""
 
 
@@ -115,7 +115,7 @@ def _dumps(value: Any) -> bytes:
     return dumps_strict(value, has_odd_numbers=False)
 
 
-def span_object(span: Span, writer: Writer) -> dict[str, Any]:
+def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     """Return the object of a span."""
     for flag, what in _LOST_MARKS:
         if flag in span.warnings:
@@ -144,13 +144,13 @@ def _filled(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _id(found: str | None, writer: Writer) -> str | None:
+def _id(found: str | None, writer: OtlpValueWriter) -> str | None:
     if found is None:
         writer.lose(_BAD_IDS)
     return found
 
 
-def _time(ns: int | None, writer: Writer) -> str | None:
+def _time(ns: int | None, writer: OtlpValueWriter) -> str | None:
     if ns is not None and ns > 0:
         return str(ns)
     if ns is not None:
@@ -158,11 +158,11 @@ def _time(ns: int | None, writer: Writer) -> str | None:
     return None
 
 
-def _status(status: Status, writer: Writer) -> dict[str, Any]:
+def _status(status: Status, writer: OtlpValueWriter) -> dict[str, Any]:
     return _filled(message=writer.text(status.description or ""), code=status.code_value)
 
 
-def _event(event: Event, writer: Writer) -> dict[str, Any]:
+def _event(event: Event, writer: OtlpValueWriter) -> dict[str, Any]:
     return _filled(
         timeUnixNano=_time(event.timestamp_ns, writer),
         name=writer.text(event.name),
@@ -171,7 +171,7 @@ def _event(event: Event, writer: Writer) -> dict[str, Any]:
     )
 
 
-def _link(link: Link, writer: Writer) -> dict[str, Any]:
+def _link(link: Link, writer: OtlpValueWriter) -> dict[str, Any]:
     return _filled(
         traceId=_id(link.trace_id, writer),
         spanId=_id(link.span_id, writer),
@@ -182,7 +182,7 @@ def _link(link: Link, writer: Writer) -> dict[str, Any]:
 
 
 def _counts(
-    extra: Mapping[str, Any], names: Sequence[str], writer: Writer, others: Iterable[str] = ()
+    extra: Mapping[str, Any], names: Sequence[str], writer: OtlpValueWriter, others: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of 32 bits; what else there is but `others` can't be said."""
     if not extra:
@@ -197,7 +197,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value in UINT32
 
 
-def _trace_state(holder: Span | Link, writer: Writer) -> str:
+def _trace_state(holder: Span | Link, writer: OtlpValueWriter) -> str:
     raw = holder.extra.get("trace_state")
     if isinstance(raw, str) and not holder.trace_state:
         return writer.text(raw)
@@ -207,7 +207,7 @@ def _trace_state(holder: Span | Link, writer: Writer) -> str:
     return writer.text(text or "")
 
 
-def _entities(extra: Mapping[str, Any], writer: Writer) -> list[dict[str, Any]]:
+def _entities(extra: Mapping[str, Any], writer: OtlpValueWriter) -> list[dict[str, Any]]:
     """Return the references to entities, as far as they are as `otlp` reads them."""
     refs = extra.get("entity_refs")
     entities = [entity for entity in refs if isinstance(entity, dict)] if isinstance(refs, list) else []

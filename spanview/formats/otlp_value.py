@@ -29,6 +29,7 @@ UINT32: Final = range(2**32)
 _DEEPEST_READ: Final = 64
 _DEEPEST_WRITTEN: Final = 31
 """So deep may lists and maps nest in an event's attribute, for protobuf reads 100 messages one in the other."""
+# `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
@@ -81,21 +82,21 @@ class Reader(Careful):
         """Return an integer within limits; 0 for none and for whatever else is there."""
         number = 0 if value is None else integer(value)
         if number is None or number not in limits:
-            self.is_odd = True
+            self.is_malformed = True
             return 0
         return number
 
     def attributes(self, value: Any, depth: int = 0) -> dict[str, Any]:
         """Return the attributes of a list of pairs."""
         if isinstance(value, dict):
-            self.is_odd = True
+            self.is_malformed = True
             return {key: self.value(part, depth) for key, part in value.items()}
         found: dict[str, Any] = {}
         pairs = self.objects(value)
         for pair in pairs:
             key = pair.get("key")
             found[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
-        self.is_odd |= len(found) < len(pairs)
+        self.is_malformed |= len(found) < len(pairs)
         return found
 
     def value(self, value: Any, depth: int = 0) -> Any:
@@ -112,12 +113,12 @@ class Reader(Careful):
                 return part
             if part is not None and name in _MEMBERS:
                 return _MEMBERS[name](self, part, depth)
-        self.is_odd |= any(part is not None for part in value.values())
+        self.is_malformed |= any(part is not None for part in value.values())
         return None
 
     def _odd(self, value: Any) -> Any:
         """Return what isn't as the protocol has it: what nests as text."""
-        self.is_odd = True
+        self.is_malformed = True
         return as_text(value) if isinstance(value, dict | list) else value
 
     def _string(self, value: Any, _depth: int) -> Any:
@@ -130,7 +131,7 @@ class Reader(Careful):
         number = integer(value)
         if number is None:
             return self._odd(value)
-        self.is_odd |= number not in INT64
+        self.is_malformed |= number not in INT64
         return number
 
     def _double(self, value: Any, _depth: int) -> Any:
@@ -149,7 +150,7 @@ class Reader(Careful):
         values = value.get("values") if isinstance(value, dict) else value
         if depth == _DEEPEST_READ or not isinstance(values, list | None):
             return self._odd(value)
-        self.is_odd |= values is value
+        self.is_malformed |= values is value
         return [self.value(part, depth + 1) for part in values or ()]
 
     def _map(self, value: Any, depth: int) -> Any:
@@ -174,7 +175,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
 }
 
 
-class Writer:
+class OtlpValueWriter:
     """Writes values, and says what can't be said.
 
     Args:

@@ -135,13 +135,13 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         extra=reader.object(value.get("extra")),
         source=source,
     )
-    is_odd = reader.is_odd or (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
-    return replace(span, warnings=warnings | (Warnings.ODD_VALUE if is_odd else NO_WARNINGS))
+    is_malformed = reader.is_malformed or (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
+    return replace(span, warnings=warnings | (Warnings.ODD_VALUE if is_malformed else NO_WARNINGS))
 
 
 def _time(reader: Careful, value: Any) -> int | None:
     time = known(parse_time(value))
-    reader.is_odd |= time is None and value is not None
+    reader.is_malformed |= time is None and value is not None
     return time
 
 
@@ -175,7 +175,7 @@ def _link(reader: Careful, link: Mapping[str, Any]) -> Link:
 
 def _id_of_link(reader: Careful, value: Any, digits: int) -> int:
     number = parse_id(value, digits)
-    reader.is_odd |= number == UNUSABLE and value is not None
+    reader.is_malformed |= number == UNUSABLE and value is not None
     return number
 
 

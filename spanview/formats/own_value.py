@@ -73,10 +73,10 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost
         text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
         if text.count(_ODD) == [*value.values()].count(None):
             return text
-    odd = [sentence for part in parts_in(value) if (sentence := _lost_of(part))]
-    for sentence in odd:
+    losses = [sentence for part in parts_in(value) if (sentence := _lost_of(part))]
+    for sentence in losses:
         lose(sentence)
-    return dumps_strict(value) if odd or not text else text
+    return dumps_strict(value) if losses or not text else text
 
 
 def _lost_of(part: Any) -> str:

@@ -20,10 +20,12 @@ _RAY: Final = rb"\(((?:[^\r\n]{1,200}? )?pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,
 _OTHER: Final = (
     _COLOUR + rb"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,100})\ +\||\[(pod/[^\]\r\n]{1,300})\])" + _COLOUR + rb" ?" + _COLOUR
 )
+# `\x1b[36m(train pid=93, ip=192.0.2.7)\x1b[0m ` is a name of Ray's, `api-1      | ` one of others.
 _PREFIX: Final = re.compile(rb"(?:" + _OTHER + rb"(?:" + _RAY + rb")?+|" + _COLOUR + _RAY + rb")")
 _IN_LOG: Final = re.compile(rb"(?:" + _OTHER + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOUR + _RAY + rb")")
 """The same of a line that tells what kind of file this is: of what isn't Ray's only the beginning of a document."""
 _AT_LINE_START: Final = re.compile(rb"(?<=\n)" + _IN_LOG.pattern)
+# `(train pid=9`, `api-`: a line that goes on may have a name.
 _MAY_GET_ONE: Final = re.compile(rb"[\x1b(\[A-Za-z0-9][^\r\n{]*+\Z")
 _LONGEST: Final = 600
 """Bytes of a line after which it doesn't become one with a name any more."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PATIENCE: Final = 4 * 1024 * 1024
 """Bytes of the file within which a writer goes on with what it began."""
+# 93 of `train pid=93, ip=192.0.2.7`, of `pid=93`, and of `api-1\ntrain pid=93`.
 _PID: Final = re.compile(rb"(?:^|[ \n])pid=([0-9]{1,20})(?:,|\n|$)")
 _MOST_PASSED: Final = 4096
 """Lines of a gap of which it is known where they are."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SpanColumns:
     """The part of spans that the index keeps, column by column; the rest is read again when someone looks.
 
     The columns are of one length; whatever makes them, a decoder or a scan of the raw bytes, hands over these. Where
@@ -43,11 +43,11 @@ class Columns:
         return len(self.span_ids)
 
 
-def join_columns(parts: Iterable[Columns]) -> Columns:
+def join_columns(parts: Iterable[SpanColumns]) -> SpanColumns:
     """Return the columns of several pieces as one."""
-    whole = Columns([], [], [], [], [], [], [], [], [], [])
+    whole = SpanColumns([], [], [], [], [], [], [], [], [], [])
     for part in parts:
-        for field in fields(Columns):
+        for field in fields(SpanColumns):
             getattr(whole, field.name).extend(getattr(part, field.name))
     return whole
 
@@ -56,7 +56,7 @@ def nothing_passed(_part: Any) -> None:
     """Take note of nothing; for whoever doesn't ask what stands in a document in the place of a span."""
 
 
-class Details(NamedTuple):
+class SpanDetails(NamedTuple):
     """The part of a span that the index doesn't keep, and the ids by which it is known again."""
 
     trace_id: int
@@ -77,7 +77,7 @@ class Details(NamedTuple):
 class Batch:
     """What one piece of one file holds; the unit that a loader hands to the store."""
 
-    columns: Columns
+    columns: SpanColumns
     offsets: Sequence[int]
     """Bytes from the start of the file to each span's record."""
     lengths: Sequence[int]

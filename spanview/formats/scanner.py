@@ -19,8 +19,11 @@ MAX_DEPTH: Final = 1_000_000
 """Deeper than this counts as broken: no span nests so, and memory stays bounded."""
 
 _BLANK: Final = re.compile(rb"[ \t\r\n]*")
+# All of `say \"hi\"` up to a quote, to a byte that no string has, or to half an escape.
 _STRING_PART: Final = re.compile(rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*')
+# `\` and `\u00e` at the end of the buffer.
 _ESCAPE_SO_FAR: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+# `-1.5e3` or `true`, and what is none, such as `tru` or `1.2.3`.
 _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]+")
 _WHOLE_SCALAR: Final = re.compile(
     rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
@@ -62,7 +65,7 @@ _AROUND_ELEMENTS: Final = 2
 """Brackets that are open between two elements of a list in an object."""
 
 
-class Verdict(Enum):
+class ScanVerdict(Enum):
     """What a scan came to."""
 
     WHOLE = "whole"
@@ -107,7 +110,7 @@ class Scanner:
         self._in_string = False
         self._string_is_key = False
 
-    def scan(self, data: bytes) -> Verdict:
+    def scan(self, data: bytes) -> ScanVerdict:
         """Go on at `position`; the cost is that of the bytes which are new.
 
         Args:
@@ -120,7 +123,7 @@ class Scanner:
                 match = _BLANK.match(data, self.position)
                 self.position = match.end() if match else self.position
                 if self.position >= len(data):
-                    return Verdict.UNFINISHED
+                    return ScanVerdict.UNFINISHED
                 if self._skip_run(data):
                     continue
                 verdict = self._scan_token(data, data[self.position])
@@ -157,14 +160,14 @@ class Scanner:
         opened = self._start + self._starts[first] if first < len(self._starts) else self.position
         return min(self.search_from(reach), opened)
 
-    def _scan_string(self, data: bytes) -> Verdict | None:
+    def _scan_string(self, data: bytes) -> ScanVerdict | None:
         match = _STRING_PART.match(data, self.position)
         end = match.end() if match else self.position
         self.position = end
         if end >= len(data) or _ESCAPE_SO_FAR.match(data, end):
-            return Verdict.UNFINISHED
+            return ScanVerdict.UNFINISHED
         if data[end] != _QUOTE:
-            return Verdict.BROKEN
+            return ScanVerdict.BROKEN
         self.position = end + 1
         self._in_string = False
         self._expect = _Expect.COLON if self._string_is_key else _Expect.MORE
@@ -190,11 +193,11 @@ class Scanner:
         self._expect = _Expect.KEY if is_object else _Expect.VALUE
         return True
 
-    def _scan_token(self, data: bytes, byte: int) -> Verdict | None:
+    def _scan_token(self, data: bytes, byte: int) -> ScanVerdict | None:
         expect = self._expect
         if expect is _Expect.COLON:
             if byte != _COLON:
-                return Verdict.BROKEN
+                return ScanVerdict.BROKEN
             self._expect = _Expect.VALUE
         elif expect is _Expect.MORE and byte == _COMMA:
             self._expect = _Expect.KEY if self._open[-1] == _OPEN_BRACE else _Expect.VALUE
@@ -203,30 +206,30 @@ class Scanner:
         elif expect in (_Expect.KEY, _Expect.FIRST_KEY, _Expect.VALUE, _Expect.FIRST_VALUE):
             return self._start_value(data, byte, is_key=expect in (_Expect.KEY, _Expect.FIRST_KEY))
         else:
-            return Verdict.BROKEN
+            return ScanVerdict.BROKEN
         self.position += 1
         return None
 
-    def _close(self, byte: int) -> Verdict | None:
+    def _close(self, byte: int) -> ScanVerdict | None:
         opener, empty = (
             (_OPEN_BRACE, _Expect.FIRST_KEY) if byte == _CLOSE_BRACE else (_OPEN_BRACKET, _Expect.FIRST_VALUE)
         )
         if self._expect not in (_Expect.MORE, empty) or self._open[-1] != opener:
-            return Verdict.BROKEN
+            return ScanVerdict.BROKEN
         self._open.pop()
         self._last_closed = self._starts.pop()
         self.position += 1
         self._expect = _Expect.MORE
-        return None if self._open else Verdict.WHOLE
+        return None if self._open else ScanVerdict.WHOLE
 
-    def _start_value(self, data: bytes, byte: int, *, is_key: bool) -> Verdict | None:
+    def _start_value(self, data: bytes, byte: int, *, is_key: bool) -> ScanVerdict | None:
         if byte == _QUOTE:
             self._in_string, self._string_is_key = True, is_key
         elif is_key:
-            return Verdict.BROKEN
+            return ScanVerdict.BROKEN
         elif byte in (_OPEN_BRACE, _OPEN_BRACKET):
             if len(self._open) >= MAX_DEPTH:
-                return Verdict.BROKEN
+                return ScanVerdict.BROKEN
             self._open.append(byte)
             self._starts.append(self.position - self._start)
             self._expect = _Expect.FIRST_KEY if byte == _OPEN_BRACE else _Expect.FIRST_VALUE
@@ -235,16 +238,16 @@ class Scanner:
         self.position += 1
         return None
 
-    def _scan_scalar(self, data: bytes) -> Verdict | None:
+    def _scan_scalar(self, data: bytes) -> ScanVerdict | None:
         match = _SCALAR.match(data, self.position)
         if match is None:
-            return Verdict.BROKEN
+            return ScanVerdict.BROKEN
         if match.end() >= len(data):
             # A number may go on; it is looked at again when its end is there.
             too_long = match.end() - match.start() > _LONGEST_SCALAR
-            return Verdict.BROKEN if too_long else Verdict.UNFINISHED
+            return ScanVerdict.BROKEN if too_long else ScanVerdict.UNFINISHED
         if not _WHOLE_SCALAR.fullmatch(match[0]):
-            return Verdict.BROKEN
+            return ScanVerdict.BROKEN
         self.position = match.end()
         self._expect = _Expect.MORE
         return None

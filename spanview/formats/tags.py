@@ -69,13 +69,13 @@ def times_of(start: object, duration: object) -> tuple[int, int, bool]:
         start: Microseconds since 1970; 0 and null are no time.
         duration: Microseconds.
     """
-    start_ns, is_odd = moment_of(start)
+    start_ns, is_malformed = moment_of(start)
     lasted = None if duration is None else ns_of_micros(duration)
-    is_odd |= lasted is None and duration is not None
+    is_malformed |= lasted is None and duration is not None
     if lasted is None or start_ns == NO_TIME:
-        return start_ns, NO_TIME, is_odd
+        return start_ns, NO_TIME, is_malformed
     end_ns = start_ns + lasted
-    return (start_ns, end_ns, is_odd) if NO_TIME < end_ns <= _MAX_NS else (start_ns, NO_TIME, True)
+    return (start_ns, end_ns, is_malformed) if NO_TIME < end_ns <= _MAX_NS else (start_ns, NO_TIME, True)
 
 
 def micros_of(ns: int | None, lose: Callable[[str], None]) -> int:

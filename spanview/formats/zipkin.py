@@ -26,7 +26,7 @@ from spanview.formats.tags import (
     take_shared,
     times_of,
 )
-from spanview.formats.zipkin_shared import Key, keys_of
+from spanview.formats.zipkin_shared import SpanIds, keys_of
 from spanview.formats.zipkin_value import (
     FORMAT,
     LINK,
@@ -93,19 +93,25 @@ def _records(value: Any, pass_over: Callable[[Any], None]) -> Iterator[_Record]:
                 pass_over(record)
 
 
-def _span(record: _Record, key: Key, source: Source) -> Span:
+def _span(record: _Record, key: SpanIds, source: Source) -> Span:
     """Return one span; what is unusable in it is left out, or shown as text, and marked."""
     trace_id, span_id, parent_id = key
     raw_parent = record.get("parentId")
     is_bad = parse_id(raw_parent, SPAN_ID_DIGITS) == UNUSABLE and raw_parent not in (None, "")
     warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
-    start, end, is_odd = times_of(record.get("timestamp"), record.get("duration"))
-    pairs, tags_are_odd = _pairs(record.get("tags"))
-    events, events_are_odd = _events(record.get("annotations"))
+    start, end, is_malformed = times_of(record.get("timestamp"), record.get("duration"))
+    pairs, tags_are_malformed = _pairs(record.get("tags"))
+    events, events_are_malformed = _events(record.get("annotations"))
     raw_kind, name = record.get("kind"), record.get("name")
     kind = KIND_NAMES.index(raw_kind) if isinstance(raw_kind, str) and raw_kind in KIND_NAMES else None
-    has_odd_kind = kind is None and raw_kind not in (None, "")
-    if is_odd or tags_are_odd or events_are_odd or has_odd_kind or not isinstance(name, str | None):
+    has_malformed_kind = kind is None and raw_kind not in (None, "")
+    if (
+        is_malformed
+        or tags_are_malformed
+        or events_are_malformed
+        or has_malformed_kind
+        or not isinstance(name, str | None)
+    ):
         warnings |= Warnings.ODD_VALUE
     tags = Tags(pairs)
     shared = take_shared(tags)
@@ -225,14 +231,14 @@ def _is_nothing(key: str, part: Any) -> bool:
 
 def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
     """Return the events of a span's annotations, and whether something is odd about one."""
-    events, are_odd = [], not isinstance(annotations, list | None)
+    events, are_malformed = [], not isinstance(annotations, list | None)
     for annotation in annotations if isinstance(annotations, list) else ():
         if not isinstance(annotation, dict):
-            are_odd = True
+            are_malformed = True
             continue
-        time, is_odd = moment_of(annotation.get("timestamp"))
+        time, is_malformed = moment_of(annotation.get("timestamp"))
         value = annotation.get("value")
-        are_odd |= is_odd or not isinstance(value, str)
+        are_malformed |= is_malformed or not isinstance(value, str)
         name, attributes, dropped = parse_annotation(as_text(value))
         events.append(Event(name, known(time), attributes, {"dropped_attributes_count": dropped} if dropped else {}))
-    return tuple(events), are_odd
+    return tuple(events), are_malformed

@@ -36,7 +36,7 @@ _ID_SIZE: Final = SPAN_ID_DIGITS // 2
 _Record: TypeAlias = "Mapping[str, Any]"
 
 
-class Key(NamedTuple):
+class SpanIds(NamedTuple):
     """Ids of a span; `UNUSABLE` where there is none."""
 
     trace_id: int
@@ -66,7 +66,7 @@ class _Named(NamedTuple):
     by_service: dict[Any, int]
 
 
-def keys_of(records: Sequence[_Record]) -> list[Key]:
+def keys_of(records: Sequence[_Record]) -> list[SpanIds]:
     """Return the ids of each record, those of servers told apart from their clients'."""
     plain = [*map(_plain_key, records)]
     places: dict[tuple[int, int], list[int]] = {}
@@ -78,11 +78,11 @@ def keys_of(records: Sequence[_Record]) -> list[Key]:
     for ids, holders in shared.items():
         parent_id = plain[holders.keeps].parent_id if holders.keeper_shares else ids[1]
         for at in holders.servers:
-            keys[at] = Key(ids[0], _own_id(ids, clean_endpoint(records[at].get("localEndpoint"))), parent_id)
+            keys[at] = SpanIds(ids[0], _own_id(ids, clean_endpoint(records[at].get("localEndpoint"))), parent_id)
     named = {ids: _named(records, holders) for ids, holders in shared.items()}
     for ids, holders in shared.items():
         for at in holders.parts:
-            keys[at] = Key(ids[0], _own_id(ids, records[at]), keys[_parent_of(records[at], named[ids])].span_id)
+            keys[at] = SpanIds(ids[0], _own_id(ids, records[at]), keys[_parent_of(records[at], named[ids])].span_id)
     sharing = {at for holders in shared.values() for at in (*holders.servers, *holders.parts)}
     for at, key in enumerate(plain):
         above = named.get((key.trace_id, key.parent_id))
@@ -91,11 +91,11 @@ def keys_of(records: Sequence[_Record]) -> list[Key]:
     return keys
 
 
-def _plain_key(record: _Record) -> Key:
+def _plain_key(record: _Record) -> SpanIds:
     trace_id = parse_id(record.get("traceId"), TRACE_ID_DIGITS)
     span_id, parent_id = (parse_id(record.get(key), SPAN_ID_DIGITS) for key in ("id", "parentId"))
     # A span that is its own parent is what some programs write for a root.
-    return Key(trace_id, span_id, UNUSABLE if parent_id == span_id else parent_id)
+    return SpanIds(trace_id, span_id, UNUSABLE if parent_id == span_id else parent_id)
 
 
 def _holders(records: Sequence[_Record], places: Sequence[int]) -> _Holders | None:
@@ -118,8 +118,8 @@ def _holders(records: Sequence[_Record], places: Sequence[int]) -> _Holders | No
 
 
 def _own_id(ids: tuple[int, int], told_by: _Record) -> int:
-    told = [format_trace_id(ids[0]), format_span_id(ids[1]), told_by]
-    return int.from_bytes(blake2b(dumps_sorted(told), digest_size=_ID_SIZE).digest(), "big") or 1
+    identity = [format_trace_id(ids[0]), format_span_id(ids[1]), told_by]
+    return int.from_bytes(blake2b(dumps_sorted(identity), digest_size=_ID_SIZE).digest(), "big") or 1
 
 
 def _named(records: Sequence[_Record], holders: _Holders) -> _Named:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from spanview.formats.rows import Batch, Columns
+from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.store import Store
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
         if trace in chosen:
             rows_of_source[spans.source[row]].append(row)
     for number, rows in rows_of_source.items():
-        columns = Columns(
+        columns = SpanColumns(
             trace_ids=[store.trace_table.trace_id(spans.trace[row]) for row in rows],
             span_ids=[spans.span_id[row] for row in rows],
             parent_ids=[spans.parent_id[row] for row in rows],

@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from spanview.formats.decoder import decode_details, decode_span
-from spanview.formats.rows import Details
+from spanview.formats.rows import SpanDetails
 from spanview.index.intake import Intake
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
@@ -152,7 +152,7 @@ class Store:
         whole = decode_span(record, NOWHERE)
         return self._span_with(row, None if whole is None else details_of(whole), whole)
 
-    def _span_with(self, row: int, details: Details | None, whole: Span | None) -> Span:
+    def _span_with(self, row: int, details: SpanDetails | None, whole: Span | None) -> Span:
         """Return a span; `whole` is what its record holds, asked for where the tables haven't all of its name."""
         from spanview.model.span import STATUSES, Source, Span, Status
 
@@ -196,12 +196,12 @@ class Store:
     def _trace_id(self, row: int) -> int:
         return self.trace_table.trace_id(self.spans.trace[row])
 
-    def _no_details(self, row: int) -> Details:
+    def _no_details(self, row: int) -> SpanDetails:
         from spanview.model.span import Resource
 
         service = self.services.texts[self.spans.service[row]]
         resource = Resource({"service.name": service} if service else {})
-        return Details(UNUSABLE, UNUSABLE, None, {}, (), (), {}, resource, None)
+        return SpanDetails(UNUSABLE, UNUSABLE, None, {}, (), (), {}, resource, None)
 
     def trees(self) -> Iterator[tuple[int, TraceTree]]:
         """Stitch every trace, in the order of start and id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
-    from spanview.model.problems import Warnings
     from spanview.model.span import Span
 
 
@@ -112,7 +112,8 @@ class Trace:
 class Node:
     """One place in a trace's trees: a span, or the placeholder of a parent that no file holds.
 
-    Nodes are equal, and hash alike, when they are the same place of equal traces.
+    Nodes are equal, and hash alike, when their traces and span ids are the same. Those that have no span id, or share
+    it with others, are equal when they also stand at the same position in their trees.
 
     Args:
         trace: The trace.
@@ -163,7 +164,11 @@ class Node:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return self._trace, self.span_id, self._number
+        span_id = self._tree.span_id(self._number)
+        has_own_id = span_id and (
+            self.missing or not self._store.spans.warnings[self._tree.rows[self._number]] & Warnings.DUPLICATE_ID
+        )
+        return self._trace, span_id, None if has_own_id else self._number
 
     def __repr__(self) -> str:
         return f"<Node {self.span_id}{' missing' if self.missing else ''}>"

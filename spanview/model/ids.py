@@ -21,6 +21,7 @@ UNUSABLE: Final = 0
 """The integer that stands for "no id": zero is no valid id in any specification."""
 
 _HEX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)")
+"""`0x59989b70393625e3`, or without `0x`."""
 
 
 def parse_id(value: object, digits: int) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from spanview.formats.rows import Batch, Columns
+from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.bulk import hashes_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spanview.index.bulk import Flags, Places, Words
     from spanview.index.intake import Intake
     from spanview.index.slots import Slots
-    from spanview.quick.rows import Rows
+    from spanview.quick.rows import ScannedRows
 
 Rows32: TypeAlias = "NDArray[np.uint32]"
 
@@ -54,7 +54,7 @@ class Adopted:
         self._names = np.append(self._names, intake.names.numbers(names)).astype(np.uint32)
         self._services = np.append(self._services, intake.services.numbers(services)).astype(np.uint32)
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: ScannedRows) -> None:
         """Take spans; of those whose ids are known already the index decides.
 
         Args:
@@ -94,14 +94,14 @@ class Adopted:
             intake.changed.append(np.unique(numbers).tolist())
 
     def _add_known(
-        self, rows: Rows, known: Places, names: NDArray[np.uint32], services: NDArray[np.uint32], sources: Rows32
+        self, rows: ScannedRows, known: Places, names: NDArray[np.uint32], services: NDArray[np.uint32], sources: Rows32
     ) -> None:
         """Have the index look at spans whose ids it knows already."""
         texts, other = self._intake.names.texts, self._intake.services.texts
         for source in np.unique(sources[known]).tolist():
             some = known[sources[known] == source]
             halves = zip(rows["trace_high"][some].tolist(), rows["trace_low"][some].tolist(), strict=True)
-            columns = Columns(
+            columns = SpanColumns(
                 trace_ids=[high << 64 | low for high, low in halves],
                 span_ids=rows["span_id"][some].tolist(),
                 parent_ids=rows["parent_id"][some].tolist(),

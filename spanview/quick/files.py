@@ -21,7 +21,7 @@ _LAST: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ScanOptions:
     """How files are scanned."""
 
     cap: int
@@ -67,7 +67,7 @@ class QuickFile:
         """The first bytes that were read, and the last; of files that are read on."""
 
     @property
-    def settled(self) -> int:
+    def reported_until(self) -> int:
         """All that begins before this offset was told."""
         is_open = self.decoder is not None and self.decoder.waiting
         return self.decoder.offset if self.decoder is not None and is_open else self.bytes

@@ -19,8 +19,8 @@ from spanview.formats import console
 from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
 from spanview.index.gather import places_of, word, words_at
-from spanview.quick.proof import that_agree
-from spanview.quick.scan import INDENTED_SHAPE, MARGIN, ONE_LINE_SHAPE, Scanner
+from spanview.quick.proof import agreeing
+from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN, ONE_LINE_TEMPLATES, LayoutScanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.index.bulk import Flags, Places
     from spanview.index.gather import Bytes
-    from spanview.quick.files import How, QuickFile
-    from spanview.quick.rows import Rows
+    from spanview.quick.files import QuickFile, ScanOptions
+    from spanview.quick.rows import ScannedRows
 
 PAGE: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
@@ -67,13 +67,13 @@ class Pages:
         how: How to scan.
     """
 
-    def __init__(self, rows: Rows, how: How) -> None:
+    def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
         self._how, self._size = how, PAGE
         self.rows = rows
         """There must be room for as many as a page can have before each page."""
-        self.most_rows = self._size // ONE_LINE_SHAPE.least + 1
+        self.most_rows = self._size // ONE_LINE_TEMPLATES.least + 1
         """So many rows a page has at most."""
-        self.scanner = Scanner(cap=how.cap)
+        self.scanner = LayoutScanner(cap=how.cap)
         self._data = bytearray(self._size + MARGIN)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
@@ -135,8 +135,8 @@ class Pages:
         """Return the columns of the records that fit, in their order."""
         starts, ends, are_indented = _candidates(self._data, self._buffer, self._flags, pieces)
         found = [
-            self.scanner.take(self._data, self._buffer, starts[some], ends[some], shape)
-            for shape, some in ((INDENTED_SHAPE, are_indented), (ONE_LINE_SHAPE, ~are_indented))
+            self.scanner.take(self._data, self._buffer, starts[some], ends[some], templates)
+            for templates, some in ((INDENTED_TEMPLATES, are_indented), (ONE_LINE_TEMPLATES, ~are_indented))
             if some.any() or not len(starts)
         ]
         if len(found) == 1:
@@ -150,7 +150,7 @@ class Pages:
         view = memoryview(self._data)
         places = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
         known = self.scanner.names.numbers, self.scanner.services.numbers
-        agree = that_agree((view[start:end] for start, end in places), columns, *known)
+        agree = agreeing((view[start:end] for start, end in places), columns, *known)
         return {name: values[agree] for name, values in columns.items()}
 
 

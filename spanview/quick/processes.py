@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.quick.files import QuickFile
 from spanview.quick.pages import Pages
-from spanview.quick.rows import ROW_BYTES, Rows
+from spanview.quick.rows import ROW_BYTES, ScannedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from spanview.formats.decoder import Decoder
     from spanview.formats.rows import Batch
-    from spanview.quick.files import How
+    from spanview.quick.files import ScanOptions
 
 CAPACITY: Final = 32 * 1024
 """Rows of a block."""
@@ -65,7 +65,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class Found:
+class BlockReport:
     """What was found besides the rows of a block."""
 
     names: list[str]
@@ -75,19 +75,19 @@ class Found:
     """What was decoded, each with the number of its file."""
     read: list[Read]
     under_way: tuple[int, int] | None = None
-    """A file of which all was told that begins before an offset."""
+    """A file of which all was sent that begins before an offset."""
 
 
-Job: TypeAlias = "tuple[Sequence[QuickFile], How]"
+Job: TypeAlias = "tuple[Sequence[QuickFile], ScanOptions]"
 """All files, and how to scan them."""
 Start: TypeAlias = "Callable[[Job, Connection, _Shared, list[Connection]], BaseProcess | Popen[bytes]]"
 """Makes a process, which is given its end of a pipe; it may inherit ends that are this process's own."""
-Block: TypeAlias = tuple[int, "Rows", Found]
+Block: TypeAlias = tuple[int, "ScannedRows", BlockReport]
 """Which process scanned, the rows, which are its own again when the next block is asked for, and what was found."""
 
 
 def scan(
-    opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: How, processes: int, forks: bool = True
+    opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: ScanOptions, processes: int, forks: bool = True
 ) -> Iterator[Block]:
     """Scan files, each by one process.
 
@@ -107,7 +107,7 @@ def scan(
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left when processes were killed, for their memory perhaps, is read here.
     if left:
-        work = _Work(Rows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), how)
+        work = _Work(ScannedRows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), how)
         for found in work.scan(file for file in _files(opens, offsets) if file.source in left):
             yield processes, work.pages.rows, found
             work.pages.rows.count = 0
@@ -121,23 +121,23 @@ class _Work:
         how: How to scan.
     """
 
-    def __init__(self, rows: Rows, how: How) -> None:
+    def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
         self.pages = Pages(rows, how)
         self._leaves_ends = how.leaves_ends
-        self._told = [0, 0]
+        self._sent_counts = [0, 0]
 
-    def scan(self, files: Iterator[QuickFile]) -> Iterator[Found]:
+    def scan(self, files: Iterator[QuickFile]) -> Iterator[BlockReport]:
         """Yield what was found when the rows are full, and at the end; other rows, or none, must be there then."""
         pages = self.pages
         read: list[QuickFile] = []
         for file, done in pages.read(files):
             read += done
             if pages.rows.count + pages.most_rows > pages.rows.capacity:
-                yield self._found(read, (file.source, file.settled))
+                yield self._found(read, (file.source, file.reported_until))
                 read.clear()
         yield self._found(read)
 
-    def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> Found:
+    def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> BlockReport:
         batches = self.pages.batches()
         ends: list[Read] = []
         for file in read:
@@ -148,9 +148,9 @@ class _Work:
                 decoder = None
             ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
-        names, services = ([*islice(new, told, None)] for new, told in zip(texts, self._told, strict=True))
-        self._told = [*map(len, texts)]
-        return Found(names, services, batches, ends, under_way)
+        names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
+        self._sent_counts = [*map(len, texts)]
+        return BlockReport(names, services, batches, ends, under_way)
 
 
 def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:
@@ -199,11 +199,11 @@ class _Shared:
     memory: int
     """What it finds goes there."""
 
-    def blocks(self) -> list[Rows]:
+    def blocks(self) -> list[ScannedRows]:
         """Return the blocks that lie in the memory."""
         view = memoryview(mmap(self.memory, 0))
         size = len(view) // _BLOCKS
-        return [Rows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS)]
+        return [ScannedRows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS)]
 
 
 class _Worker:
@@ -230,7 +230,7 @@ class _Worker:
             with suppress(OSError):
                 self.pipe.send(job)
 
-    def receive(self) -> tuple[Rows, Found] | None:
+    def receive(self) -> tuple[ScannedRows, BlockReport] | None:
         """Return the next block; None when it is done, or was killed."""
         try:
             number, count, found = self.pipe.recv()

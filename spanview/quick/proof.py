@@ -26,7 +26,7 @@ _COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "ki
 """What the span table has of that which is compared, besides the trace."""
 
 
-def that_agree(
+def agreeing(
     records: Iterable[bytes | memoryview],
     columns: Mapping[str, NDArray[Any]],
     names: Mapping[str, int],
@@ -92,7 +92,7 @@ def prove(store: Store) -> Iterator[int]:
             columns = {name: _values(getattr(spans, name), block.rows) for name in _COLUMNS}
             numbers = _values(spans.trace, block.rows)
             columns |= {"trace_high": _values(traces.id_high, numbers), "trace_low": _values(traces.id_low, numbers)}
-            for row in block.rows[~that_agree(records, columns, store.names, store.services)].tolist():
+            for row in block.rows[~agreeing(records, columns, store.names, store.services)].tolist():
                 # Some values are odd, and still no damage: the decoder that takes its time has the last word.
                 if Warnings.DETAIL_LOST in store.span(row).warnings:
                     _mark(store, row)

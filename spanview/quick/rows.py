@@ -30,13 +30,13 @@ _COLUMNS: Final = {
 ROW_BYTES: Final = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())
 
 
-class Rows:
+class ScannedRows:
     """Some spans, a column an array; ids, times and places as the span table has them.
 
     Args:
         buffer: `ROW_BYTES` for each row, or more.
-        capacity: Rows that fit in.
-        count: Rows that are there.
+        capacity: ScannedRows that fit in.
+        count: ScannedRows that are there.
     """
 
     __slots__ = ("_columns", "capacity", "count")

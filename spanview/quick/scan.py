@@ -16,8 +16,8 @@ import orjson
 from spanview.index.gather import Choice, Template, ids_of, rows_at
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
+from spanview.quick.known_rows import NO_NUMBER, KnownRows
 from spanview.quick.layouts import INDENTED, ONE_LINE
-from spanview.quick.seen import NO_NUMBER, Seen
 from spanview.quick.tails import Ends, Tails
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
 _STATUSES: Final = Choice([f'{name}"'.encode() for name in STATUS_NAMES])
 
 
-class Shape:
+class LayoutTemplates:
     """A layout, made ready to be compared with."""
 
     def __init__(self, layout: Layout) -> None:
@@ -67,11 +67,11 @@ class Shape:
         """Bytes from the beginning of a record that fits to its attributes, if not more."""
 
 
-INDENTED_SHAPE: Final = Shape(INDENTED)
-ONE_LINE_SHAPE: Final = Shape(ONE_LINE)
+INDENTED_TEMPLATES: Final = LayoutTemplates(INDENTED)
+ONE_LINE_TEMPLATES: Final = LayoutTemplates(ONE_LINE)
 
 
-class Texts(dict[bytes, int]):
+class TextNumbers(dict[bytes, int]):
     """Texts as they stand in JSON, without their quotes, and the numbers of what they say; -1 for what is no text."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class _Live:
         return rows[fits] if self.keep(fits) else rows
 
 
-class Scanner:
+class LayoutScanner:
     """What was seen before: texts and tails.
 
     Args:
@@ -126,16 +126,17 @@ class Scanner:
 
     def __init__(self, *, cap: int) -> None:
         self._cap = cap
-        self.names = Texts()
-        self.services = Texts()
-        self._states = Texts()
-        self._seen = Seen(_NAME)
+        self.names = TextNumbers()
+        self.services = TextNumbers()
+        self._states = TextNumbers()
+        self._seen = KnownRows(_NAME)
         self._tails = {
-            shape: Tails(shape.layout.tail, self.services.number) for shape in (INDENTED_SHAPE, ONE_LINE_SHAPE)
+            templates: Tails(templates.layout.tail, self.services.number)
+            for templates in (INDENTED_TEMPLATES, ONE_LINE_TEMPLATES)
         }
 
     def take(
-        self, data: bytearray, buffer: Bytes, starts: Places, ends: Places, shape: Shape
+        self, data: bytearray, buffer: Bytes, starts: Places, ends: Places, templates: LayoutTemplates
     ) -> dict[str, NDArray[Any]]:
         """Return the columns of the records that fit a layout, with `start` and `end` among them.
 
@@ -144,15 +145,15 @@ class Scanner:
             buffer: The same bytes.
             starts: Where each record begins, if it is one.
             ends: Where it ends: behind a brace.
-            shape: The layout.
+            templates: The layout.
         """
-        live = self._heads(data, buffer, starts, shape)
+        live = self._heads(data, buffer, starts, templates)
         live.columns["start"], live.columns["end"] = starts[live.at], ends[live.at]
-        self._middles(buffer, live, shape)
+        self._middles(buffer, live, templates)
         columns = live.columns
         records = Ends(data, buffer, columns["start"], live.place, columns["end"])
         some = np.flatnonzero(records.ends - records.starts <= self._cap)
-        columns["service"] = self._tails[shape].services(records, some)
+        columns["service"] = self._tails[templates].services(records, some)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0
@@ -160,13 +161,13 @@ class Scanner:
         live.keep(fits)
         return live.columns
 
-    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, shape: Shape) -> _Live:
+    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Live:
         """Take names and ids; what is left stands at the kinds."""
-        places = starts + shape.name.width
+        places = starts + templates.name.width
         texts = rows_at(buffer, places, _NAME)
         lengths = (texts == _QUOTE).argmax(axis=1)
-        rows, fits = shape.ids.take(buffer, places + lengths)
-        begin_well = shape.name.take(buffer, starts)[1]
+        rows, fits = templates.ids.take(buffer, places + lengths)
+        begin_well = templates.name.take(buffer, starts)[1]
         if begin_well is not None:
             fits = begin_well if fits is None else fits & begin_well
         escapes = texts == _BACKSLASH
@@ -175,15 +176,19 @@ class Scanner:
             fits = plain if fits is None else fits & plain
         names = np.full(len(starts), NO_NUMBER, np.int64)
         digits = np.concatenate(
-            [rows[:, shape.trace_at : shape.trace_at + 32], rows[:, shape.span_at : shape.span_at + 16]], axis=1
+            [
+                rows[:, templates.trace_at : templates.trace_at + 32],
+                rows[:, templates.span_at : templates.span_at + 16],
+            ],
+            axis=1,
         )
-        kinds = places + lengths + shape.ids.width
+        kinds = places + lengths + templates.ids.width
         if fits is None:
             names = self._names(texts, lengths)
         else:
             names[fits] = self._names(texts[fits], lengths[fits])
             for at in np.flatnonzero(~fits).tolist():
-                match = shape.head.match(data, int(starts[at]))
+                match = templates.head.match(data, int(starts[at]))
                 if match and self._states[match[4]] >= 0:
                     names[at] = self.names[match[1]]
                     digits[at] = np.frombuffer(match[2] + match[3], np.uint8)
@@ -200,26 +205,29 @@ class Scanner:
         words = texts.view(np.uint64) & _FRONTS.take(lengths, axis=0)
         return self._seen.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
 
-    def _middles(self, buffer: Bytes, live: _Live, shape: Shape) -> None:
+    def _middles(self, buffer: Bytes, live: _Live, templates: LayoutTemplates) -> None:
         """Take kinds, parents, times and statuses; what is left stands at the attributes."""
         live.columns["kind"], live.place, fits = _KINDS.take(buffer, live.place)
         live.keep(fits)
-        is_child = buffer[live.place + shape.has_parent_at] == _QUOTE
+        is_child = buffer[live.place + templates.has_parent_at] == _QUOTE
         parent_ids = np.zeros(len(live.at), np.uint64)
         fits = np.ones(len(live.at), np.bool_)
-        for template, some in ((shape.child, np.flatnonzero(is_child)), (shape.root, np.flatnonzero(~is_child))):
+        for template, some in (
+            (templates.child, np.flatnonzero(is_child)),
+            (templates.root, np.flatnonzero(~is_child)),
+        ):
             rows, some_fit = template.take(buffer, live.place[some])
             fits[some] = True if some_fit is None else some_fit
             live.place[some] += template.width
-            if template is shape.child:
-                ids, are_ids = ids_of(rows[:, shape.parent_at : shape.parent_at + 16])
+            if template is templates.child:
+                ids, are_ids = ids_of(rows[:, templates.parent_at : templates.parent_at + 16])
                 parent_ids[some] = ids[:, 0]
                 fits[some] &= True if are_ids is None else are_ids
         live.columns["parent_id"] = parent_ids
         live.keep(fits)
-        both, fits = times.times_of(live.take(shape.times, buffer), (shape.start_at, shape.end_at))
+        both, fits = times.times_of(live.take(templates.times, buffer), (templates.start_at, templates.end_at))
         live.columns["start_ns"], live.columns["end_ns"] = both
         live.keep(fits)
         live.columns["status"], live.place, fits = _STATUSES.take(buffer, live.place)
         live.keep(fits)
-        live.take(shape.attributes, buffer)
+        live.take(templates.attributes, buffer)

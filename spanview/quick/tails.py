@@ -10,7 +10,7 @@ import orjson
 
 from spanview.formats import console
 from spanview.index.gather import WORD, Template, rows_at, word
-from spanview.quick.seen import NO_NUMBER, Seen
+from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Tails:
         self._number_of = number_of
         self._tails: dict[bytes, _Tail] = {}
         self._recent: _Tail | None = None
-        self._widths: dict[int, Seen] = {}
+        self._widths: dict[int, KnownRows] = {}
 
     def services(self, records: Ends, left: Places) -> NDArray[np.int64]:
         """Return the numbers of the services, `NO_NUMBER` where the tail can't be told.
@@ -90,7 +90,7 @@ class Tails:
                 continue
             self._recent = tail
             left = self._compare(records, left, tail, services)
-            self._widths[len(tail.text)] = Seen(len(tail.text))
+            self._widths[len(tail.text)] = KnownRows(len(tail.text))
             left = self._look_up(records, left, len(tail.text), services)
         return services
 

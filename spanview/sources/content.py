@@ -45,7 +45,7 @@ class Content:
         if not self._options.keep_details:
             self._spool.forget(self._source, self._decoder.offset)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Take what is whole though no line end follows, where more may come."""
         self._sink.add(self._source, self._decoder.tail())
 

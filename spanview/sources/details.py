@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.documents import DetailReader
-from spanview.sources.held import share_of_descriptors
+from spanview.sources.descriptors import share_of_descriptors
 from spanview.sources.spool import Spool
 
 if TYPE_CHECKING:

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 SEARCH_S: Final = 0.7
 """Seconds between two searches, if not more."""
-_LONGEST_S: Final = 3.0
-_SHARE: Final = 0.004
+_LONGEST_SEARCH_PAUSE_S: Final = 3.0
+_SEARCH_TIME_SHARE: Final = 0.004
 """What share of the time searches may take where hints come, until they are so far apart."""
-_SHARE_OF_POLLING: Final = 0.1
+_POLLING_TIME_SHARE: Final = 0.1
 """The same where nothing is found without them."""
 _STEP_MS: Final = 12
 _DEBOUNCE_MS: Final = 20
 """Where several processes write all the time, a hint waits for the next ones no longer."""
-_MOST_FOLDERS: Final = 256
-_MOST_HINTS: Final = 1024
-_FIRST_PAUSE_S: Final = 0.5
-_LONGEST_PAUSE_S: Final = 30.0
+_MOST_WATCHED_FOLDERS: Final = 256
+_MOST_HINTED_PATHS: Final = 1024
+_FIRST_RETRY_S: Final = 0.5
+_LONGEST_RETRY_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Watcher:
         self._thread: threading.Thread | None = None
         self._folders: frozenset[tuple[str, int]] = frozenset()
         """Those that are watched, with their inodes."""
-        self._has_told = False
+        self._has_reported = False
         self.failed = False
         self.is_deaf = False
         """Whether searching found news twice, and nothing was heard of them."""
@@ -74,12 +74,12 @@ class Watcher:
         self.close()
         self._folders, self._stop = there, threading.Event()
         if there:
-            arguments = (sorted(path for path, _ in there)[:_MOST_FOLDERS], self._stop)
+            arguments = (sorted(path for path, _ in there)[:_MOST_WATCHED_FOLDERS], self._stop)
             self._thread = threading.Thread(target=self._run, args=arguments, name="spanview-watch", daemon=True)
             self._thread.start()
 
     def _run(self, folders: list[str], stop: threading.Event) -> None:
-        pause = _FIRST_PAUSE_S
+        pause = _FIRST_RETRY_S
         while not stop.is_set():
             try:
                 self._listen(folders, stop)
@@ -89,12 +89,12 @@ class Watcher:
                 return
             except Exception as error:  # noqa: BLE001 - the top of a thread; searching goes on without it
                 self.failed = True
-                if not self._has_told:
-                    self._has_told = True
+                if not self._has_reported:
+                    self._has_reported = True
                     detail = f"watching failed ({error}); changes are found by searching"
                     self._on_problem(Problem(ProblemKind.WATCHER, os.path.commonpath(folders), 0, 0, detail))
                 stop.wait(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+                pause = min(pause * 2, _LONGEST_RETRY_S)
             else:
                 return
 
@@ -177,7 +177,7 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
     due, pause = clock(), SEARCH_S
     hints: set[str] = set()
     while session.can_change and not stop.is_set():
-        if clock() >= due or len(hints) > _MOST_HINTS:
+        if clock() >= due or len(hints) > _MOST_HINTED_PATHS:
             began = clock()
             changes = session.look()
             taken = clock() - began
@@ -186,8 +186,8 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
             watcher.watch(frozenset(changes.directories))
             if not changes.bytes:
                 # Of a search that finds something to read, most is the reading.
-                share = _SHARE_OF_POLLING if watcher.failed or watcher.is_deaf else _SHARE
-                pause = max(SEARCH_S, min(taken / share, _LONGEST_S))
+                share = _POLLING_TIME_SHARE if watcher.failed or watcher.is_deaf else _SEARCH_TIME_SHARE
+                pause = max(SEARCH_S, min(taken / share, _LONGEST_SEARCH_PAUSE_S))
             due = clock() + pause
         else:
             changes = session.look(hints)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
+
+from spanview.sources.descriptors import FEWEST_HELD, OTHERS_SHARE, allowed_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.sources.tail import FileTail
 
-_FEWEST: Final = 4
 _MOST: Final = 4096
-_SHARE: Final = 4
-"""One of so many descriptors that this process may have is for what else is read."""
+"""Files that are held open."""
 _OTHERS: Final = 80
-"""At least so many are for everything else, if there are."""
-_ENOUGH: Final = 8192
-"""More descriptors than that are never needed."""
+"""Descriptors for everything else, at the least, if there are so many."""
 
 
 class HeldOpen:
@@ -30,9 +27,9 @@ class HeldOpen:
 
     def __init__(self) -> None:
         self._tails: OrderedDict[int, FileTail] = OrderedDict()
-        allowed = _allowed()
-        free = _MOST if allowed is None else allowed - max(allowed // _SHARE, _OTHERS)
-        self.most = min(_MOST, max(_FEWEST, free))
+        allowed = allowed_descriptors()
+        free = _MOST if allowed is None else allowed - max(allowed // OTHERS_SHARE, _OTHERS)
+        self.most = min(_MOST, max(FEWEST_HELD, free))
         """So many can be held."""
 
     def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
@@ -52,7 +49,7 @@ class HeldOpen:
 
     def limit_for(self, count: int) -> int | None:
         """Return the limit of descriptors with which so many files could be held; None where none would do."""
-        return max(count + _OTHERS, -(-count * _SHARE // (_SHARE - 1))) if count <= _MOST else None
+        return max(count + _OTHERS, -(-count * OTHERS_SHARE // (OTHERS_SHARE - 1))) if count <= _MOST else None
 
     def give_one_up(self) -> bool:
         """Close the file that grew longest ago; tell whether there was one."""
@@ -73,32 +70,3 @@ class HeldOpen:
     def forget(self, tail: FileTail) -> None:
         """Take note that a file is closed."""
         self._tails.pop(tail.source, None)
-
-
-def raise_limit() -> None:
-    """Let this process open as many files as it may allow itself; those that it starts may, too."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _ENOUGH if most == resource.RLIM_INFINITY else min(most, _ENOUGH)
-    if allowed != resource.RLIM_INFINITY and allowed < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-
-
-def share_of_descriptors(most: int) -> int:
-    """Return how many files may be held open at once: so many, or fewer where this process may have few."""
-    allowed = _allowed()
-    return most if allowed is None else min(most, max(_FEWEST, allowed // _SHARE))
-
-
-def _allowed() -> int | None:
-    """Return how many descriptors this process may have; None where there is no limit."""
-    if sys.platform == "win32":
-        return _FEWEST
-    import resource
-
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return None if allowed == resource.RLIM_INFINITY else allowed

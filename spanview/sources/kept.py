@@ -26,12 +26,12 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview import __version__
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.state import columns_of, state_of, take_state
 from spanview.model.problems import ProblemKind
 from spanview.sources.details import OPEN_FLAGS, open_file, read_at
 from spanview.sources.places import cache_folder
+from spanview.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,11 +47,11 @@ MOST_KEPT: Final = 2 * 1024**3
 _MAGIC: Final = b"spanview index 3\n"
 _LENGTHS: Final = struct.Struct("<QI")
 """Bytes and checksum of the header."""
-_ENDS: Final = 4096
+_COMPARED_BYTES: Final = 4096
 """Bytes at the front and at the end of a file that are compared."""
 _SUFFIX: Final = ".index"
-_HALF: Final = ".half-"
-_HALF_DONE_S: Final = 3600.0
+_UNFINISHED_PREFIX: Final = ".half-"
+_ABANDONED_AFTER_S: Final = 3600.0
 """Nobody writes an index for so long."""
 _RACY_NS: Final = 2_000_000_000
 """A file that changed so shortly before it was looked at can change again and keep its times: some file systems count
@@ -185,7 +185,10 @@ def _checksum(found: FoundFile) -> str:
     """
     descriptor = open_file(found.real, found.device, found.inode)
     try:
-        ends = read_at(descriptor, _ENDS, 0), read_at(descriptor, _ENDS, max(0, found.size - _ENDS))
+        ends = (
+            read_at(descriptor, _COMPARED_BYTES, 0),
+            read_at(descriptor, _COMPARED_BYTES, max(0, found.size - _COMPARED_BYTES)),
+        )
     finally:
         os.close(descriptor)
     return blake2b(b"".join(ends), digest_size=16).hexdigest()
@@ -255,7 +258,7 @@ def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> 
     os.makedirs(folder, mode=0o700, exist_ok=True)
     text = json.dumps(header).encode()
     # Only this user may read the file.
-    descriptor, temporary = tempfile.mkstemp(prefix=_HALF, dir=folder)
+    descriptor, temporary = tempfile.mkstemp(prefix=_UNFINISHED_PREFIX, dir=folder)
     try:
         with open(descriptor, "wb") as file:
             file.writelines((_MAGIC, _LENGTHS.pack(len(text), zlib.crc32(text)), text, *columns))
@@ -272,7 +275,7 @@ def _make_room(folder: str) -> None:
     newest = max(each.st_mtime for each in status.values())
     total = 0
     for path, each in sorted(status.items(), key=lambda item: -item[1].st_mtime):
-        is_half = os.path.basename(path).startswith(_HALF)
+        is_half = os.path.basename(path).startswith(_UNFINISHED_PREFIX)
         total += 0 if is_half else each.st_size
-        if each.st_mtime < newest - _HALF_DONE_S if is_half else path.endswith(_SUFFIX) and total > MOST_KEPT:
+        if each.st_mtime < newest - _ABANDONED_AFTER_S if is_half else path.endswith(_SUFFIX) and total > MOST_KEPT:
             os.unlink(path)

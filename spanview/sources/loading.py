@@ -10,7 +10,7 @@ from spanview.formats.framing import DEFAULT_CAP
 from spanview.index.store import Store
 from spanview.sources.details import Details
 from spanview.sources.session import Session
-from spanview.sources.terms import Processes, ReadOptions
+from spanview.sources.terms import ReadOptions, WorkerStart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,7 @@ def load_store(
     details = Details()
     store = Store(details)
     # A process that has threads isn't forked.
-    processes = Processes.FORKED if active_count() == 1 else Processes.NONE
+    processes = WorkerStart.FORKED if active_count() == 1 else WorkerStart.NONE
     names = (fspath(paths),) if isinstance(paths, str | PathLike) else tuple(fspath(path) for path in paths)
     options = ReadOptions(names, cap=cap, processes=processes, use_cache=use_cache)
     session = Session(options, store, details, standard_input)

@@ -66,7 +66,7 @@ SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: 
 def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:
     """Return lines that say where was looked, and how to make Ray and Ray Serve write spans there."""
     return [
-        f"looked in {' and '.join(looked_at)}",
+        f"looked in {' and '.join('standard input' if place == '-' else place for place in looked_at)}",
         "to turn tracing on:",
         TURN_ON_RAY,
         TURN_ON_SERVE,

@@ -36,11 +36,14 @@ _ASK_AGAIN_S: Final = 1.0
 _SLACK_S: Final = 2.0
 """The system's times of start are about right."""
 _PYTHON: Final = re.compile(r"(?:python|pypy|ray::)")
+"""`python3.12`, `pypy3`, and what Ray calls its workers: `ray::train`."""
 _NO_WRITER: Final = re.compile(
     r"(?:a|ba|c|da|fi|k|tc|z)?sh|sshd.*|login|su|sudo|init|cron|crond|agetty|getty|tmux.*|screen|dockerd|containerd.*|"
     r"launchd|systemd.*|\(sd-pam\)|dbus-.*|tail|less|cat|sleep"
 )
+"""Programs that hold or read a span file, or have its writer's number by now, and write none: `bash`, `sshd: ada`."""
 _DELETED: Final = " (deleted)"
+"""Behind the path of an open file that was removed, in `/proc/4242/fd`."""
 _RAY_TITLE: Final = "ray::"
 # /tmp/ray/session_latest/logs/python-core-driver-01000000ffff_4242.log
 _RAY_LOG: Final = re.compile(r"(.*)[/\\]python-core-(?:driver|worker)-[^/\\]*\.log")

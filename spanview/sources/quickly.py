@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from spanview.index.slots import IS_KNOWN_HASH
 from spanview.quick.cores import process_count
 from spanview.sources.details import open_file, reason_of
-from spanview.sources.terms import Processes
+from spanview.sources.terms import WorkerStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from spanview.index.intake import Intake
-    from spanview.quick.processes import Found, Read
+    from spanview.quick.processes import BlockReport, Read
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
 
@@ -39,13 +39,13 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PartlyRead:
     """A file of which some was read already."""
 
     source: int
     """Its number in the sink."""
     offset: int
-    """Where the first record begins that was not told."""
+    """Where the first record begins that was not sizes."""
     position: int
     """So many bytes were counted."""
 
@@ -54,7 +54,7 @@ def load_quickly(
     files: Sequence[FoundFile],
     reading: Reading,
     intake: Intake,
-    begun: Begun | None,
+    partly_read: PartlyRead | None,
     go_on: Callable[[FoundFile, int, Read], Iterator[int]] | None,
 ) -> Iterator[int]:
     """Read files to their ends.
@@ -63,23 +63,23 @@ def load_quickly(
         files: The files.
         reading: Takes note of them, and what is in them.
         intake: The index behind it.
-        begun: What is known of the first one.
+        partly_read: What is known of the first one.
         go_on: Reads a file on that was read to its end, given its number in the sink; None where nobody writes to them.
 
     Yields:
         Bytes that were read.
     """
-    from spanview.quick.files import How
+    from spanview.quick.files import ScanOptions
     from spanview.quick.processes import scan
 
     kind = reading.options.processes
-    noted = _Noted(files, reading, begun)
-    how = How(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
+    noted = _Noted(files, reading, partly_read)
+    how = ScanOptions(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
-    offsets = {} if begun is None else {0: begun.offset}
-    processes = process_count(len(files)) if kind is not Processes.NONE else 1
-    for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is Processes.FORKED):
+    offsets = {} if partly_read is None else {0: partly_read.offset}
+    processes = process_count(len(files)) if kind is not WorkerStart.NONE else 1
+    for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is WorkerStart.FORKED):
         # Not before other processes are at work.
         from spanview.quick.adopt import Adopted
 
@@ -101,13 +101,13 @@ class _Noted:
     Args:
         files: The files.
         reading: Takes note of them.
-        begun: What is known of the first one.
+        partly_read: What is known of the first one.
     """
 
-    def __init__(self, files: Sequence[FoundFile], reading: Reading, begun: Begun | None) -> None:
+    def __init__(self, files: Sequence[FoundFile], reading: Reading, partly_read: PartlyRead | None) -> None:
         self._files, self._reading = files, reading
-        self._sources: dict[int, int] = {} if begun is None else {0: begun.source}
-        self._counted: dict[int, int] = {} if begun is None else {0: begun.position}
+        self._sources: dict[int, int] = {} if partly_read is None else {0: partly_read.source}
+        self._counted: dict[int, int] = {} if partly_read is None else {0: partly_read.position}
 
     def source_of(self, number: int) -> int:
         """Return the number that a file has in the sink; it is noted there when it is asked for first."""
@@ -115,14 +115,14 @@ class _Noted:
             self._sources[number] = self._reading.enter(self._files[number])
         return self._sources[number]
 
-    def count(self, found: Found) -> int:
+    def count(self, found: BlockReport) -> int:
         """Count the bytes that were read, and tell which files could not be; return how many are new."""
-        told = [(read.file, read.size) for read in found.read if read.failure is None or read.size]
+        sizes = [(read.file, read.size) for read in found.read if read.failure is None or read.size]
         for read in found.read:
             if read.failure is not None:
                 self._reading.report_unreadable(self._files[read.file].shown, reason_of(read.failure))
         total = 0
-        for number, size in [*told, *([found.under_way] if found.under_way else [])]:
+        for number, size in [*sizes, *([found.under_way] if found.under_way else [])]:
             before = self._counted.get(number, 0)
             self._counted[number] = max(size, before)
             self.source_of(number)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _QUIET_MS: Final = 100
 """A stream that has brought nothing for so long is quiet."""
-_TOLD_TRUNCATIONS: Final = 10
+_MOST_TRUNCATIONS_REPORTED: Final = 10
 """So often it is told of a file that it was cut; one that is rewritten each second fills no memory."""
 
 
@@ -42,7 +42,7 @@ class Reading:
         self._sink = sink
         self._details = details
         self._held = HeldOpen()
-        self._has_told_of_unheld = False
+        self._has_reported_unheld = False
         self._generations: defaultdict[str, int] = defaultdict(int)
         self._truncations: Counter[str] = Counter()
         self._reported: set[tuple[str, str]] = set()
@@ -103,18 +103,18 @@ class Reading:
         """Hold as many files open as can be, those that were written last, and tell of the rest."""
         if len(tails) > self._held.most:
             self._held.hold(tails)
-        self.tell_of_unheld(len(tails))
+        self.report_unheld(len(tails))
 
-    def tell_of_unheld(self, count: int) -> None:
+    def report_unheld(self, count: int) -> None:
         """Tell once that more files are followed than can be held open, if so.
 
         Args:
             count: How many are followed.
         """
         most = self._held.most
-        if count <= most or self._has_told_of_unheld:
+        if count <= most or self._has_reported_unheld:
             return
-        self._has_told_of_unheld = True
+        self._has_reported_unheld = True
         detail = (
             f"{count:,} files are followed, and the {most:,} of them that grew last are held open: once removed, the "
             "others can't be read on"
@@ -181,11 +181,11 @@ class Reading:
         self._held.note(tail)
         return was_changed
 
-    def settle(self, tail: FileTail) -> None:
+    def flush(self, tail: FileTail) -> None:
         """Take the spans of a quiet file that are whole though no line end follows."""
-        settled = tail.settle()
-        if settled is not None:
-            self._sink.add(tail.source, settled)
+        batch = tail.flush()
+        if batch is not None:
+            self._sink.add(tail.source, batch)
 
     def begin_again(self, tail: FileTail) -> FileTail:
         """Return a file that was cut or written anew, to be read from its start as its own next generation."""
@@ -194,9 +194,9 @@ class Reading:
         self.finish(tail)
         self._details.retire(tail.source)
         self._truncations[path] += 1
-        if self._truncations[path] <= _TOLD_TRUNCATIONS:
+        if self._truncations[path] <= _MOST_TRUNCATIONS_REPORTED:
             detail = f"the file was cut or written anew after {position:,} bytes had been read; what was read is kept"
-            if self._truncations[path] == _TOLD_TRUNCATIONS:
+            if self._truncations[path] == _MOST_TRUNCATIONS_REPORTED:
                 detail += "; it happens again and again, and isn't told any more"
             self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
         self._enter(renewed)
@@ -225,7 +225,7 @@ class Reading:
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
         """Read standard input to its end, compressed or not; yield the bytes of each piece."""
-        from spanview.sources.packed import MAGIC, Unpacked, is_packed
+        from spanview.sources.unpacking import MAGIC, Unpacked, is_packed
 
         head = self._read_piece(stream)
         while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
@@ -276,7 +276,7 @@ class Reading:
 
     def report_broken(self, path: str, content: Content, reason: str) -> None:
         """Tell that no more can be had of what is compressed."""
-        from spanview.sources.packed import TOO_DENSE
+        from spanview.sources.unpacking import TOO_DENSE
 
         after = f"after {content.size:,} bytes unpacked"
         detail = f"the compressed data breaks off {after}: {reason}"

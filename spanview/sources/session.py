@@ -14,7 +14,7 @@ from spanview.sources.collector import without_collector
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
-from spanview.sources.quickly import Begun, load_quickly, share
+from spanview.sources.quickly import PartlyRead, load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
 
-_USUAL_SIZE: Final = 1024
+_USUAL_RECORD_BYTES: Final = 1024
 """Bytes of a usual span's record."""
-_MOST_AT_ONCE: Final = 8 * 1024 * 1024
+_MOST_BYTES_PER_FILE: Final = 8 * 1024 * 1024
 """Bytes that one look takes from a file before the others have their turn."""
-_QUIET_S: Final = 10.0
+_LEFT_BEHIND_QUIET_S: Final = 10.0
 """After so many quiet seconds nobody is expected to write any more to a file that was removed or left behind."""
 
 
@@ -90,7 +90,7 @@ class Session:
             yield Progress(total, total)
             self._take_note(listing)
             return
-        self._sink.expect(total // _USUAL_SIZE)
+        self._sink.expect(total // _USUAL_RECORD_BYTES)
         done = 0
         with without_collector():
             for count in self._load_files(files):
@@ -153,12 +153,12 @@ class Session:
         if intake is not None:
             quick, others = share(files, least=self.options.quick_from)
             if quick:
-                begun = None
-                if self.options.newest_first and (begun := (yield from self._begin(quick[0]))) is None:
+                partly_read = None
+                if self.options.newest_first and (partly_read := (yield from self._begin(quick[0]))) is None:
                     quick = quick[1:]
                 with stage("scan and adopt"):
                     yield from load_quickly(
-                        quick, self._reading, intake, begun, self._go_on if self.options.follow else None
+                        quick, self._reading, intake, partly_read, self._go_on if self.options.follow else None
                     )
                 files = others
         for found in files:
@@ -168,11 +168,11 @@ class Session:
         yield from self._packed.read(packed)
 
     def _read_whole(self, tail: FileTail, found: FoundFile) -> Iterator[int]:
-        yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
+        yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
         if not self.options.follow:
             self._reading.finish(tail)
 
-    def _begin(self, found: FoundFile) -> Generator[int, None, Begun | None]:
+    def _begin(self, found: FoundFile) -> Generator[int, None, PartlyRead | None]:
         """Read the front of a file as usual, because somebody waits for something to be seen.
 
         Returns:
@@ -185,7 +185,7 @@ class Session:
         if tail.decoder.is_clean:
             del self._tails[found.real]
             self._reading.hand_over(tail)
-            return Begun(tail.source, tail.decoder.offset, tail.position)
+            return PartlyRead(tail.source, tail.decoder.offset, tail.position)
         yield from self._read_whole(tail, found)
         return None
 
@@ -195,7 +195,7 @@ class Session:
         if tail is not None:
             tail.go_on(read.size, read.decoder, read.head, read.last)
             self._note(tail)
-            yield from self._reading.read(tail, found.size + _MOST_AT_ONCE)
+            yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
 
     def _take_up(self, found: FoundFile) -> FileTail | None:
         tail = self._reading.take_up(found)
@@ -273,7 +273,7 @@ class Session:
                 self._look_at(known, changes, found)
             else:
                 self._read_new(found, changes)
-        self._reading.tell_of_unheld(len(self._tails))
+        self._reading.report_unheld(len(self._tails))
         is_at_rest = (
             there.keys() == self._tails.keys()
             and not (listing.missing or listing.unsure or self._leaving)
@@ -313,7 +313,7 @@ class Session:
         grown, now = changes.bytes - before, time.monotonic()
         changes.bytes_left_behind += grown
         tail.quiet_since = now if grown or quiet_since is None else quiet_since
-        if now < tail.quiet_since + _QUIET_S:
+        if now < tail.quiet_since + _LEFT_BEHIND_QUIET_S:
             self._leaving.append(tail)
         else:
             self._reading.let_go(tail)
@@ -340,14 +340,14 @@ class Session:
         if has_news or was_rewritten:
             self._read_news(tail, changes)
         if changes.bytes == before:
-            reading.settle(tail)
+            reading.flush(tail)
         return tail
 
     def _read_news(self, tail: FileTail, changes: Changes) -> None:
         before = changes.bytes
-        for count in self._reading.read(tail, _MOST_AT_ONCE, live=True):
+        for count in self._reading.read(tail, _MOST_BYTES_PER_FILE, live=True):
             changes.bytes += count
-        changes.has_more = changes.has_more or changes.bytes - before > _MOST_AT_ONCE
+        changes.has_more = changes.has_more or changes.bytes - before > _MOST_BYTES_PER_FILE
 
     def close(self) -> None:
         """Settle the ends of all files: whatever is unfinished becomes a problem."""

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 192 * 1024
 """Bytes that are read at once."""
-_MOST_COMPARED: Final = 48
+_MOST_BLOCKS_COMPARED: Final = 48
 """Blocks that one look compares with what was read."""
 ATTEMPTS: Final = 3
 """So often a failing read is tried where nobody comes back to the file later."""
-_HEAD: Final = 1024
+_HEAD_BYTES: Final = 1024
 """Bytes at the front of a file by which it is recognised."""
-_TICK_S: Final = 0.02
+_CLOCK_TICK_S: Final = 0.02
 """Longer than a file system's clock takes from one tick to the next."""
-_LONG_TICK_S: Final = 2.0
+_COARSE_CLOCK_TICK_S: Final = 2.0
 """The same where it counts whole seconds."""
 _SECOND_NS: Final = 1_000_000_000
-_PAUSE_S: Final = 0.02
+_RETRY_PAUSE_S: Final = 0.02
 """Seconds before a read that failed is tried again."""
 
 
@@ -61,7 +61,7 @@ class FileTail:
         "_checked",
         "_descriptor",
         "_head",
-        "_is_settled",
+        "_is_flushed",
         "_is_trusted",
         "_known_stamp",
         "_passed",
@@ -99,7 +99,7 @@ class FileTail:
         self._stamp: _Stamp | None = None
         self._seen_at = 0.0
         self._is_trusted = False
-        self._is_settled = True
+        self._is_flushed = True
         self.is_live = False
         """Whether what is read of it is kept in the spool."""
         self._open()
@@ -150,9 +150,9 @@ class FileTail:
             self.decoder.move_to(position)
         else:
             self.decoder = decoder
-        self._is_settled = not self.decoder.waiting
+        self._is_flushed = not self.decoder.waiting
         with suppress(OSError):
-            self._head.extend(0, head or read_at(self._open(), min(_HEAD, position), 0), _HEAD)
+            self._head.extend(0, head or read_at(self._open(), min(_HEAD_BYTES, position), 0), _HEAD_BYTES)
         self._checked = _Stretch(position - len(last))
         self._checked.extend(position - len(last), last, BLOCK)
 
@@ -207,14 +207,14 @@ class FileTail:
             return False
         # Within one tick of the file system's clock a file can change again and keep its times. So it is looked at
         # once more when the tick is over; the clock of this machine may be another one.
-        self._is_trusted = now > self._seen_at + (_TICK_S if stamp[1] % _SECOND_NS else _LONG_TICK_S)
+        self._is_trusted = now > self._seen_at + (_CLOCK_TICK_S if stamp[1] % _SECOND_NS else _COARSE_CLOCK_TICK_S)
         return True
 
     @property
     def is_at_rest(self) -> bool:
         """Whether there is nothing to do until its size or its times change."""
-        has_settled = self._is_settled or not self.decoder.waiting
-        return self._stamp is not None and self._is_trusted and has_settled and not self.is_suspect
+        is_flushed = self._is_flushed or not self.decoder.waiting
+        return self._stamp is not None and self._is_trusted and is_flushed and not self.is_suspect
 
     def look_again(self) -> None:
         """Have news next time, whatever the file's size and time."""
@@ -245,7 +245,7 @@ class FileTail:
         Raises:
             OSError: The file can't be read.
         """
-        compared, self._uncompared = self._uncompared[:_MOST_COMPARED], self._uncompared[_MOST_COMPARED:]
+        compared, self._uncompared = self._uncompared[:_MOST_BLOCKS_COMPARED], self._uncompared[_MOST_BLOCKS_COMPARED:]
         return not self._blocks.are_in(self._open(), compared)
 
     def read(self) -> tuple[int, bytes]:
@@ -268,13 +268,13 @@ class FileTail:
             except OSError:
                 if not left:
                     raise
-                time.sleep(_PAUSE_S)
+                time.sleep(_RETRY_PAUSE_S)
         offset = self.position
-        self._head.extend(offset, data, _HEAD)
+        self._head.extend(offset, data, _HEAD_BYTES)
         self._blocks.extend(offset, data)
         self._stamp = stamp
         self.position += len(data)
-        self._is_settled = self._is_settled and not data
+        self._is_flushed = self._is_flushed and not data
         return offset, data
 
     def _read_block(self) -> bytes:
@@ -323,11 +323,11 @@ class FileTail:
         self.close()
         return self._with_passed(self.decoder.close())
 
-    def settle(self) -> Batch | None:
+    def flush(self) -> Batch | None:
         """Return the spans that are whole though no line end follows, once after each growth."""
-        if self._is_settled or not self.decoder.waiting:
+        if self._is_flushed or not self.decoder.waiting:
             return None
-        self._is_settled = True
+        self._is_flushed = True
         return self.decoder.tail()
 
 

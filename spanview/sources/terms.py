@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from spanview.index.intake import Intake
     from spanview.index.tallies import Tallies
 
-PAYS_FROM: Final = 24 * 1024 * 1024
+SCAN_FROM_BYTES: Final = 24 * 1024 * 1024
 """Bytes for which it pays that numpy and other processes take a moment to come."""
 
 
-class Processes(Enum):
+class WorkerStart(Enum):
     """How other processes come to be that take a part of the work."""
 
     NONE = "none"
@@ -58,9 +58,9 @@ class ReadOptions:
     """Whether the ends of files are still being written."""
     newest_first: bool = False
     """Whether the files that changed last are read first."""
-    processes: Processes = Processes.NONE
+    processes: WorkerStart = WorkerStart.NONE
     """What other processes may be used for large folders."""
-    quick_from: int = PAYS_FROM
+    quick_from: int = SCAN_FROM_BYTES
     """Bytes of all files from which on they are scanned the quick way."""
     decodes_all: bool = False
     """Whether records that were scanned are decoded as well: damage among attributes isn't seen otherwise."""

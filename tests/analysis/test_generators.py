@@ -17,7 +17,7 @@ from programs import spanview
 from spanview.analysis.calls import calls_of, functions_of, to_json
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
-from spanview.display.span_text import SpanInTree
+from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, timing_parts
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.critical import critical_path
 from spanview.analysis.serve import Part, serve_requests
 from spanview.analysis.waits import wait_of, wait_word
-from spanview.display.span_text import SpanInTree
+from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration

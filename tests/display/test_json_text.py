@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from spanview.display.json_text import nested_in
-from spanview.display.span_text import SpanInTree, View, detail_lines
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.span_text import View, detail_lines
 
 if TYPE_CHECKING:
     from spanview.display.parts import DetailLine

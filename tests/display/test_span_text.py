@@ -20,7 +20,8 @@ from rich.cells import cell_len
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of, store_of_files, time_text, trace_id
 from spanview.display.parts import DetailLine, value_text
-from spanview.display.span_text import SECTIONS, SpanInTree, detail_lines, section_titles
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.span_text import SECTIONS, detail_lines, section_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

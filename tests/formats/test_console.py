@@ -30,7 +30,7 @@ from builders import EPOCH_NS, Builder, Document, span_id, store_of, store_of_fi
 from records import whole
 from spanview.formats.console import columns_of, fields_of, is_span, parse_parent, row_with_care
 from spanview.formats.console_spans import span_of
-from spanview.formats.rows import Columns
+from spanview.formats.rows import SpanColumns
 from spanview.formats.tracestate import parse_trace_state
 from spanview.model.codes import known_kind
 from spanview.model.problems import Warnings
@@ -44,7 +44,7 @@ NOWHERE: Final = Source("", 0, 0)
 def one_by_one(documents: list[Document]) -> list[list[Any]]:
     """Return the columns that the careful path gives."""
     rows = list(map(row_with_care, documents))
-    return [[row[at] for row in rows] for at in range(len(fields(Columns)))]
+    return [[row[at] for row in rows] for at in range(len(fields(SpanColumns)))]
 
 
 def at_once(documents: list[Document]) -> list[list[Any]]:

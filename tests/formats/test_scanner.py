@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanview.formats import scanner
-from spanview.formats.scanner import MAX_DEPTH, Scanner, Verdict
+from spanview.formats.scanner import MAX_DEPTH, Scanner, ScanVerdict
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 DOCUMENTS = st.recursive(
@@ -36,7 +36,7 @@ TEXTS = st.builds(
 )
 
 
-def scan(data: bytes) -> tuple[Verdict, int]:
+def scan(data: bytes) -> tuple[ScanVerdict, int]:
     """Return the verdict on a document at the start of a text, and where it was reached."""
     scanner = Scanner(0)
     return scanner.scan(data), scanner.position
@@ -54,35 +54,35 @@ def end_of(data: bytes) -> int | None:
 @pytest.mark.parametrize(
     ("text", "verdict", "position"),
     [
-        (b'{"a": 1} x', Verdict.WHOLE, 8),
-        (b"{}", Verdict.WHOLE, 2),
-        (b"[]{", Verdict.WHOLE, 2),
-        (b'{ \r\n\t"a"\n:\n[ 1 ,\n-2.5e+3 , true , false , null ] }', Verdict.WHOLE, 50),
-        (b"[NaN, Infinity, -Infinity]", Verdict.WHOLE, 26),
-        (b'["\\u00e9\\"\\\\\\/\\b\\f\\n\\r\\t", "\xff"]', Verdict.WHOLE, 31),
-        (b'{"a": 1', Verdict.UNFINISHED, 6),
-        (b'{"a": tru', Verdict.UNFINISHED, 6),
-        (b'["\\u00', Verdict.UNFINISHED, 2),
-        (b'["\\', Verdict.UNFINISHED, 2),
-        (b"[", Verdict.UNFINISHED, 1),
-        (b'{"a": 01}', Verdict.BROKEN, 6),
-        (b'{"a" 1}', Verdict.BROKEN, 5),
-        (b'{"a": 1,}', Verdict.BROKEN, 8),
-        (b"[1,]", Verdict.BROKEN, 3),
-        (b"[,1]", Verdict.BROKEN, 1),
-        (b"[1 2]", Verdict.BROKEN, 3),
-        (b"[1}", Verdict.BROKEN, 2),
-        (b'{"a"}', Verdict.BROKEN, 4),
-        (b"{1: 2}", Verdict.BROKEN, 1),
-        (b'["a\nb"]', Verdict.BROKEN, 3),
-        (b'["\\x"]', Verdict.BROKEN, 2),
-        (b'["\\u12g4"]', Verdict.BROKEN, 2),
-        (b"[-]", Verdict.BROKEN, 1),
-        (b"[-NaN]", Verdict.BROKEN, 1),
-        (b"[\x00]", Verdict.BROKEN, 1),
+        (b'{"a": 1} x', ScanVerdict.WHOLE, 8),
+        (b"{}", ScanVerdict.WHOLE, 2),
+        (b"[]{", ScanVerdict.WHOLE, 2),
+        (b'{ \r\n\t"a"\n:\n[ 1 ,\n-2.5e+3 , true , false , null ] }', ScanVerdict.WHOLE, 50),
+        (b"[NaN, Infinity, -Infinity]", ScanVerdict.WHOLE, 26),
+        (b'["\\u00e9\\"\\\\\\/\\b\\f\\n\\r\\t", "\xff"]', ScanVerdict.WHOLE, 31),
+        (b'{"a": 1', ScanVerdict.UNFINISHED, 6),
+        (b'{"a": tru', ScanVerdict.UNFINISHED, 6),
+        (b'["\\u00', ScanVerdict.UNFINISHED, 2),
+        (b'["\\', ScanVerdict.UNFINISHED, 2),
+        (b"[", ScanVerdict.UNFINISHED, 1),
+        (b'{"a": 01}', ScanVerdict.BROKEN, 6),
+        (b'{"a" 1}', ScanVerdict.BROKEN, 5),
+        (b'{"a": 1,}', ScanVerdict.BROKEN, 8),
+        (b"[1,]", ScanVerdict.BROKEN, 3),
+        (b"[,1]", ScanVerdict.BROKEN, 1),
+        (b"[1 2]", ScanVerdict.BROKEN, 3),
+        (b"[1}", ScanVerdict.BROKEN, 2),
+        (b'{"a"}', ScanVerdict.BROKEN, 4),
+        (b"{1: 2}", ScanVerdict.BROKEN, 1),
+        (b'["a\nb"]', ScanVerdict.BROKEN, 3),
+        (b'["\\x"]', ScanVerdict.BROKEN, 2),
+        (b'["\\u12g4"]', ScanVerdict.BROKEN, 2),
+        (b"[-]", ScanVerdict.BROKEN, 1),
+        (b"[-NaN]", ScanVerdict.BROKEN, 1),
+        (b"[\x00]", ScanVerdict.BROKEN, 1),
     ],
 )
-def test_verdict(text: bytes, verdict: Verdict, position: int) -> None:
+def test_verdict(text: bytes, verdict: ScanVerdict, position: int) -> None:
     """Each text has its verdict, reached at its place."""
     assert scan(text) == (verdict, position)
 
@@ -91,8 +91,8 @@ def test_verdict(text: bytes, verdict: Verdict, position: int) -> None:
 @given(TEXTS, st.binary(max_size=3))
 def test_whole_document(text: bytes, after: bytes) -> None:
     """A document is whole at its last byte, whatever follows, and every part of it is unfinished, not broken."""
-    assert scan(text + after) == (Verdict.WHOLE, len(text))
-    assert {scan(text[:cut])[0] for cut in range(len(text))} == {Verdict.UNFINISHED}
+    assert scan(text + after) == (ScanVerdict.WHOLE, len(text))
+    assert {scan(text[:cut])[0] for cut in range(len(text))} == {ScanVerdict.UNFINISHED}
 
 
 @settings(max_examples=500, deadline=None)
@@ -101,8 +101,8 @@ def test_pieces(text: bytes, cuts: list[int]) -> None:
     """A scan that goes on with every piece comes to what a scan of the whole comes to."""
     scanner = Scanner(0)
     for cut in sorted(min(cut, len(text) - 1) for cut in cuts):
-        assert scanner.scan(text[:cut]) is Verdict.UNFINISHED
-    assert (scanner.scan(text), scanner.position) == (Verdict.WHOLE, len(text))
+        assert scanner.scan(text[:cut]) is ScanVerdict.UNFINISHED
+    assert (scanner.scan(text), scanner.position) == (ScanVerdict.WHOLE, len(text))
 
 
 @settings(max_examples=1_000, deadline=None)
@@ -115,25 +115,25 @@ def test_damaged_document(text: bytes, data: st.DataObject) -> None:
     damaged = text[:at] + patch + text[at + size :]
     verdict, position = scan(damaged)
     end = end_of(damaged)
-    assert (verdict is Verdict.WHOLE) == (end is not None)
-    if verdict is Verdict.WHOLE:
+    assert (verdict is ScanVerdict.WHOLE) == (end is not None)
+    if verdict is ScanVerdict.WHOLE:
         assert position == end
-    if verdict is Verdict.BROKEN:
+    if verdict is ScanVerdict.BROKEN:
         broken: list[Any] = [scan(damaged + suffix)[0] for suffix in (b'"', b'"}', b"}", b"]", b"1}", b'": 1}')]
-        assert set(broken) == {Verdict.BROKEN}
+        assert set(broken) == {ScanVerdict.BROKEN}
 
 
 def test_depth() -> None:
     """Nesting is followed without recursion, up to a bound beyond which it counts as broken."""
     depth = 100_000
-    assert scan(b"[" * depth + b"]" * depth) == (Verdict.WHOLE, 2 * depth)
-    assert scan(b"[" * (MAX_DEPTH + 1)) == (Verdict.BROKEN, MAX_DEPTH)
+    assert scan(b"[" * depth + b"]" * depth) == (ScanVerdict.WHOLE, 2 * depth)
+    assert scan(b"[" * (MAX_DEPTH + 1)) == (ScanVerdict.BROKEN, MAX_DEPTH)
 
 
 def test_endless_number() -> None:
     """A number without an end is not waited for forever."""
-    assert scan(b"[" + b"1" * 100_000)[0] is Verdict.UNFINISHED
-    assert scan(b"[" + b"1" * 1_000_002)[0] is Verdict.BROKEN
+    assert scan(b"[" + b"1" * 100_000)[0] is ScanVerdict.UNFINISHED
+    assert scan(b"[" + b"1" * 1_000_002)[0] is ScanVerdict.BROKEN
 
 
 @settings(max_examples=200, deadline=None)
@@ -159,7 +159,7 @@ def test_runs_make_no_difference(texts: list[bytes], data: st.DataObject) -> Non
             for cut in cuts:
                 verdict = one.scan(text[:cut])
                 state.append((verdict, *(getattr(one, name) for name in names)))
-                if verdict is not Verdict.UNFINISHED:
+                if verdict is not ScanVerdict.UNFINISHED:
                     break
             states.append(state)
     assert repr(states[0]) == repr(states[1])

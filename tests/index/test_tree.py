@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import EPOCH_NS, Builder, file_of, store_of, store_of_files, trace_row
-from spanview.formats.rows import Batch, Columns
+from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.documents import DetailReader
 from spanview.index.store import Store
 from spanview.index.tree import ROOT, TraceTree
@@ -252,7 +252,7 @@ class NoReader(DetailReader):
 def store_of_columns(parent_ids: Sequence[int], starts: Sequence[int]) -> Store:
     """Return a store of one trace whose spans have the ids 1, 2, 3, …."""
     count = len(parent_ids)
-    columns = Columns(
+    columns = SpanColumns(
         trace_ids=[1] * count,
         span_ids=range(1, count + 1),
         parent_ids=parent_ids,

@@ -15,7 +15,7 @@ from spanview.quick import pages, processes
 from spanview.sources import quickly
 from spanview.sources.details import Details
 from spanview.sources.session import Session
-from spanview.sources.terms import Processes, ReadOptions
+from spanview.sources.terms import ReadOptions, WorkerStart
 
 from .folders import make
 from .test_same import contents
@@ -89,8 +89,8 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert found[1][part] == value, part
 
 
-@pytest.mark.parametrize("kind", Processes)
-def test_only_what_is_new_is_read(kind: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", WorkerStart)
+def test_only_what_is_new_is_read(kind: WorkerStart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a scan a file is read from its end on; a record whose front was there already is whole then."""
     monkeypatch.setattr(quickly, "process_count", lambda files: min(2, files))
     monkeypatch.setattr(processes, "CAPACITY", pages.PAGE // 100)

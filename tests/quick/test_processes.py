@@ -27,7 +27,7 @@ from spanview.model.problems import ProblemKind
 from spanview.quick import pages, processes
 from spanview.sources import quickly
 from spanview.sources.details import open_file
-from spanview.sources.terms import Processes
+from spanview.sources.terms import WorkerStart
 
 from .folders import make
 from .test_same import contents, load
@@ -84,7 +84,7 @@ def test_a_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.M
         return open_file(path, device, inode)
 
     monkeypatch.setattr(quickly, "open_file", open_late)
-    store = load(tmp_path, quick_from=0, processes=Processes.FORKED)
+    store = load(tmp_path, quick_from=0, processes=WorkerStart.FORKED)
     assert [(problem.kind, problem.file) for problem in store.problems()] == [("unreadable", str(gone))]
     assert len(store.spans) == 566 - 102
     assert store.summary().files == sum(file.is_file() for file in tmp_path.rglob("*"))
@@ -132,7 +132,7 @@ def test_a_killed_process_costs_nothing(pages_until: int, tmp_path: Path, monkey
 
     expected = contents(load(tmp_path, quick_from=_NEVER))
     monkeypatch.setattr(pages.Pages, "_take", take_and_die)
-    found = contents(load(tmp_path, quick_from=0, processes=Processes.FORKED))
+    found = contents(load(tmp_path, quick_from=0, processes=WorkerStart.FORKED))
     assert found == expected
 
 
@@ -193,7 +193,7 @@ def test_more_files_than_a_pipe_has_numbers(tmp_path: Path, monkeypatch: pytest.
     build = Builder()
     for number in range(40):
         (tmp_path / f"{number}.json").write_bytes(file_of([build.span() for _ in range(number % 3)]))
-    store = load(tmp_path, quick_from=0, processes=Processes.FORKED)
+    store = load(tmp_path, quick_from=0, processes=WorkerStart.FORKED)
     assert len(store.spans) == sum(number % 3 for number in range(40))
     assert store.summary().files == 40
 

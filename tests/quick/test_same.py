@@ -13,11 +13,11 @@ import pytest
 from spanview.index import store as index_store
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW
-from spanview.quick import pages, processes, seen
+from spanview.quick import known_rows, pages, processes
 from spanview.sources import quickly, tail
 from spanview.sources.details import Details
 from spanview.sources.session import Session
-from spanview.sources.terms import Processes, ReadOptions
+from spanview.sources.terms import ReadOptions, WorkerStart
 
 from .folders import make
 
@@ -100,10 +100,10 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
     monkeypatch.setattr(tail, "BLOCK", dice.choice((700, 5_000)))
     if pages.PAGE in _SIZES[:-1]:
-        # Rows of some pages, and of one page at least.
+        # ScannedRows of some pages, and of one page at least.
         monkeypatch.setattr(processes, "CAPACITY", dice.choice((60, processes.CAPACITY)))
     # Names that are forgotten, and batches that are small.
-    monkeypatch.setattr(seen, "_KEPT", dice.choice((2, seen._KEPT)))
+    monkeypatch.setattr(known_rows, "_KEPT", dice.choice((2, known_rows._KEPT)))
     monkeypatch.setattr(pages, "_MOST_WAITING", dice.choice((1, 7, pages._MOST_WAITING)))
     for number in range(5):
         folder = tmp_path / f"{number}"
@@ -151,11 +151,11 @@ def _slots_of(slots: Slots) -> tuple[int, list[int]]:
     return len(slots.table), sorted(entry for entry in slots.table if entry)
 
 
-@pytest.mark.parametrize("kind", [Processes.FORKED, Processes.STARTED])
+@pytest.mark.parametrize("kind", [WorkerStart.FORKED, WorkerStart.STARTED])
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("seed", range(5))
 def test_same_with_other_processes(
-    seed: int, count: int, kind: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, count: int, kind: WorkerStart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With as many processes as there are cores."""
     dice = random.Random(seed)

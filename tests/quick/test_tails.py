@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from spanview.quick import tails
+from spanview.quick.known_rows import NO_NUMBER, KnownRows
 from spanview.quick.layouts import ONE_LINE
-from spanview.quick.seen import NO_NUMBER, Seen
 from spanview.quick.tails import Ends, Tails
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_long_ones_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("width", [8, 64, 400])
 def test_equal_sums(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has the sum of something else isn't taken for it."""
-    seen = Seen(width)
+    seen = KnownRows(width)
     monkeypatch.setattr(seen, "_spread", np.ones(width // 8, np.uint64))
     words = np.zeros((3, width // 8), np.uint64)
     words[0, 0], words[1, -1] = 5, 5
@@ -125,9 +125,9 @@ def test_equal_sums(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was forgotten is asked for again, and the numbers stay right."""
-    monkeypatch.setattr("spanview.quick.seen._KEPT", 4)
+    monkeypatch.setattr("spanview.quick.known_rows._KEPT", 4)
     dice = random.Random(1)
-    seen = Seen(16)
+    seen = KnownRows(16)
     for _ in range(30):
         values = np.array([[dice.randrange(50), 3] for _ in range(20)], np.uint64)
         assert seen.find(values, lambda row, values=values: int(values[row, 0])).tolist() == values[:, 0].tolist()  # type: ignore[misc]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from spanview.analysis.grouping import GROUPINGS
 from spanview.analysis.stats import statistics, to_json
-from spanview.display.span_text import SECTIONS, SpanInTree, detail_lines, section_titles
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.span_text import SECTIONS, detail_lines, section_titles
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks

@@ -101,7 +101,7 @@ def json_(data: bytes) -> None:
 
 def _scan(data: bytes) -> None:
     """Compare what the scanner says of bytes with what the standard library reads."""
-    from spanview.formats.scanner import Scanner, Verdict
+    from spanview.formats.scanner import Scanner, ScanVerdict
 
     if data[:1] not in (b"{", b"["):
         return
@@ -113,9 +113,9 @@ def _scan(data: bytes) -> None:
     except RecursionError:
         return
     except ValueError:
-        assert verdict is not Verdict.WHOLE, scanner.position
+        assert verdict is not ScanVerdict.WHOLE, scanner.position
     else:
-        assert (verdict, scanner.position) == (Verdict.WHOLE, end)
+        assert (verdict, scanner.position) == (ScanVerdict.WHOLE, end)
 
 
 def _integer(digits: str) -> int | str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.formats.decoder import Decoder, decode_span
 from spanview.formats.framing import DEFAULT_CAP
 from spanview.formats.prefix import find_prefix
-from spanview.formats.rows import Columns
+from spanview.formats.rows import SpanColumns
 from spanview.model.span import Source
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Decoded:
 
     def add(self, batch: Batch) -> None:
         """Take in what one piece came to."""
-        values = zip(*(getattr(batch.columns, column.name) for column in fields(Columns)), strict=True)
+        values = zip(*(getattr(batch.columns, column.name) for column in fields(SpanColumns)), strict=True)
         self.rows += zip(batch.offsets, batch.lengths, values, strict=True)
         self.documents += batch.documents
         self.skipped += batch.skipped

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import pty
 import subprocess
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +20,7 @@ from peaks import spanview_with_peak
 from programs import Following
 from programs import spanview as run
 from spanview.index.store import Store
-from spanview.sources import details, packed
+from spanview.sources import details, packed, unpacking
 from spanview.sources.details import Details
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
     from builders import Document
 
-ZSTD: Final = packed.zstd_module()
+ZSTD: Final = unpacking.zstd_module()
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 FOLDER: Final = FIXTURES / "ray-tasks-bundled-hook/spans"
 PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -179,6 +182,35 @@ def test_a_bomb_stays_small(tmp_path: Path) -> None:
     assert (done.status, peak < 150) == (0, True)
 
 
+def test_a_bomb_tells_how_far_it_is(tmp_path: Path) -> None:
+    """A small file that takes long is read in steps, in which progress is shown and the viewer can be left."""
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(bytes(3_000_000)))
+    reader = Details()
+    session = Session(ReadOptions((str(path),)), Store(reader), reader)
+    steps = [progress.bytes_read for progress in session.load()]
+    assert len(steps) > 10
+    assert steps == sorted(steps)
+    assert steps[-1] == path.stat().st_size
+
+
+def test_progress_is_shown_of_a_small_file_that_takes_long(tmp_path: Path) -> None:
+    """What counts is the time, not the size of the file."""
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(bytes(200_000_000)))
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "spanview", "stats", str(path)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):
+            while piece := os.read(ours, 4096):
+                written += piece
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"reading" in written
+
+
 def test_long_names_in_a_small_file(tmp_path: Path) -> None:
     """Names of megabytes are not all held at once; they stay different, and an export has each of them whole."""
     build, packer = Builder(), ZSTD.ZstdCompressor()
@@ -201,7 +233,7 @@ def test_long_names_in_a_small_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["", "-"])
 def test_what_unpacks_to_too_much(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what unpacks to a thousand times its size only a part is read, and that is said, with file and offset."""
-    monkeypatch.setattr(packed, "_ALWAYS", 1_000_000)
+    monkeypatch.setattr(unpacking, "_ALWAYS", 1_000_000)
     path = tmp_path / "bomb"
     spans = file_of(documents("first", "second"))
     path.write_bytes(ZSTD.compress(spans + b" " * 200_000_000 + b"\n" + file_of(documents("third"))))

@@ -137,8 +137,8 @@ def at_rest(made: Reading, monkeypatch: pytest.MonkeyPatch) -> list[None]:
         return discover(paths)
 
     monkeypatch.setattr(session, "discover", noted)
-    monkeypatch.setattr(tail, "_TICK_S", 0.0)
-    monkeypatch.setattr(tail, "_LONG_TICK_S", 0.0)
+    monkeypatch.setattr(tail, "_CLOCK_TICK_S", 0.0)
+    monkeypatch.setattr(tail, "_COARSE_CLOCK_TICK_S", 0.0)
     made.look()
     made.look()
     made.look()
@@ -259,8 +259,8 @@ def test_no_rest_while_something_is_left_to_do(tmp_path: Path, monkeypatch: pyte
     append(tmp_path / "1.json", spans("a"))
     with reading(tmp_path) as made:
         searches = at_rest(made, monkeypatch)
-        monkeypatch.setattr(tail, "_TICK_S", 60.0)
-        monkeypatch.setattr(tail, "_LONG_TICK_S", 60.0)
+        monkeypatch.setattr(tail, "_CLOCK_TICK_S", 60.0)
+        monkeypatch.setattr(tail, "_COARSE_CLOCK_TICK_S", 60.0)
         append(tmp_path / "1.json", spans("b"))
         for _ in range(3):
             made.look()
@@ -303,7 +303,7 @@ def test_files_are_read_on_after_they_were_left(tmp_path: Path, monkeypatch: pyt
             assert changes.bytes == changes.bytes_left_behind > 0
         assert sorted(made.names) == sorted(f"{name} {number}" for name in files for number in range(1, 5))
         assert made.lost_details == []
-        monkeypatch.setattr("spanview.sources.session._QUIET_S", 0.0)
+        monkeypatch.setattr("spanview.sources.session._LEFT_BEHIND_QUIET_S", 0.0)
         made.look()
         for file in files.values():
             file.write(spans("too late"))
@@ -344,7 +344,7 @@ def test_folder_that_cant_be_searched_for_a_while(
     def fails(_: object) -> None:
         raise error
 
-    monkeypatch.setattr("spanview.sources.session._QUIET_S", 0.0)
+    monkeypatch.setattr("spanview.sources.session._LEFT_BEHIND_QUIET_S", 0.0)
     with reading(tmp_path) as made:
         for _ in range(3):
             with monkeypatch.context() as patch:
@@ -359,7 +359,7 @@ def test_folder_that_cant_be_searched_for_a_while(
 
 def test_file_that_is_written_without_end_lets_others_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One look takes so much from one file and no more, says that there is more, and the next goes on."""
-    monkeypatch.setattr("spanview.sources.session._MOST_AT_ONCE", 1000)
+    monkeypatch.setattr("spanview.sources.session._MOST_BYTES_PER_FILE", 1000)
     for name in ("1.json", "2.json"):
         append(tmp_path / name, b"")
     with reading(tmp_path) as made:
@@ -567,7 +567,7 @@ def test_standard_input_that_fails_is_a_problem() -> None:
 @pytest.mark.parametrize("pieces", [1, 40])
 def test_change_in_the_middle_is_seen(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of the same size, front and last record is read anew where its times say that it was changed."""
-    monkeypatch.setattr(tail, "_MOST_COMPARED", 2)
+    monkeypatch.setattr(tail, "_MOST_BLOCKS_COMPARED", 2)
     path = tmp_path / "1.json"
     names = [f"span {number:04}" for number in range(200)]
     parts = [spans(name) for name in names]

@@ -67,9 +67,9 @@ def drain(tail: FileTail) -> int:
     return spans
 
 
-def settle(tail: FileTail) -> int:
+def flush(tail: FileTail) -> int:
     """Take the file for quiet and return how many spans came."""
-    batch = tail.settle()
+    batch = tail.flush()
     return 0 if batch is None else len(batch.offsets)
 
 
@@ -271,11 +271,11 @@ def test_whole_record_without_line_end_is_settled_once(path: Path, tail: FileTai
     record = records("d").rstrip()
     with path.open("ab") as file:
         file.write(record[:100])
-    assert drain(tail) + settle(tail) == 0
+    assert drain(tail) + flush(tail) == 0
     with path.open("ab") as file:
         file.write(record[100:])
-    assert drain(tail) + settle(tail) == 1
-    assert drain(tail) + settle(tail) == 0
+    assert drain(tail) + flush(tail) == 1
+    assert drain(tail) + flush(tail) == 0
     with path.open("ab") as file:
         file.write(b"\n" + records("e"))
     assert drain(tail) == 1

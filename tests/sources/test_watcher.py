@@ -93,7 +93,7 @@ def test_failure_is_told_once_and_following_goes_on(
 ) -> None:
     """Without watches changes are found by searching, within a second, and the screen can say so."""
     monkeypatch.setattr("watchfiles.watch", fails)
-    monkeypatch.setattr("spanview.sources.follow._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("spanview.sources.follow._FIRST_RETRY_S", 0.01)
     (tmp_path / "1.json").write_bytes(file_of([Builder().span("a")]))
     details = Details()
     store = Store(details)

@@ -81,7 +81,7 @@ def test_everything_is_decoded_in_the_end(folder: Path) -> None:
 
     with (
         patch.object(Session, "_load_files", side_effect=AssertionError("read")),
-        patch.object(proof, "that_agree", side_effect=AssertionError("decoded")),
+        patch.object(proof, "agreeing", side_effect=AssertionError("decoded")),
         _fed(folder) as (again, states, fed),
     ):
         fed.wait(30)
@@ -131,14 +131,14 @@ def test_it_ends_though_nobody_ever_listened(folder: Path) -> None:
 
 def test_it_ends_when_it_is_told_to(folder: Path) -> None:
     """In the middle of the checking; the index that was kept before says that it isn't proven."""
-    that_agree = proof.that_agree
+    agreeing = proof.agreeing
     with _fed(folder) as (store, _, fed):
 
         def agree_and_stop(*words: Any) -> Any:
             fed.stop()
-            return that_agree(*words)
+            return agreeing(*words)
 
-        with patch.object(proof, "that_agree", agree_and_stop):
+        with patch.object(proof, "agreeing", agree_and_stop):
             fed.wait(30)
     assert len(store.spans) == 100
     with _fed(folder) as (again, states, fed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.serve_pairs import may_have_other_half, other_half
-from spanview.display.parts import Part, Tone
+from spanview.display.parts import DetailPart, Tone
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.widgets.work import Work
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spanview.analysis.serve_pairs import OtherHalf
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen
 
 _DIGITS: Final = 8
@@ -51,7 +51,7 @@ class Counterpart:
             self._show()
             self._screen.viewer.say("probably there is another half of this request: see Links")
 
-    def lines(self, subject: SpanInTree) -> tuple[Part, ...]:
+    def lines(self, subject: SpanInTree) -> tuple[DetailPart, ...]:
         """Return the line that leads there, and what it rests on."""
         half = self._half
         if half is None:
@@ -65,4 +65,4 @@ class Counterpart:
         reasons = ["same file", "within this one's time" if is_within else "this one is within its time", *same]
         reasons += ["same request id"] * bool(half.request_id)
         text = f"probably belongs together with {name} of trace {trace_id[:_DIGITS]}…: {', '.join(reasons)}"
-        return (Part("guess", text, f"{trace_id} {span_id}", Tone.LINK, target=half.row),)
+        return (DetailPart("guess", text, f"{trace_id} {span_id}", Tone.LINK, target=half.row),)

@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.display.parts import DetailLine, Part, Tone
+from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import RAW, SECTIONS, SpanInTree, View, detail_lines, section_titles
+from spanview.display.span_text import RAW, SECTIONS, View, detail_lines, section_titles
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.tui.widgets.linelist import LineList
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.display.parts import Path
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.tui.widgets.work import Owner
 
@@ -62,7 +63,7 @@ class DetailLines(LineList):
         self._column = 0
 
     @property
-    def selected(self) -> Part | None:
+    def selected(self) -> DetailPart | None:
         """What the cursor is on."""
         return self.lines[self.cursor].part if self.lines else None
 
@@ -153,7 +154,7 @@ class Details(Vertical):
         """The row of the span and the section that are shown."""
         self._folds: dict[Path, bool] = {}
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
-        self._linked: tuple[Part, ...] = ()
+        self._linked: tuple[DetailPart, ...] = ()
         self._counting: Work | None = None
 
     def compose(self) -> ComposeResult:
@@ -187,7 +188,7 @@ class Details(Vertical):
         self.subject = self._shown = None
         self.query_one(Headline).say(headline)
         self.query_one(TabLine).show([], "", "")
-        parts = [Part(name, value, value) for name, value in pairs]
+        parts = [DetailPart(name, value, value) for name, value in pairs]
         self.lines.show([DetailLine(part.key, part.text, part, is_strong=True) for part in parts])
 
     def _refresh(self) -> None:
@@ -204,7 +205,7 @@ class Details(Vertical):
         )
         self._shown = shown
 
-    def show_linked(self, linked: tuple[Part, ...]) -> None:
+    def show_linked(self, linked: tuple[DetailPart, ...]) -> None:
         """Show what is known of the spans that link to this one."""
         self._linked = linked
         if self.section == LINKS:

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.linked import linking_rows
-from spanview.display.parts import Part, Tone
+from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import count, moment
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.widgets.work import Work
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spanview.analysis.telling import Tell
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen
 
 KEY: Final = "linked from"
@@ -61,7 +61,7 @@ class IncomingLinks:
         self._left = 1.0
         """What share of the records is still to be looked at."""
 
-    def lines(self) -> Iterator[Part]:
+    def lines(self) -> Iterator[DetailPart]:
         """Yield a line for each span that is known, and what is said of the looking, and what Enter does about it."""
         yield from map(self._line_of, self._rows[:_MOST_LISTED])
         found, records = len(self._rows), count(len(self._subject.store.spans), "record")
@@ -73,16 +73,16 @@ class IncomingLinks:
         }[self._state]
         if self._state is _State.DONE and found > _MOST_LISTED:
             text = f"… and {found - _MOST_LISTED:,} more"
-        yield Part(KEY, text, "")
+        yield DetailPart(KEY, text, "")
 
-    def _line_of(self, row: int) -> Part:
+    def _line_of(self, row: int) -> DetailPart:
         store = self._subject.store
         spans, trace = store.spans, store.spans.trace[row]
         trace_id, span_id = format_trace_id(store.trace_table.trace_id(trace)), format_span_id(spans.span_id[row])
         where = "this trace" if trace == self._subject.trace else f"trace {trace_id[:_DIGITS]}…"
         name = store.names.texts[spans.name[row]] or "(no name)"
         text = f"{name}  ({span_id}) of {where}, {moment(spans.start_ns[row], digits=3)}"
-        return Part(KEY, text, f"{trace_id} {span_id}", Tone.LINK, target=row)
+        return DetailPart(KEY, text, f"{trace_id} {span_id}", Tone.LINK, target=row)
 
     def look(self) -> None:
         """Look for them, unless that is being done, or was done."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from spanview.analysis.select import traces_beginning
 from spanview.display.parts import Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import SpanInTree
+from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts
 from spanview.index.tree import ROOT
 from spanview.tui.keys import On

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import RAW, SpanInTree
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.span_text import RAW
 from spanview.display.units import count
 from spanview.model.ids import format_span_id
 from spanview.tui.trace.appearance_keys import ROOM_FOR_DETAILS

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree

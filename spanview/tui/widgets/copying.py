@@ -11,7 +11,7 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spanview.display.span_text import SpanInTree
+    from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen
 
 _WORD: Final = re.compile("[a-z]+")

@@ -1,14 +1,22 @@
-"""A document that broke off: which of the documents that stand in it are its own, and which may follow it."""
+r"""The stretch of a file that is passed over because of damage, and the document there that broke off.
+
+{"name": "a", "links": [{"cont{"name": "b"}     the first breaks off before the second brace; `b` follows it
+{"name": "a", "x": {"name": "b"}, "y": \0       breaks off at the hole; `{"name": "b"}` is a part of it
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
+from spanview.formats.frames import Gap
+from spanview.model.problems import ProblemKind
+
 if TYPE_CHECKING:
     from spanview.formats.scanner import Scanner
 
 _BREAK: Final = re.compile(rb"[ \t\r\n]*\Z")
+# `]`, `, {` or nothing at all between the end of a document and the break.
 _LIST_GOES_ON: Final = re.compile(rb"[ \t\r\n]*(?:\]?[ \t\r\n]*\Z|,[ \t\r\n]*(?:\Z|\{))")
 # No longer than the beginning of a document that is still at hand when the rest was passed over.
 _FIRST_LINE: Final = re.compile(rb"[{\[][ \t\r]{0,40}\n([ \t]{0,200})")
@@ -56,6 +64,51 @@ class Break:
             return True
         may_follow = _LIST_GOES_ON if has_commas else _BREAK
         return may_follow.match(data, end, self._scanner.position) is None
+
+
+class Damage:
+    """The gap that is open now, if there is one, and the last document in it that broke off."""
+
+    __slots__ = ("_break", "_kind", "_start")
+
+    def __init__(self) -> None:
+        self._start: int | None = None
+        self._kind = ProblemKind.TORN
+        self._break: Break | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a stretch is being passed over."""
+        return self._start is not None
+
+    def open(self, offset: int, kind: ProblemKind = ProblemKind.TORN) -> None:
+        """Begin a gap at an offset of the file, or go on with it; what is too large in it tells what it is."""
+        if self._start is None:
+            self._start, self._kind = offset, kind
+        elif kind is ProblemKind.TOO_LARGE:
+            self._kind = kind
+
+    def break_off(self, scanner: Scanner, indent: int) -> None:
+        """Take note of a document that broke off, as `Break` does."""
+        self._break = Break(scanner, indent)
+
+    def close(self, offset: int) -> list[Gap]:
+        """End at an offset of the file; return the gap, if there was one."""
+        start, self._start, self._break = self._start, None, None
+        return [] if start is None else [Gap(self._kind, start, offset - start)]
+
+    def shift(self, count: int) -> None:
+        """Take note that so many bytes were cut off the buffer's front."""
+        if self._break is not None:
+            self._break.shift(count)
+
+    def leaves_open(self, position: int) -> bool:
+        """Tell whether what begins at a position was still open where the last document broke off."""
+        return self._break is not None and self._break.leaves_open(position)
+
+    def holds(self, data: bytes, start: int, end: int, *, has_commas: bool) -> bool:
+        """Tell whether a whole document is a part of the last one that broke off, as `Break.holds` does."""
+        return self._break is not None and self._break.holds(data, start, end, has_commas=has_commas)
 
 
 def indent_of_members(data: bytes, position: int) -> int:

@@ -28,7 +28,7 @@ _SPREAD: Final = np.array(
 """Odd numbers that spread words over 64 bits; equal sums are compared byte for byte."""
 
 
-class Seen:
+class KnownRows:
     """Rows of bytes of one width, and their numbers.
 
     Args:

@@ -1,0 +1,78 @@
+"""What the commands say on standard error: what could not be read, and that nothing was found."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.notices import NOTICED, notice_text
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count
+from spanview.display.unnamed import Unnamed
+from spanview.model.problems import ProblemKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanview.analysis.query import Query
+    from spanview.index.store import Store
+    from spanview.model.problems import Problem
+
+MOST_PROBLEM_NOTICES: Final = 20
+
+
+def notice(store: Store, paths: Iterable[str] = ()) -> None:
+    """Say on standard error what could not be read, and where there was nothing."""
+    if not notice_problems(store) and not len(store.spans):
+        say(nothing_in(store, paths))
+
+
+def notice_problems(store: Store) -> bool:
+    """Say on standard error what could not be read, and tell whether a file or the watcher had such a problem."""
+    problems = store.problems()
+    too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
+    noticed = [problem for problem in problems if problem.kind in NOTICED]
+    for problem in noticed[:MOST_PROBLEM_NOTICES]:
+        say_problem(problem)
+    if len(noticed) > MOST_PROBLEM_NOTICES:
+        say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists them all")
+    if too_large:
+        say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
+    if len(store.spans) and store.tallies.torn:
+        say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
+    lost = sum(file.fragments for _, file in store.tallies.each_file())
+    if len(store.spans) and lost:
+        say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
+    return bool(noticed)
+
+
+def nothing_in(store: Store, paths: Iterable[str]) -> str:
+    """Return what there is in the place of spans."""
+    where = ", ".join(paths)
+    files = [file for _, file in store.tallies.each_file() if file.bytes]
+    damaged = sum(1 for file in files if file.gaps or file.fragments)
+    if not files:
+        what = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
+    elif damaged:
+        what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
+    else:
+        what = f"{count(len(files), 'file')} with something else, listed by spanview check"
+    return f"{where}: no spans; {what}"
+
+
+def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) -> None:
+    """Say on standard error that what was asked for is not among what was read, and where else it may be."""
+    if len(store.spans) and not chosen:
+        near = [f"{key} is taken for an attribute: did you mean {near}?" for key, near in query.near_keys.items()]
+        say("; ".join(["nothing matches", *near, *Unnamed(query.words).says(store.names.texts)]))
+
+
+def say_problem(problem: Problem) -> None:
+    """Write a problem to standard error."""
+    say(notice_text(problem))
+
+
+def say(text: str) -> None:
+    """Write one line to standard error, whatever is in the text; where that is closed, nobody wants to know."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"spanview: {sanitise(text)}\n")

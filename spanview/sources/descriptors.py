@@ -1,0 +1,43 @@
+"""How many files this process may hold open at once."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Final
+
+FEWEST_HELD: Final = 4
+"""Files that are held open, however few descriptors there may be."""
+OTHERS_SHARE: Final = 4
+"""One of so many descriptors that this process may have is for what else is read."""
+_MOST_NEEDED: Final = 8192
+"""Descriptors."""
+
+
+def raise_limit() -> None:
+    """Let this process open as many files as it may allow itself; those that it starts may, too."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_NEEDED if most == resource.RLIM_INFINITY else min(most, _MOST_NEEDED)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def share_of_descriptors(most: int) -> int:
+    """Return how many files may be held open at once: so many, or fewer where this process may have few."""
+    allowed = allowed_descriptors()
+    return most if allowed is None else min(most, max(FEWEST_HELD, allowed // OTHERS_SHARE))
+
+
+def allowed_descriptors() -> int | None:
+    """Return how many descriptors this process may have; None where there is no limit."""
+    if sys.platform == "win32":
+        return FEWEST_HELD
+    import resource
+
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if allowed == resource.RLIM_INFINITY else allowed

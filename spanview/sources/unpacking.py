@@ -1,0 +1,174 @@
+"""What is compressed, by gzip or zstd: known by its first bytes, and unpacked as it comes, in pieces."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from contextlib import suppress
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from spanview.sources.details import reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % first for first in range(0x50, 0x60)))
+"""Of a frame, and of those that are passed over; pzstd begins with one of these."""
+MAGIC: Final = 4
+"""First bytes that tell what is compressed, and how."""
+_GZIP_WINDOW: Final = 31
+"""What zlib calls gzip's header around deflated data."""
+_PIECE: Final = 192 * 1024
+"""Bytes that are handed on at once, of a stream or unpacked."""
+_SLICE: Final = 1024
+"""Bytes that are unpacked at once; of those in which the data breaks off zstd gives nothing."""
+_MOST_TIMES: Final = 1000
+"""A file that unpacks to more than so many times its size isn't read to its end: spans don't, and gzip hardly can;"""
+_ALWAYS: Final = 1024**3
+"""this many bytes are unpacked in any case."""
+TOO_DENSE: Final = f"it unpacks to more than {_MOST_TIMES:,} times its size"
+CUT: Final = "it ends before the compressed data does"
+
+
+def is_packed(head: bytes) -> bool:
+    """Tell whether something that begins so is compressed."""
+    return head.startswith((_GZIP, *_ZSTD))
+
+
+class _Inflater:
+    """One member of a gzip file, with the methods that zstd's decompressor has."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(_GZIP_WINDOW)
+        self._failed: zlib.error | None = None
+
+    @property
+    def eof(self) -> bool:
+        """Whether its end was read."""
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """What stands behind its end."""
+        return self._stream.unused_data
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all was given that can be had of what was taken."""
+        return not self._stream.unconsumed_tail and self._failed is None
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Return what more bytes give, at most so many of it."""
+        if self._failed is not None:
+            raise self._failed
+        before = self._stream.copy()
+        data = self._stream.unconsumed_tail + data
+        try:
+            return self._stream.decompress(data, max_length)
+        except zlib.error as error:
+            self._failed = error
+        # It gives nothing of a piece in which it fails.
+        given = bytearray()
+        with suppress(zlib.error):
+            for at in range(len(data)):
+                given += before.decompress(data[at : at + 1])
+        return bytes(given)
+
+
+class Unpacker:
+    """What is compressed, in pieces; several streams may follow one another, with zeros between them.
+
+    Args:
+        head: Its first bytes, `MAGIC` of them, which tell how it is compressed; `feed` gets them too.
+    """
+
+    def __init__(self, head: bytes) -> None:
+        self.failure = ""
+        """Why nothing more can be had, in words."""
+        self._taken, self._given = 0, 0
+        """Bytes before and after unpacking."""
+        self._stream: Any = None
+        self._new_stream: Callable[[], Any] = _Inflater
+        self._failures: tuple[type[Exception], ...] = (zlib.error, EOFError)
+        if head.startswith(_ZSTD):
+            zstd = zstd_module()
+            self._new_stream, self._failures = zstd.ZstdDecompressor, (zstd.ZstdError, EOFError)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing has begun that hasn't ended."""
+        return self._stream is None and not self.failure
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what the next bytes give, in pieces."""
+        pieces, size = list[bytes](), 0
+        self._taken += len(data)
+        for at in range(0, len(data), _SLICE):
+            for piece in self._unpack(data[at : at + _SLICE]):
+                pieces.append(piece)
+                size += len(piece)
+                if size >= _PIECE:
+                    yield b"".join(pieces)
+                    pieces, size = [], 0
+        yield b"".join(pieces)
+
+    def _unpack(self, data: bytes) -> Iterator[bytes]:
+        while not self.failure:
+            if self._stream is None:
+                data = data.lstrip(b"\0")
+                if not data:
+                    return
+                self._stream = self._new_stream()
+            stream = self._stream
+            if self._given > max(_ALWAYS, _MOST_TIMES * self._taken):
+                self.failure = TOO_DENSE
+                return
+            try:
+                piece = stream.decompress(data, _PIECE)
+            except self._failures as error:
+                self.failure = str(error)
+                return
+            self._given += len(piece)
+            yield piece
+            data = b""
+            if stream.eof:
+                data, self._stream = stream.unused_data, None
+            elif stream.needs_input:
+                return
+
+
+class Unpacked:
+    """The content of a compressed stream, in pieces.
+
+    Args:
+        stream: Where it comes from, with a descriptor.
+        head: Its first bytes, which were read already, `MAGIC` of them at the least.
+    """
+
+    def __init__(self, stream: IO[bytes], head: bytes) -> None:
+        self._stream, self._head = stream, head
+        self._unpacker = Unpacker(head)
+        self.failure = ""
+        """Why its rest can't be had, in words."""
+
+    def pieces(self) -> Iterator[tuple[bytes, int]]:
+        """Yield what was compressed, and how many bytes of the stream were read for it."""
+        try:
+            # A pipe gives what is there.
+            while data := self._head or os.read(self._stream.fileno(), _PIECE):
+                self._head, count = b"", len(data)
+                for piece in self._unpacker.feed(data):
+                    yield piece, count
+                    count = 0
+        except OSError as error:
+            self.failure = reason_of(error)
+        else:
+            self.failure = self._unpacker.failure or ("" if self._unpacker.is_whole else CUT)
+
+
+def zstd_module() -> Any:
+    """Return what reads zstd: the standard library from Python 3.14 on, before that the same for older ones."""
+    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
@@ -18,49 +17,31 @@ from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, line, right
+from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from rich.segment import Segment
     from textual.app import ComposeResult
 
     from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.scope import TraceScope
 
 _WIDE, _WIDEST = 100, 140
 """Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
 _TIME: Final = 9
-_SHORTEST_NAME: Final = 14
+_LEAST_NAME: Final = 14
+"""Cells for which figures go, the last first."""
+_SHORTEST_NAME: Final = 8
 _GENERATORS: Final = {
     Certainty.CERTAIN: "a generator: its runs aren't known",
     Certainty.LIKELY: "likely a generator: its runs aren't known",
 }
-
-
-def _unranked(_: Function) -> int:
-    return 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """What is said of a function."""
-
-    head: str
-    width: int
-    text: Callable[[Function], str]
-    rank: Callable[[Function], int] = _unranked
-    """What it is sorted by, greatest first."""
-    sort: str = ""
-    """What sorting by it is called; empty for what nobody sorts by."""
-    from_width: int = 0
-    """Cells of a screen from which on there is room for it."""
-    is_error: bool = False
 
 
 def _some(number: int) -> str:
@@ -75,31 +56,39 @@ def _p95(values: Sequence[int]) -> int:
     return nearest_rank(values, 95) or 0
 
 
-_COLUMNS: Final = (
-    _Column("CALLS", 8, lambda each: _some(each.calls), lambda each: each.calls, "calls"),
-    _Column("ENDED", 8, lambda each: "" if each.generator else _some(each.ended), from_width=_WIDE),
-    _Column("ERR", 7, lambda each: _some(each.failures), lambda each: each.failures, "errors", is_error=True),
-    _Column("RETRY", 8, lambda each: _some(each.retried), lambda each: each.retried, "retried"),
-    _Column("NONE", 7, lambda each: _some(each.no_attempt), lambda each: each.no_attempt, "no attempt"),
-    _Column("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50)),
-    _Column("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), lambda each: _p95(each.waits_ns), "wait"),
-    _Column("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE),
-    _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.wait_histogram)}", from_width=_WIDEST),
-    _Column("RUN p50", _TIME, lambda each: "unknown" if each.generator else _time_of(each.runs_ns, 50)),
-    _Column("p95", _TIME, lambda each: _time_of(each.known_runs_ns, 95), lambda each: _p95(each.known_runs_ns), "run"),
-    _Column("max", _TIME, lambda each: _time_of(each.known_runs_ns, 100), from_width=_WIDE),
-    _Column(f"  {SCALE}", HISTOGRAM + 2, lambda each: f"  {histogram_text(each.run_histogram)}", from_width=_WIDEST),
-    _Column("AT ONCE", 8, lambda each: "" if each.generator else _some(each.max_concurrency), from_width=_WIDE),
+def _name(function: Function, cells: int) -> Iterator[Piece]:
+    yield Piece(data_text(function.function or "(no name)", cells))
+
+
+_COLUMNS: Final[Sequence[TableColumn[Function]]] = (
+    TableColumn("CALLS", 8, lambda each: _some(each.calls), key="calls"),
+    TableColumn("ENDED", 8, lambda each: _some(each.ended), from_width=_WIDE, goes=13),
+    TableColumn("ERR", 7, lambda each: _some(each.failures), "error", key="errors", goes=12),
+    TableColumn("RETRY", 8, lambda each: _some(each.retried), key="retried", goes=11),
+    TableColumn("NONE", 7, lambda each: _some(each.no_attempt), key="no attempt", goes=10),
+    TableColumn("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50), goes=9),
+    TableColumn("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), key="wait", goes=8),
+    TableColumn("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE, goes=7),
+    TableColumn(SCALE, HISTOGRAM, lambda each: histogram_text(each.wait_histogram), gap=2, from_width=_WIDEST, goes=6),
+    TableColumn("RUN p50", _TIME, lambda each: "unknown" if each.generator else _time_of(each.runs_ns, 50), goes=5),
+    TableColumn("p95", _TIME, lambda each: _time_of(each.known_runs_ns, 95), key="run", goes=4),
+    TableColumn("max", _TIME, lambda each: _time_of(each.known_runs_ns, 100), from_width=_WIDE, goes=3),
+    TableColumn(SCALE, HISTOGRAM, lambda each: histogram_text(each.run_histogram), gap=2, from_width=_WIDEST, goes=2),
+    TableColumn(
+        "AT ONCE", 8, lambda each: "" if each.generator else _some(each.max_concurrency), from_width=_WIDE, goes=1
+    ),
+    TableColumn("FUNCTION", parts=_name, gap=2, is_left=True),
 )
-_SORTS: Final = tuple(column for column in _COLUMNS if column.sort)
-
-
-def columns_in(width: int) -> list[_Column]:
-    """Return the figures that are shown on a screen `width` cells wide, so that names have room, too."""
-    columns = [column for column in _COLUMNS if column.from_width <= width]
-    while len(columns) > 1 and sum(column.width for column in columns) + 2 + _SHORTEST_NAME > width:
-        columns.pop()
-    return columns
+TABLE: Final = Table(_COLUMNS, _LEAST_NAME, floor=_SHORTEST_NAME)
+_SORTS: Final[dict[str, Callable[[Function], int]]] = {
+    "calls": lambda each: each.calls,
+    "errors": lambda each: each.failures,
+    "retried": lambda each: each.retried,
+    "no attempt": lambda each: each.no_attempt,
+    "wait": lambda each: _p95(each.waits_ns),
+    "run": lambda each: _p95(each.known_runs_ns),
+}
+"""What can be sorted by, the greatest first."""
 
 
 def _note(function: Function) -> str:
@@ -110,35 +99,6 @@ def _note(function: Function) -> str:
     cold = function.cold_starts
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
     return "   ".join(notes)
-
-
-class FunctionLines(LineList):
-    """A line a function."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.functions: list[Function] = []
-
-    def show(self, functions: list[Function]) -> None:
-        """Show functions in another order, from the first on."""
-        self.functions = functions
-        self.rows_have_changed(len(functions), 0)
-        self.reveal()
-
-    def update(self, functions: list[Function]) -> None:
-        """Show other figures; the cursor stays on its function."""
-        here = self.functions[self.cursor].function if self.cursor < len(self.functions) else None
-        self.functions = functions
-        row = next((row for row, function in enumerate(functions) if function.function == here), None)
-        self.take_rows(len(functions), row)
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one function's line."""
-        function, columns = self.functions[row], columns_in(width)
-        error = self.paint_style("error")
-        parts = [(right(column.text(function), column.width), error if column.is_error else None) for column in columns]
-        used = sum(column.width for column in columns)
-        return line([*parts, ("  " + data_text(function.function or "(no name)", max(8, width - used - 2)), None)])
 
 
 class CallsScreen(BaseScreen):
@@ -158,20 +118,20 @@ class CallsScreen(BaseScreen):
         self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
         self._calls: Calls | None = None
         self._functions: list[Function] | None = None
-        self._sort = 0
+        self._sort = next(iter(_SORTS))
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Static(Content(""), classes="heads", id="heads")
-        yield FunctionLines()
+        yield TableList(TABLE, lambda function: function.function)
         yield Static(Content(""), classes="heads", id="note")
         yield self.footer()
 
     @property
-    def rows(self) -> FunctionLines:
+    def rows(self) -> TableList[Function]:
         """The functions."""
-        return self.query_one(FunctionLines)
+        return self.query_one(TableList)
 
     def on_mount(self) -> None:
         """Begin to count."""
@@ -194,11 +154,10 @@ class CallsScreen(BaseScreen):
     def show_frame(self) -> None:
         """Say what is to be said of the selected function beside its figures."""
         super().show_frame()
-        rows = self.rows
-        function = rows.functions[rows.cursor] if rows.cursor < len(rows.functions) else None
+        function = self.rows.selected
         self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
 
-    def on_line_list_moved(self, event: FunctionLines.Moved) -> None:
+    def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Say what is selected now."""
         if event.sender is self.rows:
             self.refresh_frame()
@@ -222,33 +181,26 @@ class CallsScreen(BaseScreen):
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
-        names = [column.sort for column in _SORTS]
         wanted = self.viewer.settings.calls_sort
-        self._sort = names.index(wanted) if wanted in names else 0
+        self._sort = wanted if wanted in _SORTS else next(iter(_SORTS))
         self._show()
 
     def _show(self, *, stay: bool = False) -> None:
         if self._functions is None:
             return
-        by = _SORTS[self._sort]
-        functions = sorted(self._functions, key=by.rank, reverse=True)
-        if stay:
-            self.rows.update(functions)
-        else:
-            self.rows.show(functions)
-        columns = columns_in(self.rows.line_width)
-        heads = "".join(right(column.head + (" ▾" if column is by else ""), column.width) for column in columns)
-        self.query_one("#heads", Static).update(Content(f"{heads}  FUNCTION"))
+        self.rows.sorted_by = self._sort
+        self.rows.show(sorted(self._functions, key=_SORTS[self._sort], reverse=True), stay=stay)
+        self.query_one("#heads", Static).update(Content(self.rows.heads))
         self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self._sort = (self._sort + 1) % len(_SORTS)
-        name = _SORTS[self._sort].sort
-        self.viewer.keep(calls_sort=name)
-        self.viewer.say(f"sorted by {name}")
+        sorts = [*_SORTS]
+        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
+        self.viewer.keep(calls_sort=self._sort)
+        self.viewer.say(f"sorted by {self._sort}")
         self._show()
 
     def action_back(self) -> None:
@@ -258,14 +210,13 @@ class CallsScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """List the calls of the function."""
-        rows = self.rows
-        if self._calls is not None and rows.cursor < len(rows.functions):
-            function = rows.functions[rows.cursor].function
-            await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, function))
+        chosen = self.rows.selected
+        if chosen is not None and self._calls is not None:
+            await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, chosen.function))
 
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""
-        functions, at = self.rows.functions, self.rows.cursor
+        functions, at = self.rows.items, self.rows.cursor
         for row in (*range(at + 1, len(functions)), *range(min(at + 1, len(functions)))):
             each = functions[row]
             if each.failures or each.no_attempt:
@@ -275,5 +226,5 @@ class CallsScreen(BaseScreen):
 
     def action_copy(self) -> None:
         """Copy the name of the function."""
-        if self.rows.cursor < len(self.rows.functions):
-            self.viewer.copy(self.rows.functions[self.rows.cursor].function, "function")
+        if self.rows.selected is not None:
+            self.viewer.copy(self.rows.selected.function, "function")

@@ -13,14 +13,13 @@ from spanview.display.units import count, duration, moment
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.paint import data_text, fixed
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from rich.segment import Segment
     from textual.app import ComposeResult
 
     from spanview.analysis.serve import Request
@@ -29,50 +28,53 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive
 
-_TIME, _FAILED, _START, _ID = 10, 12, 14, 38
-_WIDE: Final = 110
+_TIME, _ID = 10, 38
+_LEAST_BESIDE: Final = 16
+"""Cells behind an id with which it is said where the request was seen."""
+_SHORTEST_ID: Final = 8
 
 
-class RequestLines(LineList):
-    """A line a request.
+def _id_and_places(request: Request, cells: int) -> Iterator[Piece]:
+    seen = f" {seen_text(request)}" if cells >= _ID + _LEAST_BESIDE else ""
+    yield Piece(data_text(request.request_id or "–", min(_ID, cells)))
+    yield Piece(fixed(seen, cells - _ID), "dim")
+
+
+def table_of(store: Store) -> Table[Request]:
+    """Return the columns of requests."""
+    starts = store.spans.start_ns
+    return Table(
+        (
+            TableColumn("TOTAL", _TIME, lambda request: duration(request.total_ns)),
+            TableColumn("QUEUE", _TIME, lambda request: duration(request.queue_ns)),
+            TableColumn("HANDLING", _TIME, lambda request: duration(request.handling_ns)),
+            TableColumn("", 10, failure_text, "error", gap=2, is_left=True),
+            TableColumn(
+                "START",
+                14,
+                lambda request: moment(starts[request.rows[0]], with_date=False, digits=3),
+                "dim",
+                is_left=True,
+            ),
+            TableColumn(f"{'REQUEST ID':{_ID}} SEEN", parts=_id_and_places, is_left=True),
+        ),
+        floor=_SHORTEST_ID,
+    )
+
+
+class RequestLines(TableList["Request"]):
+    """A line a request, of which more spans may be known from one answer to the next.
 
     Args:
         store: The store.
     """
 
     def __init__(self, store: Store) -> None:
-        super().__init__()
-        self._store = store
-        self.requests: Sequence[Request] = ()
+        super().__init__(table_of(store))
 
-    @property
-    def selected(self) -> Request | None:
-        """The request under the cursor."""
-        return self.requests[self.cursor] if self.cursor < len(self.requests) else None
-
-    def show(self, requests: Sequence[Request]) -> None:
-        """Show other requests; the cursor stays on its request, of which more spans may be known by now."""
-        before = self.selected
-        self.requests = requests
-        here = set() if before is None else {*before.rows}
-        self.take_rows(len(requests), next((row for row, each in enumerate(requests) if here & {*each.rows}), None))
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one request's line."""
-        request = self.requests[row]
-        times = [request.total_ns, request.queue_ns, request.handling_ns]
-        start = moment(self._store.spans.start_ns[request.rows[0]], with_date=False, digits=3)
-        seen = f" {seen_text(request)}" if width >= _WIDE else ""
-        used = _TIME * len(times) + _FAILED + _START
-        return line(
-            [
-                ("".join(right(duration(time), _TIME) for time in times), None),
-                (fixed(f"  {failure_text(request)}", _FAILED), self.paint_style("error")),
-                (fixed(start, _START), self.paint_style("dim")),
-                (data_text(request.request_id or "–", min(_ID, max(8, width - used))), None),
-                (fixed(seen, max(0, width - used - _ID)), self.paint_style("dim")),
-            ]
-        )
+    def is_same(self, item: Request, before: Request) -> bool:
+        """Tell whether they share a span."""
+        return not {*before.rows}.isdisjoint(item.rows)
 
 
 class RequestsScreen(BaseScreen):
@@ -96,10 +98,10 @@ class RequestsScreen(BaseScreen):
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
-        heads = "".join(right(head, _TIME) for head in ("TOTAL", "QUEUE", "HANDLING"))
         yield TwoSided(classes="header")
-        yield Static(Content(f"{heads}{' ' * _FAILED}{'START':{_START}}{'REQUEST ID':{_ID}} SEEN"), classes="heads")
-        yield RequestLines(self._store)
+        rows = RequestLines(self._store)
+        yield Static(Content(rows.table.fit(0).heads_text()), classes="heads")
+        yield rows
         yield self.footer()
 
     @property
@@ -119,7 +121,7 @@ class RequestsScreen(BaseScreen):
         return next((group.requests for group in groups if group.key == self._key), ())
 
     def _take_requests(self, requests: Sequence[Request]) -> None:
-        self.rows.show(requests)
+        self.rows.show(requests, stay=True)
         self.refresh_frame()
 
     def title_text(self) -> str:

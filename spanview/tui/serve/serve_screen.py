@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -14,15 +14,14 @@ from spanview.display.units import count, duration
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, line, right
+from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from rich.segment import Segment
     from textual.app import ComposeResult
 
     from spanview.analysis.serve_groups import RequestGroup
@@ -30,94 +29,55 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 
-_COUNT, _ERRORS, _STATUS = 7, 11, 10
+_WIDE, _WIDEST = 110, 140
+"""Cells from which on there is room for more times, and for all of them and the histogram."""
+_TIME: Final = 9
+_SHORTEST_NAME: Final = 8
 
 
-class _Time(NamedTuple):
-    """A column of times."""
-
-    head: str
-    cells: int
-    shown_from: int
-    """Cells of a screen from which on there is room for it."""
-    of: Callable[[RequestGroup], int | None]
+def _style(group: RequestGroup) -> str:
+    return "error" if group.errors else ""
 
 
-_TIMES: Final = (
-    _Time("P50", 9, 110, lambda group: group.total.p50),
-    _Time("P95", 9, 0, lambda group: group.total.p95),
-    _Time("P99", 9, 140, lambda group: group.total.p99),
-    _Time("MAX", 9, 110, lambda group: group.total.max),
-    _Time("QUEUE50", 10, 140, lambda group: group.queue.p50),
-    _Time("QUEUE95", 10, 0, lambda group: group.queue.p95),
-    _Time("HANDL50", 10, 140, lambda group: group.handling.p50),
-    _Time("HANDL95", 10, 110, lambda group: group.handling.p95),
+def _request(group: RequestGroup, cells: int) -> Iterator[Piece]:
+    yield Piece(data_text(request_text(group.key), cells))
+
+
+TABLE: Final[Table[RequestGroup]] = Table(
+    (
+        TableColumn("COUNT", 7, lambda group: f"{group.count:,}", key="count"),
+        TableColumn("ERRORS", 11, failures_text, _style, key="errors"),
+        TableColumn("P50", _TIME, lambda group: duration(group.total.p50), from_width=_WIDE),
+        TableColumn("P95", _TIME, lambda group: duration(group.total.p95), key="p95"),
+        TableColumn("P99", _TIME, lambda group: duration(group.total.p99), from_width=_WIDEST),
+        TableColumn("MAX", _TIME, lambda group: duration(group.total.max), from_width=_WIDE),
+        TableColumn("QUEUE50", 10, lambda group: duration(group.queue.p50), from_width=_WIDEST),
+        TableColumn("QUEUE95", 10, lambda group: duration(group.queue.p95), key="queue"),
+        TableColumn("HANDL50", 10, lambda group: duration(group.handling.p50), from_width=_WIDEST),
+        TableColumn("HANDL95", 10, lambda group: duration(group.handling.p95), key="handling", from_width=_WIDE),
+        TableColumn(
+            SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, from_width=_WIDEST
+        ),
+        TableColumn("STATUS", 10, lambda group: status_text(group.key), _style),
+        TableColumn("REQUEST", parts=_request, gap=2, is_left=True, key="route"),
+    ),
+    floor=_SHORTEST_NAME,
 )
-_HISTOGRAM_FROM: Final = 140
 
 
 def _longest_first(time_of: Callable[[RequestGroup], int | None]) -> Callable[[RequestGroup], Any]:
     return lambda group: -(time_of(group) or 0)
 
 
-_SORTS: Final[tuple[tuple[str, str, Callable[[RequestGroup], Any]], ...]] = (
-    ("route", "REQUEST", lambda _: 0),
-    ("count", "COUNT", lambda group: -group.count),
-    ("errors", "ERRORS", lambda group: -group.errors),
-    ("p95", "P95", _longest_first(lambda group: group.total.p95)),
-    ("queue", "QUEUE95", _longest_first(lambda group: group.queue.p95)),
-    ("handling", "HANDL95", _longest_first(lambda group: group.handling.p95)),
-)
-"""Name, the head of the column, and what comes first; like ones stay in the order of their keys, as they come."""
-
-
-class RequestGroupLines(LineList):
-    """A line a group."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.groups: list[RequestGroup] = []
-
-    @property
-    def selected(self) -> RequestGroup | None:
-        """The group under the cursor."""
-        return self.groups[self.cursor] if self.cursor < len(self.groups) else None
-
-    def show(self, groups: list[RequestGroup]) -> None:
-        """Show groups in another order, from the first on."""
-        self.groups = groups
-        self.rows_have_changed(len(groups), 0)
-        self.reveal()
-
-    def update(self, groups: list[RequestGroup]) -> None:
-        """Show other figures; the cursor stays on its group."""
-        before = self.selected
-        self.groups = groups
-        here = (row for row, group in enumerate(groups) if before is not None and group.key == before.key)
-        self.take_rows(len(groups), next(here, None))
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one group's line."""
-        group, times = self.groups[row], times_in(width)
-        texts = [right(duration(time.of(group)), time.cells) for time in times]
-        histogram = f"  {histogram_text(group.histogram)}" if width >= _HISTOGRAM_FROM else ""
-        failed = self.paint_style("error") if group.errors else None
-        used = _COUNT + _ERRORS + sum(time.cells for time in times) + len(histogram) + _STATUS + 2
-        return line(
-            [
-                (right(f"{group.count:,}", _COUNT), None),
-                (right(failures_text(group), _ERRORS), failed),
-                ("".join(texts), None),
-                (histogram, self.paint_style("accent")),
-                (right(status_text(group.key), _STATUS), failed),
-                ("  " + data_text(request_text(group.key), max(8, width - used)), None),
-            ]
-        )
-
-
-def times_in(width: int) -> list[_Time]:
-    """Return the times that are shown on a screen `width` cells wide."""
-    return [each for each in _TIMES if width >= each.shown_from]
+_SORTS: Final[dict[str, Callable[[RequestGroup], Any]]] = {
+    "route": lambda _: 0,
+    "count": lambda group: -group.count,
+    "errors": lambda group: -group.errors,
+    "p95": _longest_first(lambda group: group.total.p95),
+    "queue": _longest_first(lambda group: group.queue.p95),
+    "handling": _longest_first(lambda group: group.handling.p95),
+}
+"""What comes first; like ones stay in the order of their keys, as they come."""
 
 
 class ServeScreen(BaseScreen):
@@ -136,19 +96,19 @@ class ServeScreen(BaseScreen):
         self._store = store
         self.live: Live[list[RequestGroup]] = Live(self, scope, self._read, self._take_groups)
         self._groups: list[RequestGroup] | None = None
-        self._sort = 0
+        self._sort = next(iter(_SORTS))
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Static(Content(""), classes="heads")
-        yield RequestGroupLines()
+        yield TableList(TABLE, lambda group: group.key)
         yield self.footer()
 
     @property
-    def rows(self) -> RequestGroupLines:
+    def rows(self) -> TableList[RequestGroup]:
         """The groups."""
-        return self.query_one(RequestGroupLines)
+        return self.query_one(TableList)
 
     def on_mount(self) -> None:
         """Begin to count."""
@@ -181,41 +141,29 @@ class ServeScreen(BaseScreen):
         self._show_heads()
 
     def _show(self, *, stay: bool = False) -> None:
+        self.rows.sorted_by = self._sort
         if self._groups is not None:
-            groups = sorted(self._groups, key=_SORTS[self._sort][2])
-            if stay:
-                self.rows.update(groups)
-            else:
-                self.rows.show(groups)
+            self.rows.show(sorted(self._groups, key=_SORTS[self._sort]), stay=stay)
         self._show_heads()
 
     def _show_heads(self) -> None:
-        width, sorted_by = self.rows.line_width, _SORTS[self._sort][1]
-        times = [(time.head, time.cells) for time in times_in(width)]
-        heads = [
-            right(head + (" ▾" if head == sorted_by else ""), cells)
-            for head, cells in (("COUNT", _COUNT), ("ERRORS", _ERRORS), *times)
-        ]
-        scale = "  " + SCALE.ljust(HISTOGRAM) if width >= _HISTOGRAM_FROM else ""
-        last = "REQUEST" + (" ▾" if sorted_by == "REQUEST" else "")
-        self.query_one(".heads", Static).update(Content(f"{''.join(heads)}{scale}{right('STATUS', _STATUS)}  {last}"))
+        self.query_one(".heads", Static).update(Content(self.rows.heads))
         self.refresh_frame()
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
-        names = [name for name, _, _ in _SORTS]
         wanted = self.viewer.settings.serve_sort
-        self._sort = names.index(wanted) if wanted in names else 0
+        self._sort = wanted if wanted in _SORTS else next(iter(_SORTS))
         self._show()
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self._sort = (self._sort + 1) % len(_SORTS)
-        name = _SORTS[self._sort][0]
-        self.viewer.keep(serve_sort=name)
-        self.viewer.say(f"sorted by {name}")
+        sorts = [*_SORTS]
+        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
+        self.viewer.keep(serve_sort=self._sort)
+        self.viewer.say(f"sorted by {self._sort}")
         self._show()
 
     async def action_open(self) -> None:

@@ -1,0 +1,222 @@
+"""Tables: columns as data, which of them there is room for, and a list that paints them.
+
+width 60    TRACES   ERR  ERR%   INC      P50      P95      MAX    ROOT…      what goes first makes room for the name
+width 120   TRACES   ERR  ERR%   INC      P50      P95      P99      MAX    1µs···1s    TOTAL   ROOT…      what can come
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.paint import data_text, fixed, line, right
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from rich.segment import Segment
+
+Row = TypeVar("Row")
+NO_STYLE: Final = ""
+
+
+class Piece(NamedTuple):
+    """A piece of a line."""
+
+    text: str
+    style: str = NO_STYLE
+    """The name that `LineList.paint_style` knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn(Generic[Row]):
+    """One column of figures, or the one that has all that they leave."""
+
+    head: str
+    width: int = 0
+    """Cells, without those before it."""
+    text: Callable[[Row], str] = str
+    style: str | Callable[[Row], str] = NO_STYLE
+    gap: int = 0
+    """Cells before it."""
+    behind: int = 0
+    """Cells behind it."""
+    is_left: bool = False
+    """Whether text and head stand at its left edge."""
+    parts: Callable[[Row, int], Iterable[Piece]] | None = None
+    """Makes what stands in so many cells, of the column that has all that the others leave."""
+    key: Any = None
+    """What sorts by it."""
+    is_tight: bool = False
+    """Whether the head leaves no blank before the arrow."""
+    from_width: int = 0
+    """Cells of a list from which on it is there."""
+    comes: int = 0
+    """Its turn to come where the last column keeps its usual room; 0 for what is there without."""
+    goes: int = 0
+    """Its turn to go where the last column has too little room; 0 for what stays. What has one turn goes together."""
+    shrinks_to: int = 0
+    """What is left of it when it has gone, cells for the first character of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Row]):
+    """Columns in their order, and the room that they leave to the one that has the rest."""
+
+    columns: Sequence[TableColumn[Row]]
+    least: int = 0
+    """Cells of that one for which others go."""
+    usual: int = 0
+    """Cells that it keeps where others come."""
+    least_beside: int = 0
+    """Cells for which the column goes that is sorted by; it goes last of all."""
+    floor: int = 1
+    """Cells that it has in any case."""
+
+    def fit(self, width: int, sorted_by: object = None) -> Fit[Row]:
+        """Return the columns of a list so many cells wide.
+
+        Args:
+            width: The cells.
+            sorted_by: The key of the column that goes last.
+        """
+        shown = {at: self._cells(at) for at, column in enumerate(self.columns) if column.from_width <= width}
+        waiting = _in_turns((column.comes, at) for at, column in enumerate(self.columns) if at in shown)
+        for _, places in waiting:
+            for at in places:
+                del shown[at]
+        for cells, places in ((sum(map(self._cells, some)), some) for _, some in waiting):
+            if width - sum(shown.values()) - cells < self.usual:
+                break
+            shown |= {at: self._cells(at) for at in places}
+        last = {at for at in shown if self.least_beside and self.columns[at].key == sorted_by}
+        going = _in_turns((column.goes, at) for at, column in enumerate(self.columns) if at in shown and at not in last)
+        for least, places in (*((self.least, some) for _, some in going), (self.least_beside, [*last])):
+            if width - sum(shown.values()) < least:
+                shown |= {at: self.columns[at].shrinks_to for at in places}
+        rest = max(self.floor, width - sum(shown.values()))
+        fitted = (
+            (self.columns[at], (rest if self.columns[at].parts is not None else min(cells, self.columns[at].width)))
+            for at, cells in sorted(shown.items())
+            if cells or self.columns[at].parts is not None
+        )
+        return Fit(tuple(fitted))
+
+    def _cells(self, at: int) -> int:
+        column = self.columns[at]
+        return column.gap + column.width + column.behind
+
+
+def _in_turns(turns: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:
+    """Return the places of columns by their turns, the first first; those without a turn are left out."""
+    having = sorted(pair for pair in turns if pair[0])
+    return [(turn, [at for _, at in some]) for turn, some in groupby(having, key=lambda pair: pair[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit(Generic[Row]):
+    """The columns that there is room for, and the cells of each."""
+
+    cells: tuple[tuple[TableColumn[Row], int], ...]
+
+    def heads(self, sorted_by: object = None, arrow: str = "▾") -> Iterator[tuple[str, TableColumn[Row]]]:
+        """Yield the heads in their cells from the left, with an arrow at the one that is sorted by."""
+        for column, cells in self.cells:
+            text = column.head if cells >= column.width else ""
+            if sorted_by is not None and column.key == sorted_by and column.head:
+                text += arrow if column.is_tight else f" {arrow}"
+            if column.parts is not None:
+                text = text.ljust(cells)
+            else:
+                text = fixed(text, cells) if column.is_left else right(text, cells)
+            yield f"{' ' * column.gap}{text}{' ' * column.behind}", column
+
+    def heads_text(self, sorted_by: object = None) -> str:
+        """Return the heads in one line."""
+        return "".join(text for text, _ in self.heads(sorted_by))
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a column is there, by its key."""
+        return any(column.key == key for column, _ in self.cells)
+
+    @property
+    def keys(self) -> list[Any]:
+        """What can be sorted by, from the left."""
+        return [column.key for column, _ in self.cells if column.key is not None]
+
+    def parts_of(self, row: Row) -> Iterator[Piece]:
+        """Yield the pieces of a row's line from the left."""
+        for column, cells in self.cells:
+            if column.gap:
+                yield Piece(" " * column.gap)
+            if column.parts is not None:
+                yield from column.parts(row, cells)
+            else:
+                text = column.text(row) if cells >= column.width else column.text(row)[:1]
+                style = column.style if isinstance(column.style, str) else column.style(row)
+                yield Piece(data_text(text, cells) if column.is_left else right(text, cells), style)
+            if column.behind:
+                yield Piece(" " * column.behind)
+
+
+class TableList(LineList, Generic[Row]):
+    """A line a row, in the columns of a table.
+
+    Args:
+        table: The columns.
+        identity: Tells rows of one answer from those of the next: the cursor stays on the same.
+    """
+
+    def __init__(
+        self, table: Table[Row], identity: Callable[[Row], Hashable] = lambda row: row, **arguments: Any
+    ) -> None:
+        super().__init__(**arguments)
+        self.table = table
+        self.sorted_by: object = None
+        """The key of a column."""
+        self.items: Sequence[Row] = ()
+        self._identity = identity
+        self._fitted: tuple[Table[Row], int, object, Fit[Row]] | None = None
+
+    def fit(self, width: int) -> Fit[Row]:
+        """Return the columns of a line so many cells wide."""
+        known = self._fitted
+        if known is None or known[0] is not self.table or known[1:3] != (width, self.sorted_by):
+            known = self._fitted = self.table, width, self.sorted_by, self.table.fit(width, self.sorted_by)
+        return known[3]
+
+    @property
+    def selected(self) -> Row | None:
+        """The row under the cursor."""
+        return self.items[self.cursor] if self.cursor < len(self.items) else None
+
+    def show(self, items: Sequence[Row], *, stay: bool = False) -> None:
+        """Show other rows, from the first on, or with the cursor where it is, on its row.
+
+        Args:
+            items: In their order.
+            stay: Whether they are those that were there, with other figures.
+        """
+        before, self.items = self.selected, items
+        if stay:
+            same = (at for at, item in enumerate(items) if before is not None and self.is_same(item, before))
+            self.take_rows(len(items), next(same, None))
+        else:
+            self.rows_have_changed(len(items), 0)
+            self.reveal()
+
+    def is_same(self, item: Row, before: Row) -> bool:
+        """Tell whether a row is one of the answer before."""
+        return self._identity(item) == self._identity(before)
+
+    @property
+    def heads(self) -> str:
+        """The heads in one line."""
+        return self.fit(self.line_width).heads_text(self.sorted_by)
+
+    def segments_of(self, row: int, width: int) -> list[Segment]:
+        """Return one row's line."""
+        parts = self.fit(width).parts_of(self.items[row])
+        return line([(text, self.paint_style(style) if style else None) for text, style in parts])

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from builders import Builder
-from spanview.tui.calls.calls_screen import CallsScreen, columns_in
+from spanview.tui.calls.calls_screen import TABLE, CallsScreen
 from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -165,5 +167,6 @@ async def test_of_one_trace() -> None:
 def test_names_have_room() -> None:
     """Whatever the width, the figures leave some of it to the names."""
     for width in range(30, 250):
-        assert sum(column.width for column in columns_in(width)) + 10 <= width
-    assert len(columns_in(40)) < len(columns_in(80)) < len(columns_in(110)) < len(columns_in(200))
+        assert cell_len(TABLE.fit(width).heads_text()) <= width
+        assert TABLE.fit(width).cells[-1][1] >= 8
+    assert len(TABLE.fit(40).cells) < len(TABLE.fit(80).cells) < len(TABLE.fit(110).cells) < len(TABLE.fit(200).cells)

@@ -89,7 +89,7 @@ def _block(screen: FlameScreen) -> object:
 
 
 def _call(screen: FunctionCallsScreen) -> object:
-    return screen.rows.calls[screen.rows.cursor].row
+    return screen.rows.selected.row
 
 
 def _request(screen: RequestsScreen) -> object:
@@ -114,15 +114,15 @@ WAYS: Final = [
     Way(TraceScreen, ("enter",), _node),
     Way(TraceScreen, ("enter", *["tab"] * 4), _node),
     Way(SpanScreen, ("enter", "enter", *["tab"] * 4), lambda screen: screen.rows.cursor),
-    Way(StatsScreen, ("t",), lambda screen: screen.rows.groups[screen.rows.cursor].key),
-    Way(StatsScreen, ("enter", "t"), lambda screen: screen.rows.groups[screen.rows.cursor].key),
-    Way(StatsScreen, ("r", "t", "r"), lambda screen: screen.rows.groups[screen.rows.cursor].key),
+    Way(StatsScreen, ("t",), lambda screen: screen.rows.selected.key),
+    Way(StatsScreen, ("enter", "t"), lambda screen: screen.rows.selected.key),
+    Way(StatsScreen, ("r", "t", "r"), lambda screen: screen.rows.selected.key),
     Way(SpansScreen, ("t", "enter"), lambda screen: screen.rows.selected),
     Way(FlameScreen, ("F",), _block),
     Way(DiffScreen, ("d", "down", "d"), _path),
     Way(DiffScreen, ("D", *"step", "enter"), _path),
     Way(SpansScreen, ("d", "down", "d", *"ssss", "down", "enter"), lambda screen: screen.rows.selected),
-    Way(CallsScreen, ("A",), lambda screen: screen.rows.functions[screen.rows.cursor].function),
+    Way(CallsScreen, ("A",), lambda screen: screen.rows.selected.function),
     Way(FunctionCallsScreen, ("A", "enter"), _call),
     Way(LanesScreen, ("L",), _lane_block, ("down", "down")),
     Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key),

@@ -23,8 +23,9 @@ from spanview.analysis.stats import groups_of, spans_of, statistics
 from spanview.display.histogram import HISTOGRAM, histogram_text
 from spanview.tui.stats import stats_screen
 from spanview.tui.stats.spans_screen import SpansScreen
-from spanview.tui.stats.stats_screen import GroupLines, StatsScreen
+from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.widgets.table import TableList
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ async def test_from_the_traces_to_one_span() -> None:
     """Statistics, the spans behind a row, and the trace of one of them, at that span."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
         await look.press("t")
-        await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(GroupLines).groups)
+        await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of 2 traces   by name   2 rows" in look.header
         assert look.lines[2].split()[:7] == ["2", "1", "400", "µs", "349", "µs", "100"]
         await look.press("s", "s")
@@ -103,7 +104,7 @@ async def test_of_one_trace_and_by_other_things() -> None:
     """From a trace only its own spans; `r` groups by the next thing."""
     async with looking_at(*_documents(), size=(80, 24)) as look:
         await look.press("enter", "t")
-        await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(GroupLines).groups)
+        await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of a   by name" in look.header
         assert look.lines[2].split()[:2] == ["1", "1"]
         await look.press("r")

@@ -20,25 +20,27 @@ from spanview.model.times import NO_TIME
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rich.segment import Segment
     from textual.app import ComposeResult
 
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.live import AnyLive
 
 MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
-_START, _TIME, _TRIES, _WORDS = 24, 10, 6, 18
+_WORDS: Final = 18
+"""Cells that what is said of a call has at least, before where it ran."""
+_SHORTEST_WORDS: Final = 8
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
 _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
@@ -80,7 +82,7 @@ class _Listed:
     is_generator: bool
 
 
-class CallLines(LineList):
+class CallLines(TableList[Call]):
     """A line a call.
 
     Args:
@@ -88,9 +90,23 @@ class CallLines(LineList):
     """
 
     def __init__(self, store: Store) -> None:
-        super().__init__()
+        spans = store.spans
+        super().__init__(
+            Table(
+                (
+                    TableColumn("SUBMITTED", 24, lambda call: _start(spans.start_ns[call.row]), "dim", is_left=True),
+                    TableColumn("WAIT", 10, lambda call: duration(call.wait_ns)),
+                    TableColumn("RUN", 10, self._run),
+                    TableColumn(
+                        "TRIES", 6, lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "", "warning"
+                    ),
+                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, is_left=True),
+                ),
+                floor=_SHORTEST_WORDS,
+            ),
+            lambda call: call.row,
+        )
         self._store = store
-        self.calls: list[Call] = []
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by their rows in the span table."""
         self.is_generator = False
@@ -99,45 +115,26 @@ class CallLines(LineList):
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
 
-    def show(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
-        """Show calls in another order, from the first on."""
-        self.calls, self.reasons, self._longest = calls, reasons, None
-        self.rows_have_changed(len(calls), 0)
-        self.reveal()
-
-    def update(self, calls: list[Call], reasons: Mapping[int, Why]) -> None:
-        """Show what has become of the calls; the cursor stays on its call."""
-        here = self.calls[self.cursor].row if self.cursor < len(self.calls) else None
-        self.calls, self.reasons, self._longest = calls, reasons, None
-        self.take_rows(len(calls), next((row for row, call in enumerate(calls) if call.row == here), None))
+    def show_calls(self, calls: Sequence[Call], reasons: Mapping[int, Why], *, stay: bool = False) -> None:
+        """Show calls in another order, from the first on, or what has become of them."""
+        self.reasons, self._longest = reasons, None
+        self.show(calls, stay=stay)
 
     def is_worth_a_look(self, call: Call) -> bool:
         """Tell whether a call failed, or has no attempt for a reason that isn't harmless."""
         why = self.reasons.get(call.row)
         return call.outcome in _FAILED if why is None else not why.is_harmless
 
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one call's line."""
-        call, spans = self.calls[row], self._store.spans
+    def _outcome_and_place(self, call: Call, cells: int) -> Iterator[Piece]:
         is_bad = self.is_worth_a_look(call)
-        start = spans.start_ns[call.row]
-        tries = f"{len(call.attempts):,}" if len(call.attempts) > 1 else ""
         mark = "✖ " if call.outcome in _FAILED and is_bad else "  " if call.attempts else "◌ "
         text = mark + self._said_of(call)
-        room = max(8, width - _START - 2 * _TIME - _TRIES - 2)
-        words = max(_WORDS, min(2 * room // 3, self._longest_text()))
+        words = max(_WORDS, min(2 * cells // 3, self._longest_text()))
         if call.row in self.notes:
             # It names the process that stands behind it elsewhere.
             words = max(words, len(text))
-        return line(
-            [
-                (fixed("–" if start == NO_TIME else moment(start, digits=3), _START), self.paint_style("dim")),
-                (right(duration(call.wait_ns), _TIME) + right(self._run(call), _TIME), None),
-                (right(tries, _TRIES), self.paint_style("warning")),
-                ("  " + data_text(text, min(words, room)), self.paint_style("error") if is_bad else None),
-                (" " + data_text(self._where(call), max(0, room - words - 1)), self.paint_style("dim")),
-            ]
-        )
+        yield Piece(data_text(text, min(words, cells)), "error" if is_bad else "")
+        yield Piece(" " + data_text(self._where(call), max(0, cells - words - 1)), "dim")
 
     def _run(self, call: Call) -> str:
         return "not known" if self.is_generator and call.attempts else duration(call.run_ns)
@@ -153,7 +150,7 @@ class CallLines(LineList):
     def _longest_text(self) -> int:
         """Return the cells of the longest of what is said of calls, with its mark; what stands behind has the rest."""
         if self._longest is None or self._longest[0] is not self.notes:
-            self._longest = self.notes, 2 + max(map(len, {*map(self._said_of, self.calls)}), default=0)
+            self._longest = self.notes, 2 + max(map(len, {*map(self._said_of, self.items)}), default=0)
         return self._longest[1]
 
     def _where(self, call: Call) -> str:
@@ -164,6 +161,10 @@ class CallLines(LineList):
         root = store.trace_table.root_row[store.spans.trace[call.row]]
         above = "" if root in {NO_ROW, call.row} else f"  in {store.names.texts[store.spans.name[root]]}"
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
+
+
+def _start(ns: int) -> str:
+    return "–" if ns == NO_TIME else moment(ns, digits=3)
 
 
 class FunctionCallsScreen(BaseScreen):
@@ -195,11 +196,9 @@ class FunctionCallsScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        heads = (
-            f"{fixed('SUBMITTED', _START)}{right('WAIT', _TIME)}{right('RUN', _TIME)}{right('TRIES', _TRIES)}  OUTCOME"
-        )
-        yield Static(Content(heads), classes="heads")
-        yield CallLines(self._store)
+        rows = CallLines(self._store)
+        yield Static(Content(rows.table.fit(0).heads_text()), classes="heads")
+        yield rows
         yield Static(Content(_ENDED), classes="heads", id="note")
         yield self.footer()
 
@@ -218,12 +217,12 @@ class FunctionCallsScreen(BaseScreen):
         """Say why the selected call has no attempt, or what it means that calls have ended."""
         super().show_frame()
         rows = self.rows
-        why = rows.reasons.get(rows.calls[rows.cursor].row) if rows.cursor < len(rows.calls) else None
+        why = None if rows.selected is None else rows.reasons.get(rows.selected.row)
         ended = RUN_NOT_KNOWN if rows.is_generator else _ENDED
         text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(text))
 
-    def on_line_list_moved(self, event: CallLines.Moved) -> None:
+    def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Say what is selected now."""
         if event.sender is self.rows:
             self.refresh_frame()
@@ -270,14 +269,14 @@ class FunctionCallsScreen(BaseScreen):
     def _take_sorted(self, listed: _Listed) -> None:
         # What has come meanwhile is listed in this order already.
         if listed.calls is self._known[0]:
-            self.rows.show(listed.first, listed.reasons)
+            self.rows.show_calls(listed.first, listed.reasons)
             self._think()
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
         self.rows.is_generator = listed.is_generator
         if listed.sort is _SORTS[self._sort]:
-            self.rows.update(listed.first, listed.reasons)
+            self.rows.show_calls(listed.first, listed.reasons, stay=True)
             self._think()
         else:
             # Another order was asked for meanwhile.
@@ -286,7 +285,7 @@ class FunctionCallsScreen(BaseScreen):
     def _think(self) -> None:
         """While spans come, ask the system about calls without an attempt: they may be running."""
         reasons = self.rows.reasons
-        alone = [call.row for call in self.rows.calls if call.row in reasons and reasons[call.row].may_run]
+        alone = [call.row for call in self.rows.items if call.row in reasons and reasons[call.row].may_run]
         alone = alone[:_MOST_THOUGHTS]
         if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
@@ -307,7 +306,7 @@ class FunctionCallsScreen(BaseScreen):
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""
-        calls, at = self.rows.calls, self.rows.cursor
+        calls, at = self.rows.items, self.rows.cursor
         for row in (*range(at + 1, len(calls)), *range(min(at + 1, len(calls)))):
             if self.rows.is_worth_a_look(calls[row]):
                 self.rows.move_to(row)
@@ -317,10 +316,9 @@ class FunctionCallsScreen(BaseScreen):
     @property
     def _chosen(self) -> int | None:
         """The span that the selected call is opened at: its last attempt, or its PRODUCER."""
-        rows = self.rows
-        if rows.cursor >= len(rows.calls):
+        call = self.rows.selected
+        if call is None:
             return None
-        call = rows.calls[rows.cursor]
         return call.attempts[-1] if call.attempts else call.row
 
     async def action_open(self) -> None:

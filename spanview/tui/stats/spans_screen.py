@@ -12,15 +12,13 @@ from spanview.tui.keys import On
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from rich.segment import Segment
-    from rich.style import Style
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_SPANS: Final = 10_000
 """So many are listed, the slowest."""
-_DURATION, _FAILED, _START, _SIDE = 10, 3, 25, 5
 _LEAST_NAME: Final = 16
 """Cells of a name with which the rest of the line is there too: without, the root goes first, then the start."""
 
@@ -43,53 +40,33 @@ class Spans:
     """Which of two sides each is of; None where there is one only."""
 
 
-class SpanLines(LineList):
-    """A line a span.
+def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]:
+    """Return the columns of spans, by their rows in the span table.
 
     Args:
-        store: The store.
+        store: Where they are.
+        sides: Which of two sides each is of.
     """
+    spans, names, services = store.spans, store.names.texts, store.services.texts
 
-    def __init__(self, store: Store) -> None:
-        super().__init__()
-        self._store = store
-        self._sides: Mapping[int, str] | None = None
-        self.spans: Sequence[int] = ()
-
-    @property
-    def selected(self) -> int | None:
-        """The span under the cursor, by its row in the span table."""
-        return self.spans[self.cursor] if self.cursor < len(self.spans) else None
-
-    def show(self, spans: Spans) -> None:
-        """Show other spans; the cursor stays on its span."""
-        here = self.selected
-        self.spans, self._sides = spans.rows, spans.sides
-        self.take_rows(len(self.spans), self.spans.index(here) if here in self.spans else None)
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one span's line."""
-        spans, at = self._store.spans, self.spans[row]
-        root = self._store.trace_table.root_row[spans.trace[at]]
-        failed = "✖" if spans.status[at] == ERROR else " "
-        names = self._store.names.texts
-        service = self._store.services.texts[spans.service[at]] if has_services(self._store) else ""
-        above = "  ".join(filter(None, (service, "in " + names[spans.name[root]] if root != NO_ROW else "")))
-        side = "" if self._sides is None else fixed(f" {self._sides[at]}", _SIDE)
-        room = width - len(side) - _DURATION - _FAILED
-        start = _START if room - _START >= _LEAST_NAME else 0
-        room -= start
-        shared = (room - 1) // 2 if room > 2 * _LEAST_NAME else 0
-        parts: list[tuple[str, Style | None]] = [
-            (side, self.paint_style("accent")),
-            (right(duration(spans.end_ns[at] - spans.start_ns[at]), _DURATION), None),
-            (fixed(f" {failed}", _FAILED), self.paint_style("error")),
-            (fixed(moment(spans.start_ns[at], digits=3), start), self.paint_style("dim")),
-            (data_text(names[spans.name[at]] or "(no name)", shared or max(1, room)), None),
-        ]
+    def name(row: int, cells: int) -> Iterator[Piece]:
+        shared = (cells - 1) // 2 if cells > 2 * _LEAST_NAME else 0
+        yield Piece(data_text(names[spans.name[row]] or "(no name)", shared or cells))
         if shared:
-            parts.append((" " + data_text(above, shared), self.paint_style("dim")))
-        return line(parts)
+            root = store.trace_table.root_row[spans.trace[row]]
+            service = services[spans.service[row]] if has_services(store) else ""
+            above = filter(None, (service, "in " + names[spans.name[root]] if root != NO_ROW else ""))
+            yield Piece(" " + data_text("  ".join(above), shared), "dim")
+
+    columns: list[TableColumn[int]] = [
+        TableColumn("", 10, lambda row: duration(spans.end_ns[row] - spans.start_ns[row])),
+        TableColumn("", 2, lambda row: "✖" if spans.status[row] == ERROR else "", "error", gap=1, is_left=True),
+        TableColumn("", 25, lambda row: moment(spans.start_ns[row], digits=3), "dim", is_left=True, goes=1),
+        TableColumn("", parts=name),
+    ]
+    if sides is not None:
+        columns.insert(0, TableColumn("", 4, lambda row: sides[row], "accent", gap=1, is_left=True))
+    return Table(columns, _LEAST_NAME)
 
 
 class SpansScreen(BaseScreen):
@@ -116,13 +93,13 @@ class SpansScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield SpanLines(self._store)
+        yield TableList(table_of(self._store))
         yield self.footer()
 
     @property
-    def rows(self) -> SpanLines:
+    def rows(self) -> TableList[int]:
         """The spans."""
-        return self.query_one(SpanLines)
+        return self.query_one(TableList)
 
     def on_mount(self) -> None:
         """Take the keys, and show what is known."""
@@ -131,7 +108,8 @@ class SpansScreen(BaseScreen):
         self.live.look()
 
     def _take_spans(self, spans: Spans) -> None:
-        self.rows.show(spans)
+        self.rows.table = table_of(self._store, spans.sides)
+        self.rows.show(spans.rows, stay=True)
         self.refresh_frame()
 
     def title_text(self) -> str:

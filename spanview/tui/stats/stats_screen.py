@@ -9,30 +9,27 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, Column, column_of
+from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.stats import POWERS, Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
-from spanview.display.histogram import SCALE, histogram_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, duration
+from spanview.display.units import count
 from spanview.model.problems import QueryError
 from spanview.tui.keys import On
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.stats.stats_columns import BETWEEN, ON_PATH, TIME, Shown
+from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, table_by
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rich.segment import Segment
-    from rich.style import Style
     from textual.app import ComposeResult
 
     from spanview.analysis.telling import Tell
@@ -49,54 +46,6 @@ _SORTS: Final[dict[str, Callable[[Group], int]]] = {
     "max": lambda group: group.max_ns or 0,
 }
 _SORTS_OF_PATH: Final = ("total", "self", "count")
-_OFFERED: Final = (*GROUPINGS, ON_PATH)
-_OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *_OFFERED[1:])
-"""The same where there are several services."""
-
-
-class GroupLines(LineList):
-    """A line a group."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.groups: list[Group] = []
-        self._by = self._sort = ""
-
-    @property
-    def columns(self) -> Shown:
-        """The columns that there are."""
-        return Shown.of(self.line_width, self._by, self._sort)
-
-    def show(self, groups: list[Group], by: str, sort: str, *, stay: bool = False) -> None:
-        """Show other groups, from the first on, or with the cursor where it is.
-
-        Args:
-            groups: In their order.
-            by: What they are grouped by.
-            sort: The head of the column that they are sorted by.
-            stay: Whether the cursor stays on its group.
-        """
-        here = self.groups[self.cursor].key if self.cursor < len(self.groups) else ""
-        self.groups, self._by, self._sort = groups, by, sort
-        if stay:
-            self.take_rows(len(groups), next((row for row, group in enumerate(groups) if group.key == here), None))
-        else:
-            self.rows_have_changed(len(groups), 0)
-            self.reveal()
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one group's line."""
-        group, shown = self.groups[row], Shown.of(width, self._by, self._sort)
-        parts: list[tuple[str, Style | None]] = [
-            (right(f"{group.count:,}", shown.count), None),
-            (right(f"{group.errors:,}" if group.errors else "", shown.errors), self.paint_style("error")),
-            ("".join(right(duration(time_of(group)), TIME) for _, time_of in shown.times), None),
-        ]
-        if shown.has_histogram:
-            parts.append((" " * BETWEEN + histogram_text(group.histogram), self.paint_style("accent")))
-        name = group_text(group.key, self._by, shown.name * 2 + 2)
-        parts.append((" " * BETWEEN + fixed(name, shown.name), None))
-        return line(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +125,13 @@ class StatsScreen(BaseScreen):
         yield TwoSided(classes="header")
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield Static(Content(""), classes="heads")
-        yield GroupLines()
+        yield TableList(table_by(self._by), lambda group: group.key)
         yield self.footer()
 
     @property
-    def rows(self) -> GroupLines:
+    def rows(self) -> TableList[Group]:
         """The groups."""
-        return self.query_one(GroupLines)
+        return self.query_one(TableList)
 
     def on_mount(self) -> None:
         """Begin with the names."""
@@ -225,7 +174,7 @@ class StatsScreen(BaseScreen):
         if is_same:
             self._show(stay=True)
             return
-        if answer.by not in _OF_SERVICES:
+        if answer.by not in OF_SERVICES:
             self._own = (answer.by,)
         # Who types another key by now goes on.
         if not isinstance(self.focused, Input):
@@ -236,19 +185,11 @@ class StatsScreen(BaseScreen):
     def _show(self, *, stay: bool = False) -> None:
         if self._counted is None:
             return
-        by = self._counted.by
         name = self._sort if self._sort in self._sorts else self._sorts[0]
-        groups = sorted(self._counted.groups, key=_SORTS[name], reverse=True)
-        self.rows.show(groups, by, name.upper(), stay=stay)
-        shown = self.rows.columns
-        columns = [("count", shown.count), ("errors", shown.errors), *((head.lower(), TIME) for head, _ in shown.times)]
-        texts = {"count": "TRACES"} if by == ON_PATH else {}
-        heads = "".join(
-            right(texts.get(head, head.upper()) + (" ▾" if head == name else ""), cells) for head, cells in columns
-        )
-        scale = " " * BETWEEN + SCALE if shown.has_histogram else ""
-        named = by.upper() if by in _OF_SERVICES else data_text(by, 40).rstrip()
-        self.query_one(".heads", Static).update(Content(f"{heads}{scale}{' ' * BETWEEN}{named}"))
+        rows = self.rows
+        rows.table, rows.sorted_by = table_by(self._counted.by), name
+        rows.show(sorted(self._counted.groups, key=_SORTS[name], reverse=True), stay=stay)
+        self.query_one(".heads", Static).update(Content(rows.heads))
         self.refresh_frame()
 
     def take_settings(self) -> None:
@@ -274,7 +215,7 @@ class StatsScreen(BaseScreen):
 
     def action_group(self) -> None:
         """Group by the next thing."""
-        groupings = (_OF_SERVICES if has_services(self._store) else _OFFERED) + self._own
+        groupings = (OF_SERVICES if has_services(self._store) else OFFERED) + self._own
         at = groupings.index(self._by) + 1 if self._by in groupings else 0
         self._count(groupings[at % len(groupings)])
         self.viewer.say(f"by {sanitise(self._by, 40)}")
@@ -311,9 +252,9 @@ class StatsScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """List the spans of the group, slowest first."""
-        rows, counted = self.rows, self._counted
-        if counted is not None and rows.cursor < len(rows.groups):
-            key = rows.groups[rows.cursor].key
+        group, counted = self.rows.selected, self._counted
+        if counted is not None and group is not None:
+            key = group.key
             store, by = self._store, "name" if counted.by == ON_PATH else counted.by
             spans = Spans(spans_of(store, counted.column, key, self.live.chosen.traces, MOST_SPANS))
             what = f"{sanitise(counted.by, 40)} {group_text(key, counted.by, 60)}"
@@ -322,9 +263,9 @@ class StatsScreen(BaseScreen):
 
     def action_copy(self) -> None:
         """Copy the name of the group."""
-        rows = self.rows
-        if self._counted is not None and rows.cursor < len(rows.groups):
-            key, by = rows.groups[rows.cursor].key, sanitise(self._counted.by, 40)
+        group = self.rows.selected
+        if self._counted is not None and group is not None:
+            key, by = group.key, sanitise(self._counted.by, 40)
             if key is None:
                 self.viewer.say(f"these spans have no {by}: there is nothing to copy")
             else:

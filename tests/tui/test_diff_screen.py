@@ -70,7 +70,7 @@ def _change_of_p50(path: PathDiff) -> int | None:
 
 
 def _names(look: Look) -> list[str | None]:
-    return [path.name for path in _screen(look).rows.paths]
+    return [path.name for path in _screen(look).rows.items]
 
 
 @settings(max_examples=100, deadline=None)
@@ -148,7 +148,7 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         await look.press("s")
         assert "ordered by B's self time" in look.footer
         assert _names(look) == ["cart", "order", "mail", "pay"]
-        assert _screen(look).rows.selected == _screen(look).rows.paths[1]
+        assert _screen(look).rows.selected == _screen(look).rows.items[1]
         await look.press("s")
         assert _names(look) == ["order", "cart", "pay", "mail"]
         await look.press("s")
@@ -410,7 +410,7 @@ async def test_what_has_nothing_to_open() -> None:
     async with looking_at(*documents, size=(80, 24)) as look:
         await look.press("d", "j", "d")
         await _is_compared(look)
-        paths = _screen(look).rows.paths
+        paths = _screen(look).rows.items
         for name, said in ((None, "these parents were not seen"), ("lost", "no span of this path has an end yet")):
             at = next(number for number, path in enumerate(paths) if path.name == name)
             _screen(look).rows.move_to(at)

@@ -163,7 +163,7 @@ async def test_groups_hold_still() -> None:
         name = groups.selected.name
         builder = Builder()
         await look.grow(*(builder.span("t009", trace=500 + n, span=500 + n) for n in range(3)))
-        assert groups.groups[0].name == "t009"
+        assert groups.items[0].name == "t009"
         assert groups.selected.name == name
 
 

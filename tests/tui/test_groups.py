@@ -27,7 +27,7 @@ from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces import completeness, traces_groups, traces_model
 from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.traces.completeness import Completeness
-from spanview.tui.traces.group_list import GroupList, GroupWidths, share_text, value_of
+from spanview.tui.traces.group_list import GroupList, share_text, value_of
 from spanview.tui.traces.groups_model import GroupRow
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads
@@ -60,7 +60,7 @@ def groups_on(look: Look) -> GroupList:
 
 def order_on(look: Look) -> list[str | None]:
     """Return the names of the groups, from the top."""
-    return [group.name for group in groups_on(look).groups]
+    return [group.name for group in groups_on(look).items]
 
 
 def row_on(look: Look, name: str) -> str:
@@ -197,9 +197,10 @@ async def test_a_wide_screen() -> None:
 @given(st.integers(1, 300))
 def test_columns_fit(width: int) -> None:
     """Whatever the width, names have room, and a wider screen never shows less."""
-    widths, wider = GroupWidths.of(width), GroupWidths.of(width + 1)
-    assert widths.root >= min(18, width - 4)
-    assert {*widths.sortable} <= {*wider.sortable}
+    groups = GroupList()
+    shown, wider = groups.fit(width), groups.fit(width + 1)
+    assert shown.cells[-1][1] - 2 >= min(18, width - 4)
+    assert {*shown.keys} <= {*wider.keys}
 
 
 async def test_heads_stand_above_their_columns() -> None:
@@ -226,10 +227,10 @@ async def test_each_column_sorts() -> None:
             groups = groups_on(look)
             assert groups.sort is column
             assert f"{column.value} {'▴' if column is GroupColumn.ROOT else '▾'}" in look.text
-            values = [value_of(group, column) for group in groups.groups]
+            values = [value_of(group, column) for group in groups.items]
             assert values == sorted(values, reverse=column is not GroupColumn.ROOT)
             await look.press("S")
-            turned = [value_of(group, column) for group in groups_on(look).groups]
+            turned = [value_of(group, column) for group in groups_on(look).items]
             assert turned == values[::-1]
             assert f"{column.value} {'▾' if column is GroupColumn.ROOT else '▴'}" in look.text
         await look.press("s")

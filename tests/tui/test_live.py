@@ -89,7 +89,9 @@ def _block(screen: FlameScreen) -> object:
 
 
 def _call(screen: FunctionCallsScreen) -> object:
-    return screen.rows.selected.row
+    call = screen.rows.selected
+    assert call is not None
+    return call.row
 
 
 def _request(screen: RequestsScreen) -> object:

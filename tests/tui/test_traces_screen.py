@@ -206,7 +206,7 @@ async def test_groups() -> None:
     async with looking_at(*documents()) as look:
         await look.press("r")
         groups = look.screen.query_one(GroupList)
-        assert [(group.name, group.traces) for group in groups.groups] == [("batch", 2), ("quick", 1), ("slow", 1)]
+        assert [(group.name, group.traces) for group in groups.items] == [("batch", 2), ("quick", 1), ("slow", 1)]
         assert "TRACES" in look.text
         await look.press("enter")
         assert roots(look) == ["batch", "batch"]
@@ -343,7 +343,7 @@ async def test_filter_and_groups() -> None:
         await look.type("status=ERROR")
         await look.until_shown("1 of 4 traces")
         await look.press("enter", "r")
-        assert [(group.name, group.traces) for group in look.screen.query_one(GroupList).groups] == [("batch", 1)]
+        assert [(group.name, group.traces) for group in look.screen.query_one(GroupList).items] == [("batch", 1)]
 
 
 async def test_the_newest_failure() -> None:

@@ -6,90 +6,116 @@ SELF A  CHANGE ▾  SELF B  COUNT  ERRORS  TOTAL A  CHANGE  TOTAL B  PATH
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diff import PERCENTILES
+from spanview.display.diff_text import counts, errors, relative, signed_amount, times
 from spanview.tui.diff.diff_model import Order
-from spanview.tui.widgets.paint import fixed, right
+from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.table import Piece, Table, TableColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-TIME: Final = 10
+    from spanview.analysis.diff import PathDiff
+    from spanview.tui.widgets.table import Fit
+
+_TIME: Final = 10
 """Cells of a time."""
-BETWEEN: Final = 2
-"""Cells before the path."""
-_RELATIVE, _COUNT, _ERRORS = 8, 11, 8
+_COUNT, _ERRORS = 11, 8
 _DECIMALS: Final = 2
 """So many cells more take counts per trace."""
-FIGURES: Final = {"SELF": "self_ns", "TOTAL": "total_ns", "P50": "p50_ns", "P95": "p95_ns"}
+_FIGURES: Final = {"SELF": "self_ns", "TOTAL": "total_ns", "P50": "p50_ns", "P95": "p95_ns"}
 """Times by their heads, in the order in which they stand behind the first."""
 _SORTED_BY: Final = {"SELF": (Order.A, Order.CHANGE, Order.B), "P50": (Order.P50, Order.P50, Order.P50)}
 """The orders that a time of A, its change, and that of B stand for."""
-_LEAST_PATH: Final = 36
-"""Cells that further times leave to the path."""
-_LAST_PATH: Final = 18
-"""Cells that all else leaves to it."""
+_LEAST_PATH: Final = 18
+"""Cells that all else leaves to the path."""
+_USUAL_PATH: Final = 36
+"""Cells that further times leave to it."""
 
 
-class Head(NamedTuple):
-    """What stands above a column."""
+def table_in(order: Order, path_text: Callable[[PathDiff, int], str], *, is_per_trace: bool) -> Table[PathDiff]:
+    """Return the columns of a comparison: the errors go first, the change never.
 
-    text: str
-    """In its cells."""
-    order: Order | None
-    """What a click puts the paths in; None where it does nothing."""
+    Args:
+        order: What decides which path comes first.
+        path_text: Returns a path in at most so many cells.
+        is_per_trace: Whether counts and sums are per trace.
+    """
+    first = first_of(order)
+    further = [name for name in _FIGURES if name != first]
+    count_cells = _COUNT + (_DECIMALS if is_per_trace else 0)
+
+    def path(diff: PathDiff, cells: int) -> Iterator[Piece]:
+        yield Piece(fixed(path_text(diff, cells), cells))
+
+    return Table(
+        (
+            *_times(first, goes=4),
+            TableColumn(
+                "COUNT", count_cells, lambda diff: _numbers(counts(diff), diff.change("count"), count_cells), goes=2
+            ),
+            TableColumn(
+                "ERRORS", _ERRORS, lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS), "error", goes=1
+            ),
+            *(column for turn, name in enumerate(further, 1) for column in _times(name, comes=turn)),
+            TableColumn("PATH", parts=path, gap=2, is_left=True, key=Order.TREE),
+        ),
+        _LEAST_PATH,
+        _USUAL_PATH,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns at one width; those without room have no cells."""
+def first_of(order: Order) -> str:
+    """Return the head of the times that decide an order."""
+    return "P50" if order is Order.P50 else "SELF"
 
-    order: Order
-    first: str
-    """The head of the times that decide."""
-    time: int
-    """Of the first of A, and of B."""
-    relative: int
-    count: int
-    errors: int
-    further: tuple[str, ...]
-    """The heads of the times behind them."""
-    path: int
 
-    @classmethod
-    def of(cls, width: int, order: Order, *, is_per_trace: bool) -> Columns:
-        """Return the columns of a list `width` cells wide: the errors go first, the change never."""
-        cells = [_ERRORS, _COUNT + (_DECIMALS if is_per_trace else 0), _RELATIVE, 2 * TIME]
-        for at, _ in enumerate(cells):
-            if width - sum(cells) - TIME - BETWEEN < _LAST_PATH:
-                cells[at] = 0
-        errors, count, relative, times = cells
-        room = width - sum(cells) - TIME - BETWEEN
-        first = "P50" if order is Order.P50 else "SELF"
-        further = tuple(name for name in FIGURES if name != first)[: max(0, (room - _LEAST_PATH) // (3 * TIME))]
-        path = max(1, room - 3 * TIME * len(further))
-        return cls(order, first, times // 2, relative, count, errors, further, path)
+def sums_in(fit: Fit[PathDiff], order: Order) -> list[str]:
+    """Return the heads of what is shown and can be per trace."""
+    heads = [column.head for column, _ in fit.cells]
+    shown = [name for name in ("COUNT", "ERRORS") if name in heads]
+    first = first_of(order)
+    further = [name for name in _FIGURES if name != first and f"{name} A" in heads]
+    return [name for name in (first, *shown, *further) if _FIGURES.get(name) not in PERCENTILES]
 
-    @property
-    def sums(self) -> list[str]:
-        """The heads of what can be per trace."""
-        numbers = [name for name, cells in (("COUNT", self.count), ("ERRORS", self.errors)) if cells]
-        return [name for name in (self.first, *numbers, *self.further) if FIGURES.get(name) not in PERCENTILES]
 
-    def heads(self) -> Iterator[Head]:
-        """Yield the heads from the left, with an arrow at the one that decides the order."""
-        yield from self._times(self.first, self.time, self.relative)
-        yield Head(right("COUNT", self.count) + right("ERRORS", self.errors), None)
-        for name in self.further:
-            yield from self._times(name, TIME, 0)
-        arrow = " ▾" if self.order is Order.TREE else ""
-        yield Head(" " * BETWEEN + fixed(f"PATH{arrow}", self.path), Order.TREE)
+def _times(name: str, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[PathDiff]]:
+    """Yield a time of A, its change, and that of B; for the one that decides, how much that is of it, too."""
+    figure = _FIGURES[name]
+    of_a, of_change, of_b = _SORTED_BY.get(name, (None,) * 3) if goes else (None,) * 3
+    # Where one order stands for all three, the change decides.
+    is_marked = of_a is not of_change
 
-    def _times(self, name: str, cells: int, relative: int) -> Iterator[Head]:
-        texts = (f"{name} A", "CHANGE", f"{name} B")
-        for text, order, width in zip(texts, _SORTED_BY.get(name, (None,) * 3), (cells, TIME, cells), strict=True):
-            is_arrow_here = order is self.order and (text == "CHANGE" or order is not Order.P50)
-            behind = relative if text == "CHANGE" else 0
-            yield Head(right(f"{text} ▾" if is_arrow_here else text, width) + " " * behind, order)
+    def style(diff: PathDiff) -> str:
+        size, is_quicker = diff.rank(figure)
+        return "" if not size else "accent" if is_quicker else "warning"
+
+    changed = style if goes else ""
+    yield TableColumn(
+        f"{name} A",
+        _TIME,
+        lambda diff: times(diff, figure)[0],
+        key=of_a,
+        is_marked=is_marked,
+        goes=goes,
+        comes=comes,
+    )
+    yield TableColumn("CHANGE", _TIME, lambda diff: times(diff, figure)[1], changed, key=of_change, comes=comes)
+    if goes:
+        yield TableColumn("", 8, lambda diff: relative(diff, figure), changed, key=of_change, goes=goes - 1)
+    yield TableColumn(
+        f"{name} B",
+        _TIME,
+        lambda diff: times(diff, figure)[2],
+        key=of_b,
+        is_marked=is_marked,
+        goes=goes,
+        comes=comes,
+    )
+
+
+def _numbers(text: str, change: float | None, width: int) -> str:
+    """Return two numbers, or how much they differ where both have no room."""
+    return text if len(text) < width else signed_amount(change or 0)

@@ -10,46 +10,39 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from spanview.analysis.diff import PathDiff
 from spanview.analysis.flame import located
 from spanview.analysis.telling import part
 from spanview.display.diff_text import (
-    counts,
-    errors,
     figures_line,
     per_trace_text,
-    relative,
     side_lines,
-    signed_amount,
-    times,
 )
 from spanview.display.units import count
 from spanview.index.table import PAYS_FROM
 from spanview.tui.app.settings import chosen
-from spanview.tui.diff.diff_columns import BETWEEN, FIGURES, TIME, Columns
+from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed, line, right
+from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+from spanview.tui.widgets.table import TableColumn, TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from rich.segment import Segment
-    from rich.style import Style
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.diff import PathDiff
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.diff.diff_columns import Head
     from spanview.tui.diff.side import Side
+    from spanview.tui.widgets.linelist import LineList
 
 _PATIENCE_S: Final = 0.5
 """So long an Enter waits for the first path."""
@@ -61,64 +54,32 @@ _LONGEST_WHAT: Final = 60
 """Cells of a path in a title."""
 
 
-def _numbers(text: str, change: float | None, width: int) -> str:
-    """Return two numbers in so many cells, or how much they differ where both have no room."""
-    return right(text if len(text) < width else signed_amount(change or 0), width)
-
-
-class PathLines(LineList):
+class PathLines(TableList[PathDiff]):
     """A line a call path."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.model: DiffModel | None = None
         self.order = Order.CHANGE
+        super().__init__(table_in(self.order, self._path_text, is_per_trace=False))
 
-    @property
-    def paths(self) -> Sequence[PathDiff]:
-        """The paths, in their order."""
-        return () if self.model is None else self.model.orders[self.order]
-
-    @property
-    def selected(self) -> PathDiff | None:
-        """The path under the cursor."""
-        return self.paths[self.cursor] if self.cursor < len(self.paths) else None
-
-    def show(self, model: DiffModel, order: Order) -> None:
+    def show_model(self, model: DiffModel, order: Order) -> None:
         """Show paths in an order; the cursor stays on its path, or begins at the first."""
         before, path = self.model, self.selected
-        self.model, self.order = model, order
+        self.model, self.items = model, model.orders[order]
+        self.put_in_order(order)
         same = None if before is None or path is None else model.same_path(before, path)
-        row = next((row for row, each in enumerate(self.paths) if each is same), 0)
+        row = next((row for row, each in enumerate(self.items) if each is same), 0)
         if before is None or before is model:
-            self.rows_have_changed(len(self.paths), row)
+            self.rows_have_changed(len(self.items), row)
             self.reveal()
         else:
-            self.take_rows(len(self.paths), row if same is not None else None)
+            self.take_rows(len(self.items), row if same is not None else None)
 
-    def columns(self, width: int) -> Columns:
-        """Return the columns of lines `width` cells wide."""
+    def put_in_order(self, order: Order) -> None:
+        """Let the columns be those of an order."""
+        self.order = self.sorted_by = order
         is_per_trace = self.model is not None and self.model.diff.is_per_trace
-        return Columns.of(width, self.order, is_per_trace=is_per_trace)
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one path's line."""
-        path, columns = self.paths[row], self.columns(width)
-        first = FIGURES[columns.first]
-        size, is_quicker = path.rank(first)
-        style = None if not size else self.paint_style("accent" if is_quicker else "warning")
-        a, change, b = times(path, first)
-        parts: list[tuple[str, Style | None]] = [
-            (right(a, columns.time), None),
-            (right(change, TIME) + right(relative(path, first), columns.relative), style),
-            (right(b, columns.time), None),
-            (_numbers(counts(path), path.change("count"), columns.count), None),
-            (_numbers(errors(path), path.change("errors"), columns.errors), self.paint_style("error")),
-        ]
-        further = (text for name in columns.further for text in times(path, FIGURES[name]))
-        parts.append(("".join(right(text, TIME) for text in further), None))
-        parts.append((" " * BETWEEN + fixed(self._path_text(path, columns.path), columns.path), None))
-        return line(parts)
+        self.table = table_in(order, self._path_text, is_per_trace=is_per_trace)
 
     def _path_text(self, path: PathDiff, room: int) -> str:
         if self.model is None or self.order is not Order.TREE:
@@ -137,22 +98,22 @@ class DiffHeads(Widget):
         super().__init__()
         self._rows = rows
 
-    def _heads(self) -> Iterator[Head]:
-        return self._rows.columns(max(0, self.size.width - 1)).heads()
+    def _heads(self) -> Iterator[tuple[str, TableColumn[PathDiff]]]:
+        return self._rows.fit(max(0, self.size.width - 1)).heads(self._rows.sorted_by)
 
     def render(self) -> Content:
         """Return the heads in their columns."""
-        return Content("".join(head.text for head in self._heads()))
+        return Content("".join(text for text, _ in self._heads()))
 
     def on_click(self, event: events.Click) -> None:
         """Put the paths in another order."""
-        end = 0
-        for head in self._heads():
-            end += len(head.text)
+        end, order = 0, None
+        for text, column in self._heads():
+            end, order = end + len(text), column.key
             if event.x < end:
                 break
-        if head.order is not None and isinstance(self.screen, DiffScreen):
-            self.screen.put_in_order(head.order)
+        if order is not None and isinstance(self.screen, DiffScreen):
+            self.screen.put_in_order(order)
 
 
 class DiffScreen(BaseScreen):
@@ -219,7 +180,7 @@ class DiffScreen(BaseScreen):
         return Spans(()) if same is None else model.spans_of(same, MOST_SPANS)
 
     def _take_model(self, model: DiffModel) -> None:
-        self.rows.show(model, self._order)
+        self.rows.show_model(model, self._order)
         self.query_one(DiffHeads).refresh()
         self._show_sides()
         self._has_paths.set()
@@ -252,7 +213,7 @@ class DiffScreen(BaseScreen):
         model, path = self.rows.model, self.rows.selected
         room, unit = self.size.width - 2, ""
         if model is not None and model.diff.is_per_trace:
-            unit = per_trace_text(self.rows.columns(self.size.width - 1).sums)
+            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1), self._order))
             room -= len(unit) + 2
         text = "" if model is None or path is None else model.labels.path(path, max(8, room))
         self.query_one(".chosen", TwoSided).say(text, unit)
@@ -281,9 +242,9 @@ class DiffScreen(BaseScreen):
         order = chosen(Order, self.viewer.settings.comparison_order) or Order.CHANGE
         self._order = order
         if self.rows.model is None:
-            self.rows.order = order
+            self.rows.put_in_order(order)
         else:
-            self.rows.show(self.rows.model, order)
+            self.rows.show_model(self.rows.model, order)
         self.query_one(DiffHeads).refresh()
 
     async def action_open(self) -> None:

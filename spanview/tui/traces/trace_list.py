@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
@@ -13,22 +12,21 @@ from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
-from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import data_text, fixed, line, right
+from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from rich.segment import Segment
-    from rich.style import Style
     from textual import events
 
     from spanview.index.store import Store
     from spanview.tui.diff.side import Side
     from spanview.tui.traces.columns import GroupColumn
     from spanview.tui.traces.group_list import GroupList
-    from spanview.tui.traces.traces_model import Facts, TracesModel
+    from spanview.tui.traces.traces_model import TracesModel
+    from spanview.tui.widgets.table import Fit
 
 _WIDE = 100
 """From this width on there is room for the bars."""
@@ -37,71 +35,74 @@ _VERY_WIDE: Final = 118
 _LONGEST_SERVICE: Final = 26
 _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
+_BAR: Final = 8
 _MARK: Final = 2
 """Cells of a state that is a mark only."""
-_GIVING_WAY: Final = (
-    ("service", 0),
-    ("processes", 0),
-    ("state", _MARK),
-    ("errors", 0),
-    ("spans", 0),
-    ("start", 0),
-    ("duration", 0),
-)
-"""What gives way to the name, the first first, and what is left of it; of a state it is the mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """The columns of the list at one width; those without room have no cells."""
-
-    start: int
-    bar: int
-    root: int = 0
-    duration: int = 10
-    spans: int = 7
-    errors: int = 5
-    processes: int = 5
-    state: int = 13
-    service: int = 0
-
-    @classmethod
-    def of(cls, width: int, model: TracesModel) -> Widths:
-        """Return the columns for a screen `width` cells wide."""
-        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and model.has_services else 0
-        widths = cls(23 if model.spans_days else 12, 8 if width >= _WIDE else 0, service=services)
-        for name, left in _GIVING_WAY:
-            if width - widths.before_root >= _LEAST_ROOT:
-                break
-            widths = replace(widths, **{name: left})
-        return replace(widths, root=max(1, width - widths.before_root))
-
-    @property
-    def before_root(self) -> int:
-        """Cells of all but the root's name."""
-        bars = self.bar + (self.bar > 0)
-        figures = self.duration + self.spans + self.errors + self.processes
-        return self.start + bars + figures + 2 + self.service + (self.service > 0) + self.state + 1
-
-
-class TraceList(LineList):
+class TraceList(TableList[int]):
     """A line a trace."""
 
     def __init__(self, store: Store, model: TracesModel, **arguments: Any) -> None:
-        super().__init__(**arguments)
         self._store = store
         self.model = model
+        self._made_for = False, 0
+        super().__init__(self._table(), **arguments)
         self.growing: set[int] = set()
         """Traces that have grown lately."""
         self.is_loading = True
         self.marked: Side | None = None
         """What is to be compared."""
 
-    @property
-    def selected(self) -> int | None:
-        """The trace under the cursor."""
-        order = self.model.order
-        return order[self.cursor] if self.cursor < len(order) else None
+    def fit(self, width: int) -> Fit[int]:
+        """Return the columns of a line: those of services only where there is room for them, and several."""
+        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and self.model.has_services else 0
+        if self._made_for != (self.model.spans_days, services):
+            self._made_for = self.model.spans_days, services
+            self.table = self._table()
+        return super().fit(width)
+
+    def _table(self) -> Table[int]:
+        table, (with_date, services) = self._store.trace_table, self._made_for
+        starts, spans, errors = table.start_ns, table.span_count, table.error_count
+        columns: list[TableColumn[int]] = [
+            TableColumn(
+                "START",
+                23 if with_date else 12,
+                lambda trace: moment(starts[trace], with_date=with_date, digits=3),
+                "dim",
+                is_left=True,
+                key=TraceColumn.START,
+                goes=6,
+            ),
+            TableColumn("DURATION", 10, self._duration_text, key=TraceColumn.DURATION, goes=7),
+            TableColumn("", _BAR, self._bar, "accent", gap=1, key=TraceColumn.DURATION, from_width=_WIDE),
+            TableColumn("SPANS", 7, lambda trace: f"{spans[trace]:,}", key=TraceColumn.SPANS, is_tight=True, goes=5),
+            TableColumn(
+                "ERR",
+                5,
+                lambda trace: f"{errors[trace]:,}" if errors[trace] else "",
+                "error",
+                key=TraceColumn.ERRORS,
+                is_tight=True,
+                goes=4,
+            ),
+            TableColumn("PROC", 5, self._processes_text, "dim", goes=2),
+            TableColumn("", 2, lambda _: ""),
+            TableColumn("ROOT", parts=self._root, behind=1, is_left=True, key=TraceColumn.ROOT),
+            TableColumn(
+                "STATE",
+                13,
+                lambda trace: self._state(trace)[0],
+                lambda trace: self._state(trace)[1],
+                is_left=True,
+                goes=3,
+                shrinks_to=_MARK,
+            ),
+        ]
+        if services:
+            columns.insert(-2, TableColumn("SERVICE", services, self._service_text, behind=1, is_left=True, goes=1))
+        return Table(columns, _LEAST_ROOT)
 
     def refresh_rows(self, *, anew: bool = False, reveal: bool = False) -> None:
         """Take in what is new; the cursor stays on its trace, and on its place on the screen.
@@ -113,7 +114,7 @@ class TraceList(LineList):
         selected, before = self.selected, self.cursor
         at_top = self.scroll_offset.y == 0 and self.cursor == 0
         self.model.refresh(anew=anew)
-        order = self.model.order
+        self.items = order = self.model.order
         cursor = 0
         if selected is not None and not at_top:
             cursor = before if before < len(order) and order[before] == selected else _find(order, selected, before)
@@ -127,51 +128,40 @@ class TraceList(LineList):
         """Put the cursor on a trace that is listed."""
         self.move_to(_find(self.model.order, trace, self.cursor))
 
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one trace's line."""
-        trace = self.model.order[row]
-        table = self._store.trace_table
-        widths = Widths.of(width, self.model)
-        ns, errors = self.model.duration_ns(trace), table.error_count[trace]
+    def _duration_text(self, trace: int) -> str:
+        ns = self.model.duration_ns(trace)
+        return duration(ns if ns >= 0 else None)
+
+    def _bar(self, trace: int) -> str:
+        return bar(max(0, self.model.duration_ns(trace)) / max(1, self.model.longest_ns), _BAR)
+
+    def _processes_text(self, trace: int) -> str:
         facts = self.model.facts(trace)
-        plain, dim, error, accent = (None, *(self.paint_style(name) for name in ("dim", "error", "accent")))
-        start = moment(table.start_ns[trace], with_date=self.model.spans_days, digits=3)
-        service = "…" if facts is None else self.model.service_text(facts)
-        root, mark = self._root(trace, facts), mark_text(self.marked, trace)
-        parts: list[tuple[str, Style | None]] = [
-            (fixed(start, widths.start), dim),
-            (right(duration(ns if ns >= 0 else None), widths.duration), plain),
-        ]
-        if widths.bar:
-            parts.append((" " + bar(max(0, ns) / max(1, self.model.longest_ns), widths.bar), accent))
-        parts += [
-            (right(f"{table.span_count[trace]:,}", widths.spans), plain),
-            (right(f"{errors:,}" if errors else "", widths.errors), error),
-            (right(f"{facts.processes:,}" if facts else "…", widths.processes), dim),
-            ("  " + (data_text(service, widths.service) + " " if widths.service else ""), plain),
-            (mark, accent),
-            (data_text(root[0], widths.root - len(mark)) + " ", root[1]),
-            self._state(trace, errors, facts, widths.state),
-        ]
-        return line(parts)
+        return f"{facts.processes:,}" if facts else "…"
 
-    def _root(self, trace: int, facts: Facts | None) -> tuple[str, Style | None]:
-        name = self.model.root_name(trace)
-        if name is not None:
-            return name or "(no name)", None
-        missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
-        return f"? parent not seen{missing}", self.paint_style("dim")
+    def _service_text(self, trace: int) -> str:
+        facts = self.model.facts(trace)
+        return "…" if facts is None else self.model.service_text(facts)
 
-    def _state(self, trace: int, errors: int, facts: Facts | None, width: int) -> tuple[str, Style | None]:
+    def _root(self, trace: int, cells: int) -> Iterator[Piece]:
+        mark, name, style = mark_text(self.marked, trace), self.model.root_name(trace), ""
+        if name is None:
+            facts = self.model.facts(trace)
+            missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
+            name, style = f"? parent not seen{missing}", "dim"
+        yield Piece(mark, "accent")
+        yield Piece(data_text(name or "(no name)", cells - len(mark)), style)
+
+    def _state(self, trace: int) -> tuple[str, str]:
+        errors = self._store.trace_table.error_count[trace]
         if trace in self.growing and not self.is_loading:
-            text, style = "● growing", self.paint_style("accent")
-        elif errors:
-            text, style = f"✖ {count(errors, 'error')}", self.paint_style("error")
-        elif facts is None or facts.complete:
-            return " " * width, None
-        else:
-            text, style = "· loading" if self.is_loading else "◌ incomplete", self.paint_style("warning")
-        return fixed(text if width > _MARK else text[0], width), style
+            return "● growing", "accent"
+        if errors:
+            return f"✖ {count(errors, 'error')}", "error"
+        facts = self.model.facts(trace)
+        if facts is None or facts.complete:
+            return "", ""
+        return "· loading" if self.is_loading else "◌ incomplete", "warning"
 
 
 def _find(order: array[int], trace: int, near: int) -> int:
@@ -191,44 +181,25 @@ class ColumnHeads(Widget):
             super().__init__()
             self.column = column
 
-    def __init__(self, model: TracesModel, groups: GroupList, **arguments: Any) -> None:
+    def __init__(self, traces: TraceList, groups: GroupList, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._model = model
+        self._traces = traces
         self._groups = groups
         self.grouped = False
         self._ends: list[tuple[int, TraceColumn | GroupColumn | None]] = []
+        """Where each head ends, and what a click on it sorts by."""
 
     def render(self) -> Content:
         """Return the heads in their columns, with an arrow at the one that is sorted by."""
+        rows = self._groups if self.grouped else self._traces
+        order = self._groups if self.grouped else self._traces.model
+        text = ""
+        self._ends = []
         # The scrollbar's place stays free.
-        width = self.size.width - 1
-        texts = self._groups.heads(width) if self.grouped else self._heads(width)
-        self._ends, end = [], 0
-        for text, column in texts:
-            end += len(text)
-            self._ends.append((end, column))
-        return Content("".join(text for text, _ in texts))
-
-    def _heads(self, width: int) -> Sequence[tuple[str, TraceColumn | None]]:
-        widths = Widths.of(width, self._model)
-        return [
-            (fixed(self._head(TraceColumn.START), widths.start), TraceColumn.START),
-            (
-                right(self._head(TraceColumn.DURATION), widths.duration) + " " * (widths.bar + (widths.bar > 0)),
-                TraceColumn.DURATION,
-            ),
-            # Columns of figures that fill their heads: there is no blank before the arrow.
-            (right(self._head(TraceColumn.SPANS, ""), widths.spans), TraceColumn.SPANS),
-            (right(self._head(TraceColumn.ERRORS, ""), widths.errors), TraceColumn.ERRORS),
-            (right("PROC", widths.processes) + "  ", None),
-            (fixed("SERVICE", widths.service) + " " * (widths.service > 0), None),
-            (fixed(self._head(TraceColumn.ROOT), widths.root + 1), TraceColumn.ROOT),
-            ("STATE" if widths.state > _MARK else "", None),
-        ]
-
-    def _head(self, column: TraceColumn, between: str = " ") -> str:
-        arrow = "▾" if self._model.descending else "▴"
-        return f"{column.value}{between}{arrow}" if column is self._model.sort else column.value
+        for head, column in rows.fit(self.size.width - 1).heads(order.sort, "▾" if order.descending else "▴"):
+            text += head
+            self._ends.append((len(text), column.key))
+        return Content(text)
 
     def on_click(self, event: events.Click) -> None:
         """Ask for another order; figures that aren't sorted by ask for none."""

@@ -113,7 +113,7 @@ class GroupedTraces(BaseScreen):
         if not can_wait:
             self._stitch()
         if self._model.has_few_names and not can_wait:
-            self.groups.show(self._model.groups(self._incomplete))
+            self.groups.update(self._model.groups(self._incomplete))
             return
         store, groups_by = self._store, self._model.root_groups
         listed, incomplete = self._model.order[:], self._incomplete
@@ -126,7 +126,7 @@ class GroupedTraces(BaseScreen):
         self._counting.queue(lambda _: groups(), self._take_groups)
 
     def _take_groups(self, groups: list[GroupRow]) -> None:
-        self.groups.show(groups)
+        self.groups.update(groups)
         if self.grouped:
             self._light()
 

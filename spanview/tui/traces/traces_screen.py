@@ -74,9 +74,9 @@ class TracesScreen(ListedTraces):
         yield TwoSided(classes="header")
         yield Prompt(_HINT, self._query, is_query=True)
         yield Plot(self._model)
-        groups = GroupList()
-        yield ColumnHeads(self._model, groups)
-        yield TraceList(self._store, self._model)
+        traces, groups = TraceList(self._store, self._model), GroupList()
+        yield ColumnHeads(traces, groups)
+        yield traces
         yield groups
         yield Static(Content(""), id="nothing")
         yield self.footer()

@@ -49,6 +49,8 @@ class TableColumn(Generic[Row]):
     """Makes what stands in so many cells, of the column that has all that the others leave."""
     key: Any = None
     """What sorts by it."""
+    is_marked: bool = True
+    """Whether it has the arrow, where several columns have one key."""
     is_tight: bool = False
     """Whether the head leaves no blank before the arrow."""
     from_width: int = 0
@@ -125,7 +127,7 @@ class Fit(Generic[Row]):
         """Yield the heads in their cells from the left, with an arrow at the one that is sorted by."""
         for column, cells in self.cells:
             text = column.head if cells >= column.width else ""
-            if sorted_by is not None and column.key == sorted_by and column.head:
+            if sorted_by is not None and column.key == sorted_by and column.head and column.is_marked:
                 text += arrow if column.is_tight else f" {arrow}"
             if column.parts is not None:
                 text = text.ljust(cells)

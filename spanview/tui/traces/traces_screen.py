@@ -11,35 +11,43 @@ from textual.widgets import Static
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.display.unnamed import Unnamed
-from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
+from spanview.tui.app.settings import chosen
+from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On
+from spanview.tui.traces.columns import GroupColumn, TraceColumn
+from spanview.tui.traces.filtering import TraceFilter
+from spanview.tui.traces.group_counting import GroupCounting
 from spanview.tui.traces.group_list import GroupList
-from spanview.tui.traces.listed_traces import ListedTraces
+from spanview.tui.traces.growth import TraceGrowth
+from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, bindings_of
+from spanview.tui.traces.traces_model import TracesModel
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
+from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.traces.matching import TraceMatcher
+    from spanview.tui.diff.side import Side
+    from spanview.tui.traces.groups_model import GroupRow
+    from spanview.tui.widgets.linelist import LineList
 
 _GROWING_S: Final = 2.0
+"""So long after it has grown a trace is marked."""
 _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
-class TracesScreen(ListedTraces):
+class TracesScreen(BaseScreen):
     """A line a trace, or a line a root name.
 
     Args:
@@ -52,15 +60,17 @@ class TracesScreen(ListedTraces):
     BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
-        super().__init__(store, query)
+        super().__init__()
+        self._store = store
         self._nothing = nothing
-        self._matcher: TraceMatcher | None = None
-        self._matching = Work(self)
-        self._is_mistaken = False
-        """Whether what is typed can't be understood, so that the query before it still holds."""
+        self._model = TracesModel(store)
+        self._filter = TraceFilter(self, store, self._model, query, self._show_found)
+        self._growth = TraceGrowth(self, self._show_growth)
+        self._counting = GroupCounting(self, store, self._model, self._take_groups, self._count_groups_anew)
+        self.copier = Copier(self, lambda: self.chosen_trace)
+        self.grouped = False
         self._is_read = False
         """Whether everything that was there had been read when the last news came."""
-        self._unnamed = Unnamed(())
         self._is_plotted = True
         self._failure: int | None = None
         """The trace that was opened for its error last."""
@@ -72,7 +82,7 @@ class TracesScreen(ListedTraces):
     def compose(self) -> ComposeResult:
         """Make the screen."""
         yield TwoSided(classes="header")
-        yield Prompt(_HINT, self._query, is_query=True)
+        yield Prompt(_HINT, self._filter.text, is_query=True)
         yield Plot(self._model)
         traces, groups = TraceList(self._store, self._model), GroupList()
         yield ColumnHeads(traces, groups)
@@ -84,10 +94,35 @@ class TracesScreen(ListedTraces):
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
         self.take_settings()
-        if self._query:
-            self._filter(self._query)
+        if self._filter.text:
+            self._filter_by(self._filter.text)
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
+
+    @property
+    def traces(self) -> TraceList:
+        """The list of traces."""
+        return self.query_one(TraceList)
+
+    @property
+    def groups(self) -> GroupList:
+        """The list of groups."""
+        return self.query_one(GroupList)
+
+    @property
+    def rows(self) -> LineList:
+        """The list that is shown."""
+        return self.groups if self.grouped else self.traces
+
+    @property
+    def chosen_group(self) -> GroupRow | None:
+        """The group under the cursor, while groups are shown."""
+        return self.groups.selected if self.grouped else None
+
+    @property
+    def filter_text(self) -> str:
+        """The filter."""
+        return self._filter.text
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -105,15 +140,12 @@ class TracesScreen(ListedTraces):
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
-        self._has_grown = self._has_grown or bool(changed)
-        if self._matcher is not None and changed:
-            self._matcher.look_at(changed)
-            self._matching.queue_pieces(self._matcher.matches, self._take_matches)
+        if changed:
+            self._counting.has_grown = True
+            self._filter.look_at(changed)
         # What was read at first has not grown since somebody looks.
         if self.viewer.feed_state.following and self._is_read:
-            now = time.monotonic()
-            for trace in changed:
-                self._grown_at[trace] = now
+            self._growth.note(changed)
         self._is_read = not self.viewer.feed_state.loading
         self._show(is_news=True)
 
@@ -157,10 +189,8 @@ class TracesScreen(ListedTraces):
             state = self.viewer.feed_state
             if state.loading:
                 lines = ["reading …"]
-            elif self._matcher is not None and self._still_looking:
-                lines = ["looking …"]
             elif len(self._store.spans):
-                lines = ["no trace matches", *self._unnamed.says(self._store.names.texts)]
+                lines = self._filter.why_nothing()
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
             nothing.update(Content("\n".join(map(sanitise, lines))))
@@ -172,22 +202,25 @@ class TracesScreen(ListedTraces):
         if not self._is_plotted:
             self._plot()
         if self.grouped:
-            self._stitch()
-        limit = time.monotonic() - _GROWING_S
-        calm = [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]
-        for trace in calm:
-            del self._grown_at[trace]
-        if calm:
-            self._mark_growing()
-            self.rows.refresh()
+            self._counting.stitch()
+        if self._growth.calm_down(_GROWING_S):
+            self._show_growth()
 
     def _ask_what_lives(self) -> None:
         """While spans come, ask in a thread which traces may still grow: processes come and go."""
         state = self.viewer.feed_state
         is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until)
         if state.following and not state.loading and not is_busy:
-            growing = self.viewer.running.growing
-            self._living.queue(lambda _: growing(), self._take_living)
+            self._growth.ask()
+
+    def _show_growth(self) -> None:
+        self._mark_growing()
+        self.rows.refresh()
+
+    def _mark_growing(self) -> None:
+        self.traces.growing = self._growth.traces
+        self.viewer.growth_has_changed()
+        self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 
@@ -198,56 +231,125 @@ class TracesScreen(ListedTraces):
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Filter as it is typed; Enter doesn't begin anew what is filtered already."""
         prompt = self.query_one(Prompt)
-        if event.text != self._query and event.text == prompt.text:
-            self._filter(event.text)
+        if event.text != self._filter.text and event.text == prompt.text:
+            self._filter_by(event.text)
         if event.done:
             self.set_focus(self.rows)
             if not event.text.strip():
                 prompt.clear()
 
-    def _filter(self, text: str) -> None:
-        from spanview.analysis.query import parse_query
-        from spanview.tui.traces.matching import TraceMatcher
+    def _filter_by(self, text: str) -> None:
+        mistake = self._filter.set_text(text)
+        self.query_one(Prompt).say(mistake, is_mistake=bool(mistake))
+        if not mistake:
+            self._show(anew=True)
 
-        prompt, self._query = self.query_one(Prompt), text
-        try:
-            query = parse_query(text)
-        except QueryError as error:
-            self._is_mistaken = True
-            prompt.say(str(error), is_mistake=True)
-            return
-        self._is_mistaken = False
-        self._matching.end()
-        self._matcher, self._still_looking = None, 0.0
-        prompt.say("")
-        self._unnamed = Unnamed(query.words)
-        self._model.matching = None if query.is_empty else set()
-        if not query.is_empty:
-            self._still_looking = 1.0
-            self._matcher = TraceMatcher(self._store, query)
-            self._matcher.look_at(range(len(self._store.trace_table)))
-            self._matching.begin_pieces(self._matcher.matches, self._take_matches)
-        self._show(anew=True)
-
-    def _take_matches(self, found: list[set[int]]) -> None:
-        matching = set[int]().union(*found)
-        self._model.add_matching(matching)
-        self._still_looking = 1 - (self._matching.share or 0.0) if self._matching.is_busy else 0.0
-        if matching or not self._still_looking:
+    def _show_found(self, found: set[int]) -> None:
+        if found or not self._filter.left:
             self._show()
         else:
             self._count_matches()
             self._say_if_nothing()
 
     def _count_matches(self) -> None:
-        # What the filter before finds goes on, but is no answer to a mistake.
-        if self._matcher is not None and not self._is_mistaken:
-            looking = f", {1 - self._still_looking:.0%} looked at" if self._still_looking else ""
-            if self.viewer.feed_state.loading:
-                looking = " so far"
-            self.query_one(Prompt).say(
-                f"{len(self._model.order):,} of {len(self._store.trace_table):,} traces{looking}"
-            )
+        text = self._filter.result_text(is_loading=self.viewer.feed_state.loading)
+        if text:
+            self.query_one(Prompt).say(text)
+
+    # -- groups ------------------------------------------------------------------------------------------------------
+
+    def take_settings(self) -> None:
+        """List the traces as they were listed last."""
+        settings = self.viewer.settings
+        self._model.sort = chosen(TraceColumn, settings.sort) or TraceColumn.START
+        self._model.descending = settings.descending
+        self.groups.sort = chosen(GroupColumn, settings.group_sort) or GroupColumn.TRACES
+        self.groups.descending = settings.group_descending
+        self._model.is_drilled = False
+        self._show_groups(on=settings.grouped, anew=True)
+
+    def action_group(self) -> None:
+        """Group by root name, or show the traces again."""
+        was_drilled, self._model.is_drilled = self._model.is_drilled, False
+        self.viewer.keep(grouped=not self.grouped)
+        self.viewer.say("traces by their roots' names" if not self.grouped else "each trace has its row")
+        self._show_groups(on=not self.grouped, anew=was_drilled)
+
+    def _show_groups(self, *, on: bool, anew: bool) -> None:
+        self.grouped = on
+        self.traces.display = not on
+        self.groups.display = on
+        self.query_one(ColumnHeads).grouped = on
+        self._show(anew=anew)
+        self.set_focus(self.rows)
+
+    def _count_groups(self, *, can_wait: bool = False) -> None:
+        self.groups.is_loading = self.viewer.feed_state.loading
+        self._mark_growing()
+        self._counting.count(can_wait=can_wait)
+
+    def _count_groups_anew(self) -> None:
+        if self.grouped:
+            self._count_groups(can_wait=self._model.has_many)
+
+    def _take_groups(self, groups: list[GroupRow]) -> None:
+        self.groups.update(groups)
+        if self.grouped:
+            self._light()
+
+    def on_line_list_moved(self, event: LineList.Moved) -> None:
+        """Set the traces of the group under the cursor off from the others."""
+        if not self.is_left and event.sender is self.groups:
+            self._light()
+
+    def _light(self) -> None:
+        self.query_one(Plot).light(self._lit())
+
+    def _lit(self) -> Sequence[str | None]:
+        """Return the root name whose traces are set off; none where no group is chosen."""
+        group = self.chosen_group
+        return () if group is None else (group.name,)
+
+    # -- order -------------------------------------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        if self.grouped:
+            shown = self.groups.columns()
+            at = shown.index(self.groups.sort) + 1 if self.groups.sort in shown else 0
+            self._sort_by(shown[at % len(shown)])
+        else:
+            columns = list(TraceColumn)
+            self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
+
+    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
+        """Sort by the column that was clicked; once more turns the order round."""
+        if event.column is (self.groups if self.grouped else self._model).sort:
+            self.action_turn()
+        else:
+            self._sort_by(event.column)
+
+    def _sort_by(self, column: TraceColumn | GroupColumn) -> None:
+        # Names begin with A, all else with the greatest.
+        self._order_by(column, descending=column not in {TraceColumn.ROOT, GroupColumn.ROOT})
+
+    def action_turn(self) -> None:
+        """Turn the order round."""
+        order = self.groups if self.grouped else self._model
+        self._order_by(order.sort, descending=not order.descending, which_first=True)
+
+    def _order_by(self, column: TraceColumn | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
+        if isinstance(column, GroupColumn):
+            self.viewer.keep(group_sort=column.value, group_descending=descending)
+            self.groups.sort_by(column, descending=descending)
+            self._light()
+        else:
+            self._model.sort, self._model.descending = column, descending
+            self.viewer.keep(sort=column.value, descending=descending)
+            self.traces.refresh_rows(reveal=True)
+        self.query_one(ColumnHeads).refresh()
+        first = ", the greatest first" if descending else ", the least first"
+        self.viewer.say(f"sorted by {column.word}{first if which_first else ''}")
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -272,7 +374,7 @@ class TracesScreen(ListedTraces):
         elif self.query_one(Prompt).display:
             self.query_one(Prompt).clear()
             self.set_focus(self.rows)
-            self._filter("")
+            self._filter_by("")
             self.viewer.say("everything is listed")
         elif self.grouped:
             self._show_groups(on=False, anew=False)
@@ -329,3 +431,70 @@ class TracesScreen(ListedTraces):
     def chosen_trace(self) -> int | None:
         """The selected trace."""
         return None if self.grouped else self.traces.selected
+
+    # -- the other screens -------------------------------------------------------------------------------------------
+
+    def mark_has_changed(self) -> None:
+        """Show the mark where it is now."""
+        self.traces.marked = self.groups.marked = self.viewer.marked
+        self.rows.refresh()
+
+    async def action_mark(self) -> None:
+        """Mark what is selected, take the mark off again, or compare with what is marked."""
+        await mark_or_compare(self.viewer, self._side())
+
+    def _side(self) -> Side | None:
+        """Return the selected trace, or the selected group as it is now."""
+        if self.grouped:
+            group = self.groups.selected
+            return None if group is None else side_of_group(self._store, self._model, group)
+        trace = self.traces.selected
+        return None if trace is None else side_of_trace(self.viewer, trace)
+
+    async def action_compare_rest(self) -> None:
+        """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
+        if self.viewer.marked is not None:
+            await self.viewer.open_other_side(self.viewer.marked)
+        elif self._filter.left:
+            self.viewer.say("the filter is still looking")
+        elif not self._model.order:
+            self.viewer.say("no trace is listed")
+        else:
+            await self.viewer.open_other_side(side_of_listed(self._model, self._filter.text))
+
+    async def action_statistics(self) -> None:
+        """Show statistics of the spans in the listed traces."""
+        await self.viewer.open_statistics(scope_of_listed(self._store, self._model))
+
+    async def action_calls(self) -> None:
+        """Show Ray's calls in the listed traces."""
+        await self.viewer.open_calls(scope_of_listed(self._store, self._model))
+
+    async def action_serve(self) -> None:
+        """Show Serve's requests in the listed traces."""
+        await self.viewer.open_serve(scope_of_listed(self._store, self._model))
+
+    async def action_flame(self) -> None:
+        """Show where the time goes in the listed traces, or in those of the selected group."""
+        await self.viewer.open_flame(scope_of_listed(self._store, self._model, self.chosen_group))
+
+    async def action_lanes(self) -> None:
+        """Show what each worker did in the listed traces, or in those of the selected group."""
+        await self.viewer.open_lanes(scope_of_listed(self._store, self._model, self.chosen_group))
+
+    # -- copying -------------------------------------------------------------------------------------------------------
+
+    def action_copy(self) -> None:
+        """Copy the trace id, where a trace is selected."""
+        if self.chosen_trace is not None:
+            self.copier.copy_trace_id()
+        else:
+            self.viewer.say("there is no trace here to copy the id of")
+
+    def action_copy_trace_id(self) -> None:
+        """Copy the trace id."""
+        self.copier.copy_trace_id()
+
+    def action_copy_command(self) -> None:
+        """Copy a command line that opens the trace."""
+        self.copier.copy_command()

@@ -1,0 +1,58 @@
+"""The listed traces, or those of one group, as what other screens are about, or as one side of a comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count
+from spanview.tui.diff.side import Side
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.index.store import Store
+    from spanview.tui.traces.groups_model import GroupRow
+    from spanview.tui.traces.traces_model import TracesModel
+
+_LONGEST: Final = 60
+"""Characters of a name, or of a filter."""
+
+
+def scope_of_listed(store: Store, model: TracesModel, group: GroupRow | None = None) -> TraceScope:
+    """Return the listed traces, or those of a group, and what they are in words."""
+
+    def choose() -> ChosenTraces:
+        if group is not None:
+            traces = model.named(group.name)
+            return ChosenTraces(traces, f"{count(len(traces), 'trace')} of {_shown(group.name)}")
+        if model.is_whole:
+            return ChosenTraces(None, count(len(store.trace_table), "trace"))
+        listed = model.order[:]
+        return ChosenTraces(listed, count(len(listed), "trace"))
+
+    return TraceScope.chosen(store, choose)
+
+
+def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> Side:
+    """Return the listed traces of a group, those that are to come included."""
+    name, group_name, table = group.name, model.group_name, store.trace_table
+    # The list may be narrowed to something else by the time they are compared.
+    listed = None if model.is_whole else model.order[:]
+
+    def traces() -> Sequence[int]:
+        return [trace for trace in (range(len(table)) if listed is None else listed) if group_name(trace) == name]
+
+    return Side((name,), f"traces of {_shown(name)}", traces)
+
+
+def side_of_listed(model: TracesModel, filter_text: str) -> Side | None:
+    """Return the listed traces; None where nothing narrows the list."""
+    query = sanitise(filter_text.strip(), _LONGEST)
+    return None if model.is_whole else Side(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+
+
+def _shown(name: str | None) -> str:
+    """Return the name of a group, safe to print."""
+    return "unseen roots" if name is None else sanitise(name, _LONGEST) or "(no name)"

@@ -84,7 +84,7 @@ def sums_in(fit: Fit[PathDiff], order: Order) -> list[str]:
 def _times(name: str, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[PathDiff]]:
     """Yield a time of A, its change, and that of B; for the one that decides, how much that is of it, too."""
     figure = _FIGURES[name]
-    of_a, of_change, of_b = _SORTED_BY.get(name, (None,) * 3) if goes else (None,) * 3
+    of_a, of_change, of_b = _SORTED_BY.get(name, (None,) * 3)
     # Where one order stands for all three, the change decides.
     is_marked = of_a is not of_change
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from spanview.analysis.running import Running
     from spanview.tui.app.feed import FeedState
     from spanview.tui.app.settings import Settings
-    from spanview.tui.diff.side import Side
+    from spanview.tui.diff.side import ComparedSide
     from spanview.tui.widgets.known import Known
     from spanview.tui.widgets.scope import TraceScope
 
@@ -105,10 +105,10 @@ class Viewer(Protocol):
     # -- what is compared --------------------------------------------------------------------------------------------
 
     @property
-    def marked(self) -> Side | None:
+    def marked(self) -> ComparedSide | None:
         """What is to be compared with the next that is chosen."""
 
-    def mark(self, side: Side | None) -> None:
+    def mark(self, side: ComparedSide | None) -> None:
         """Mark something else to be compared, or nothing."""
 
     # -- the other screens -------------------------------------------------------------------------------------------
@@ -134,10 +134,10 @@ class Viewer(Protocol):
     def open_check(self) -> Awaitable[None]:
         """Show what is wrong with what was read."""
 
-    def open_other_side(self, side: Side | None) -> Awaitable[None]:
+    def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""
 
-    def open_diff(self, a: Side, b: Side) -> Awaitable[None]:
+    def open_diff(self, a: ComparedSide, b: ComparedSide) -> Awaitable[None]:
         """Show how two sides differ."""
 
     def open_palette(self) -> Awaitable[None]:

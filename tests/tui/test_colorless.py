@@ -23,7 +23,7 @@ import pytest
 
 from builders import Builder
 from spanview.tui.app.opening import Opening
-from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.widgets.paint import Encodable
 from terminals import ESCAPE, Terminal
@@ -132,7 +132,7 @@ async def test_the_selected_block() -> None:
     """The selected block begins with its mark."""
     async with looking_at(*documents(), opening=PLAIN, size=(110, 36)) as look:
         await look.press("F")
-        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
         selected = [line for line in look.lines if "›" in line]
         assert any("›late" in line or "›batch" in line for line in selected)
         await look.press("down")

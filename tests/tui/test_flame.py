@@ -20,7 +20,7 @@ from span_graphs import forests
 from spanview.analysis.flame import flame
 from spanview.index.tree import ROOT
 from spanview.tui.flame.flame_model import By, FlameModel
-from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Look, looking_at
 
@@ -67,7 +67,7 @@ async def test_gaps_are_as_the_page() -> None:
     async with looking_at(*documents) as look:
         await look.press("F")
         await look.until_shown("below")
-        gap, *_, rest = look.screen.query_one(Blocks).render_line(1)
+        gap, *_, rest = look.screen.query_one(FlameBlocks).render_line(1)
         assert gap.text.strip() == rest.text.strip() == ""
         assert gap.style is not None
         assert rest.style is not None
@@ -155,7 +155,7 @@ def test_blocks_nest(documents: list[Document], width: int, by: By) -> None:
 
 
 def _selected(look: Look) -> str | None:
-    blocks = look.screen.query_one(Blocks)
+    blocks = look.screen.query_one(FlameBlocks)
     assert blocks.model is not None
     return blocks.model.flame.paths[blocks.selected].name
 
@@ -165,7 +165,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     """Down to the widest, aside, up, closer, to a span, and back."""
     async with looking_at(*_documents(), size=size) as look:
         await look.press("F")
-        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
         assert "where the time goes in 2 traces   4 call paths   by total time" in look.header
         assert "root   ×2   total 200 µs   self 140 µs" in look.lines[1]
         await look.press("down")
@@ -190,7 +190,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         await look.press("escape")
         assert not look.is_on(FlameScreen)
         await look.press("r", "F")
-        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
         assert "2 traces of root" in look.header
 
 
@@ -205,7 +205,7 @@ async def test_what_is_too_narrow_to_be_drawn_is_passed_over() -> None:
         spans += [build.span("below", trace=at, span=10 + at, parent=at, duration=below)] if below else []
     async with looking_at(*spans, size=(80, 24)) as look:
         await look.press("F")
-        await look.until(lambda: look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.screen.query_one(FlameBlocks).model)
         assert _selected(look) == "wide"
         await look.press("right")
         assert _selected(look) == "half"
@@ -219,15 +219,15 @@ async def test_to_the_deepest_path_is_one_step(monkeypatch: pytest.MonkeyPatch) 
     drawing = "".join(f"{'  ' * level}s{level} {level}-{200 - level}\n" for level in range(depth))
     async with looking_at(*Builder().draw(drawing), size=(100, 30)) as look:
         await look.press("enter", "F")
-        await look.until(lambda: look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.screen.query_one(FlameBlocks).model)
         selected: list[int] = []
-        select = Blocks.select
+        select = FlameBlocks.select
 
-        def note(self: Blocks, path: int) -> None:
+        def note(self: FlameBlocks, path: int) -> None:
             selected.append(path)
             select(self, path)
 
-        monkeypatch.setattr(Blocks, "select", note)
+        monkeypatch.setattr(FlameBlocks, "select", note)
         await look.press("G")
         assert (len(selected), _selected(look)) == (1, f"s{depth - 1}")
         await look.press("g")
@@ -238,7 +238,7 @@ async def test_by_mouse() -> None:
     """A click selects, a second one takes a block closer."""
     async with looking_at(*_documents(), size=(100, 30)) as look:
         await look.press("enter", "F")
-        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
         await look.pilot.click(offset=(2, 3))
         await look.until(lambda: _selected(look) == "a")
         await look.pilot.click(offset=(2, 3), times=2)

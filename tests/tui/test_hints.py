@@ -13,7 +13,7 @@ from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
-from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.lanes.lanes_screen import LanesScreen
@@ -90,7 +90,7 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.until(lambda: look.is_on(screen))
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
-        await look.until(lambda: look.screen.query_one(Blocks).model)
+        await look.until(lambda: look.screen.query_one(FlameBlocks).model)
     if isinstance(below := look.screen, LanesScreen):
         await look.until(lambda: below.is_known)
     await look.pilot.pause()

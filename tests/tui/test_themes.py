@@ -21,7 +21,7 @@ from textual.css.stylesheet import Stylesheet
 from builders import Builder
 from spanview.tui.app.opening import Opening
 from spanview.tui.app.themes import ANSI, NAMES, service_color, terminal_theme
-from spanview.tui.flame.flame_screen import Blocks, FlameScreen
+from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.widgets.paint import PALETTE
 from viewers import looking_at
@@ -90,7 +90,7 @@ async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
         await look.rest()
         yield keys
     await look.press("escape", "escape", "escape", "F")
-    await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(Blocks).model)
+    await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
     yield ("F",)
     await look.press("escape", "L")
     await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)

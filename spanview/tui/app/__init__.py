@@ -1,1 +1,15 @@
-"""The application: it puts screens together and passes on what the reading thread says."""
+"""The application.
+
+themes         the colours
+colorless      marks for terminals without colours
+settings       what a person has set, and its file
+keeping        keeping it soon after it was set
+opening        what the viewer begins with
+feed           the reading thread
+news           what it tells, and when the screens hear of it
+terminal       what reads the terminal
+warm           what keeps later keys quick: imports and garbage
+palette_match  which actions some words mean
+palette        all actions by their names
+app            the application, which opens the screens
+"""

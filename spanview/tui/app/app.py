@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from spanview.tui.app.feed import Feed, FeedState
     from spanview.tui.app.opening import Opening
     from spanview.tui.app.settings import Settings
-    from spanview.tui.diff.side import Side
+    from spanview.tui.diff.side import ComparedSide
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.known import Known
     from spanview.tui.widgets.scope import TraceScope
@@ -110,7 +110,7 @@ class SpanviewApp(App[None]):
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
         self.paused = False
-        self.marked: Side | None = None
+        self.marked: ComparedSide | None = None
         """What is to be compared with the next that is chosen."""
         self.again: Opening | None = None
         """What to begin with again, where that is asked for."""
@@ -424,7 +424,7 @@ class SpanviewApp(App[None]):
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
 
-    def mark(self, side: Side | None) -> None:
+    def mark(self, side: ComparedSide | None) -> None:
         """Mark something else to be compared, or nothing."""
         self.marked = side
         for screen in self.screens():
@@ -480,7 +480,7 @@ class SpanviewApp(App[None]):
 
         return self.push_screen(CheckScreen(self._store, self._opening.session))
 
-    def open_other_side(self, side: Side | None) -> AwaitMount:
+    def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""
         from spanview.tui.diff.other_side_screen import OtherSideScreen
 
@@ -498,7 +498,7 @@ class SpanviewApp(App[None]):
 
         return self.push_screen(HelpScreen(self.screens()[-1]))
 
-    def open_diff(self, a: Side, b: Side) -> AwaitMount:
+    def open_diff(self, a: ComparedSide, b: ComparedSide) -> AwaitMount:
         """Show how two sides differ."""
         from spanview.tui.diff.diff_screen import DiffScreen
 

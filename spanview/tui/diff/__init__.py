@@ -1,1 +1,9 @@
-"""Comparisons of two sides."""
+"""Two sides held against each other, call path by call path.
+
+side               one of two that are compared
+marking            marking one, and comparing with the next
+diff_model         the paths of both, in the orders that the screen has
+diff_columns       the columns
+diff_screen        the comparison
+other_side_screen  what a side is compared with: a query, or all others
+"""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.diff.side import Side
+    from spanview.tui.diff.side import ComparedSide
     from spanview.tui.widgets.linelist import LineList
 
 _PATIENCE_S: Final = 0.5
@@ -128,7 +128,7 @@ class DiffScreen(BaseScreen):
     ON: ClassVar[On] = On.DIFF
     BINDINGS = bindings_of(On.DIFF)
 
-    def __init__(self, store: Store, a: Side, b: Side) -> None:
+    def __init__(self, store: Store, a: ComparedSide, b: ComparedSide) -> None:
         super().__init__()
         self._store = store
         self._given = a, b

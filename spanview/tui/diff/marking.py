@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.ids import format_trace_id
-from spanview.tui.diff.side import Side
+from spanview.tui.diff.side import ComparedSide
 
 if TYPE_CHECKING:
     from spanview.tui.viewer import Viewer
@@ -16,14 +16,14 @@ _LONGEST: Final = 32
 """Characters of a name in a message."""
 
 
-def side_of_trace(viewer: Viewer, trace: int) -> Side:
+def side_of_trace(viewer: Viewer, trace: int) -> ComparedSide:
     """Return one trace as a side."""
     trace_id = viewer.trace_id(trace)
     digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
-    return Side(trace, f"trace {digits} {viewer.root_name(trace)[:_LONGEST]}", lambda: [trace])
+    return ComparedSide(trace, f"trace {digits} {viewer.root_name(trace)[:_LONGEST]}", lambda: [trace])
 
 
-async def mark_or_compare(viewer: Viewer, side: Side | None) -> None:
+async def mark_or_compare(viewer: Viewer, side: ComparedSide | None) -> None:
     """Mark what is selected, take the mark off again, or compare with what is marked."""
     marked = viewer.marked
     if side is None:

@@ -12,7 +12,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_traces
 from spanview.display.sanitise import sanitise
 from spanview.model.problems import QueryError
-from spanview.tui.diff.side import Side
+from spanview.tui.diff.side import ComparedSide
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
@@ -50,7 +50,7 @@ class OtherSideScreen(BaseScreen):
     HINTS = "⏎ compare  Esc back"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
 
-    def __init__(self, store: Store, side: Side | None) -> None:
+    def __init__(self, store: Store, side: ComparedSide | None) -> None:
         super().__init__()
         self._store = store
         self._side = side
@@ -126,7 +126,7 @@ class OtherSideScreen(BaseScreen):
             self.app.pop_screen()
             self.viewer.open_diff(*sides)
 
-    def _sides(self) -> tuple[Side, Side] | None:
+    def _sides(self) -> tuple[ComparedSide, ComparedSide] | None:
         """Return A and B; None, and say why, where there are none yet."""
         prompt, store = self.query_one(Prompt), self._store
         if self._matcher is None:
@@ -136,22 +136,22 @@ class OtherSideScreen(BaseScreen):
                 prompt.say("there are no other traces: type a query", is_mistake=True)
                 return None
             listed = self._side.traces
-            return self._side, Side(None, "all others", lambda: _rest(len(store.trace_table), listed()))
+            return self._side, ComparedSide(None, "all others", lambda: _rest(len(store.trace_table), listed()))
         if self._looking.is_busy:
             return None
         if not self._found:
             prompt.say("no trace matches", is_mistake=True)
             return None
         matching = Matching(store, self._matcher.query, sorted(self._found), self._spans)
-        side = Side(None, sanitise((self._sought or "").strip(), _LONGEST), matching)
+        side = ComparedSide(None, sanitise((self._sought or "").strip(), _LONGEST), matching)
         if self._side is not None:
             return self._side, side
         if len(self._found) == len(store.trace_table):
             prompt.say("every trace matches: there is no rest to compare with", is_mistake=True)
             return None
-        return side, Side(None, "the rest", matching.rest)
+        return side, ComparedSide(None, "the rest", matching.rest)
 
-    def _has_others(self, side: Side) -> bool:
+    def _has_others(self, side: ComparedSide) -> bool:
         """Tell whether there are traces that aren't among those of a side."""
         number = len(self._store.trace_table)
         # What is marked is one trace, or a group that takes a while to count.

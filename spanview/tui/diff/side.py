@@ -14,7 +14,7 @@ SideKey: TypeAlias = "int | tuple[str | None]"
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedSide:
     """One of two that are compared."""
 
     key: SideKey | None
@@ -25,6 +25,6 @@ class Side:
     """Returns their numbers; called in a thread."""
 
 
-def mark_text(marked: Side | None, key: SideKey) -> str:
+def mark_text(marked: ComparedSide | None, key: SideKey) -> str:
     """Return what stands before a root's name: a mark where it is marked."""
     return MARK if marked is not None and marked.key == key else ""

@@ -36,7 +36,7 @@ class By(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FlameBlock:
     """A path in one row of the drawing."""
 
     path: int
@@ -126,7 +126,7 @@ class FlameModel:
             at = further
         return at
 
-    def rows(self, top: int, width: int, most: int) -> list[list[Block]]:
+    def rows(self, top: int, width: int, most: int) -> list[list[FlameBlock]]:
         """Return the blocks of each row, from the left.
 
         Args:
@@ -136,9 +136,9 @@ class FlameModel:
         """
         values = self._values[self.by]
         level = [(top, 0.0, float(width))] if top != ROOT else self._shared(ROOT, 0.0, float(width), values)
-        rows: list[list[Block]] = []
+        rows: list[list[FlameBlock]] = []
         while level and len(rows) < most:
-            rows.append([Block(path, round(left), round(right)) for path, left, right in level])
+            rows.append([FlameBlock(path, round(left), round(right)) for path, left, right in level])
             level = [each for path, left, right in level for each in self._shared(path, left, right, values)]
         return rows
 

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.flame.flame_model import Block
+    from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
 
 _UNSEEN: Final = "? parent not seen"
 _WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
 
 
-class Blocks(Widget, can_focus=True, inherit_bindings=False):
+class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
     """The blocks, one of them selected."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"blocks--selected"}
@@ -48,7 +48,7 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
         self.model: FlameModel | None = None
         self._tops: list[int] = []
         self.selected = ROOT
-        self._drawn: tuple[tuple[object, ...], list[list[Block]]] | None = None
+        self._drawn: tuple[tuple[object, ...], list[list[FlameBlock]]] | None = None
 
     @property
     def top(self) -> int:
@@ -80,7 +80,7 @@ class Blocks(Widget, can_focus=True, inherit_bindings=False):
             self.selected = selected if selected != ROOT else model.widest_below(self.top)
         self.refresh()
 
-    def rows(self) -> list[list[Block]]:
+    def rows(self) -> list[list[FlameBlock]]:
         """Return the blocks that are drawn; made anew when something of them changes."""
         if self.model is None:
             return []
@@ -158,13 +158,13 @@ class FlameScreen(BaseScreen):
         """Make the screen."""
         yield TwoSided(classes="header")
         yield TwoSided(classes="chosen")
-        yield Blocks()
+        yield FlameBlocks()
         yield self.footer()
 
     @property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> FlameBlocks:
         """The blocks."""
-        return self.query_one(Blocks)
+        return self.query_one(FlameBlocks)
 
     def on_mount(self) -> None:
         """Merge the traces, in a thread."""

@@ -38,7 +38,7 @@ _KEPT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class LaneSplit:
     """How a line's width is shared out."""
 
     label: int
@@ -46,7 +46,7 @@ class Split:
     is_wide: bool
 
     @classmethod
-    def of(cls, width: int) -> Split:
+    def of(cls, width: int) -> LaneSplit:
         """Return the shares for a line `width` cells wide."""
         is_wide = width >= _WIDE
         label = 32 if is_wide else 20
@@ -63,7 +63,7 @@ class LaneHeads(Widget):
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = Split.of(self.size.width - 1)
+        split = LaneSplit.of(self.size.width - 1)
         shown, origin = self._model.shown, self._model.whole.start_ns
         heads = [("SPANS", _SPANS), ("ERR", _ERRORS), ("BUSY", _BUSY)]
         heads += [("OF OWN", _OWN), ("AT ONCE", _AT_ONCE)] if split.is_wide else []
@@ -144,7 +144,7 @@ class LaneLines(LineList):
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return Split.of(self.line_width).time
+        return LaneSplit.of(self.line_width).time
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class LaneLines(LineList):
 
     def clicked(self, row: int, x: int) -> bool:
         """Select the block that was clicked; in a gap the one that ends it."""
-        split = Split.of(self.line_width)
+        split = LaneSplit.of(self.line_width)
         cell = x - (self.line_width - split.time)
         if cell < 0:
             return False
@@ -197,7 +197,7 @@ class LaneLines(LineList):
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one lane's line."""
-        at, split = self.model.order[row], Split.of(width)
+        at, split = self.model.order[row], LaneSplit.of(width)
         lane = self.model.lane(at)
         dim, error = self.paint_style("dim"), self.paint_style("error")
         label = fitting([sanitise(text, 2 * split.label) for text in self.model.labels(at)], split.label - 1)

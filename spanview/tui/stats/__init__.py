@@ -1,1 +1,6 @@
-"""Statistics."""
+"""Statistics of spans.
+
+spans_screen   the spans behind a line, slowest first; comparisons list theirs so, too
+stats_columns  the columns
+stats_screen   a line a name, service, kind, or value of any attribute
+"""

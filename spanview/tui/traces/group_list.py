@@ -16,7 +16,7 @@ from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from spanview.tui.diff.side import Side
+    from spanview.tui.diff.side import ComparedSide
 
 _GROWING: Final = "● "
 _FIELDS: Final = {
@@ -105,7 +105,7 @@ class GroupList(TableList[GroupRow]):
         self.growing: Collection[str | None] = ()
         """Names of groups in which a trace has grown lately."""
         self.is_loading = True
-        self.marked: Side | None = None
+        self.marked: ComparedSide | None = None
         """What is to be compared."""
 
     def update(self, groups: Sequence[GroupRow]) -> None:

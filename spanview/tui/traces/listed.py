@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.tui.diff.side import Side
+from spanview.tui.diff.side import ComparedSide
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def scope_of_listed(store: Store, model: TracesModel, group: GroupRow | None = N
     return TraceScope.chosen(store, choose)
 
 
-def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> Side:
+def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> ComparedSide:
     """Return the listed traces of a group, those that are to come included."""
     name, group_name, table = group.name, model.group_name, store.trace_table
     # The list may be narrowed to something else by the time they are compared.
@@ -44,13 +44,17 @@ def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> Side:
     def traces() -> Sequence[int]:
         return [trace for trace in (range(len(table)) if listed is None else listed) if group_name(trace) == name]
 
-    return Side((name,), f"traces of {_shown(name)}", traces)
+    return ComparedSide((name,), f"traces of {_shown(name)}", traces)
 
 
-def side_of_listed(model: TracesModel, filter_text: str) -> Side | None:
+def side_of_listed(model: TracesModel, filter_text: str) -> ComparedSide | None:
     """Return the listed traces; None where nothing narrows the list."""
     query = sanitise(filter_text.strip(), _LONGEST)
-    return None if model.is_whole else Side(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+    return (
+        None
+        if model.is_whole
+        else ComparedSide(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+    )
 
 
 def _shown(name: str | None) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.index.store import Store
-    from spanview.tui.diff.side import Side
+    from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.columns import GroupColumn
     from spanview.tui.traces.group_list import GroupList
     from spanview.tui.traces.traces_model import TracesModel
@@ -51,7 +51,7 @@ class TraceList(TableList[int]):
         self.growing: set[int] = set()
         """Traces that have grown lately."""
         self.is_loading = True
-        self.marked: Side | None = None
+        self.marked: ComparedSide | None = None
         """What is to be compared."""
 
     def fit(self, width: int) -> Fit[int]:

@@ -40,7 +40,7 @@ def has_services(store: Store) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TraceFacts:
     """What is known of a trace only once it is stitched."""
 
     processes: int
@@ -85,7 +85,7 @@ class TracesModel:
         self.root_groups = RootGroups(store)
         """What traces are grouped by."""
         self._seen = 0
-        self._facts: OrderedDict[int, tuple[int, Facts]] = OrderedDict()
+        self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
 
     @property
     def narrowed_to(self) -> str:
@@ -309,12 +309,12 @@ class TracesModel:
         """Whether there are several services to tell from each other."""
         return has_services(self._store)
 
-    def service_text(self, facts: Facts) -> str:
+    def service_text(self, facts: TraceFacts) -> str:
         """Return the service of a trace's root, and how many others it has; from a file, to be made harmless."""
         more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
         return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
 
-    def facts(self, trace: int, *, whatever_it_takes: bool = False) -> Facts | None:
+    def facts(self, trace: int, *, whatever_it_takes: bool = False) -> TraceFacts | None:
         """Return what stitching tells; None where that would take too long to do while painting.
 
         Args:
@@ -332,7 +332,7 @@ class TracesModel:
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
         root = self._store.trace_table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]
-        facts = Facts(len(processes), tree.complete, missing, service, len({each for _, each in processes}))
+        facts = TraceFacts(len(processes), tree.complete, missing, service, len({each for _, each in processes}))
         self._facts[trace] = count, facts
         if len(self._facts) > _KEPT_FACTS:
             self._facts.popitem(last=False)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.index.store import Store
-    from spanview.tui.diff.side import Side
+    from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.widgets.linelist import LineList
 
@@ -443,7 +443,7 @@ class TracesScreen(BaseScreen):
         """Mark what is selected, take the mark off again, or compare with what is marked."""
         await mark_or_compare(self.viewer, self._side())
 
-    def _side(self) -> Side | None:
+    def _side(self) -> ComparedSide | None:
         """Return the selected trace, or the selected group as it is now."""
         if self.grouped:
             group = self.groups.selected

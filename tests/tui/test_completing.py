@@ -257,9 +257,9 @@ def test_it_is_kept_until_the_store_has_grown() -> None:
     what = Known(data.store)
 
     def look() -> None:
-        if what.begin_look():
-            assert not what.begin_look()
-            what.look(unheard)
+        if what.begin_gathering():
+            assert not what.begin_gathering()
+            what.gather(unheard)
             looks.append(len(data.store.spans))
 
     look()
@@ -308,8 +308,8 @@ def test_what_is_proposed_can_be_typed(pieces: list[str]) -> None:
     """What is taken of a store's texts is, as it is shown in the line, still what it was."""
     name = "".join(pieces)
     what = Known(store_of(Builder().span(name, attributes={name: name})))
-    assert what.begin_look()
-    what.look(unheard)
+    assert what.begin_gathering()
+    what.gather(unheard)
     for text in ("name=", "trace.root~", ""):
         for candidate in complete(text, len(text), what.vocabulary()).candidates:
             assert meant(typed(f"{text}{candidate.text}")) == f"{text}{candidate.text}"

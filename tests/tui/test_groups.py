@@ -113,7 +113,7 @@ def test_figures(documents: list[Document], many: int) -> None:
     """Groups are what counting one trace after the other gives, percentiles by their definition; whatever is read."""
     growing = Growing(*documents)
     with patch.object(completeness, "PAYS_FROM", many), patch.object(traces_model, "MANY", many):
-        incomplete = Completeness(growing.store).look()
+        incomplete = Completeness(growing.store).flags()
         model = TracesModel(growing.store)
         model.refresh()
         groups = model.groups(incomplete)
@@ -152,10 +152,10 @@ def test_completeness_is_found_anew_where_a_trace_grows(pays_from: int) -> None:
     growing = Growing(builder.span("a", trace=1, span=1, parent=9), builder.span("b", trace=2, span=2))
     with patch.object(completeness, "PAYS_FROM", pays_from):
         known = Completeness(growing.store)
-        assert known.look() == b"\x01\x00"
+        assert known.flags() == b"\x01\x00"
         growing.add(builder.span("root", trace=1, span=9), builder.span("c", trace=3, parent=8))
-        assert known.look() == b"\x00\x00\x01"
-        assert known.look() == b"\x00\x00\x01"
+        assert known.flags() == b"\x00\x00\x01"
+        assert known.flags() == b"\x00\x00\x01"
 
 
 SHARES = [(0, 5, ""), (5, 5, "100 %"), (1, 3, "33.3 %"), (1, 100_000, "0.1 %"), (99_999, 100_000, "99.9 %")]

@@ -413,7 +413,7 @@ class Stage:
     def grow(self) -> None:
         """Let spans come."""
         self.version += 1
-        self.live.look()
+        self.live.catch_up()
 
 
 @pytest.fixture(name="stage")
@@ -429,7 +429,7 @@ def test_nothing_is_computed_for_nothing(stage: Stage) -> None:
     """Where nothing has come, nothing is computed, however often it looks and however late."""
     for _ in range(10):
         stage.wait(5.0)
-        stage.live.look()
+        stage.live.catch_up()
     assert (stage.shown, stage.computes(), stage.timers) == ([1], False, [])
 
 
@@ -492,7 +492,7 @@ def test_what_holds_it(stage: Stage, held: str) -> None:
     assert (stage.computes(), stage.timers) == (False, [])
     assert stage.live.as_of.startswith(" as of ")
     stage.viewer.paused, stage.viewer.feed_state, stage.is_current = False, FOLLOWING, True
-    stage.live.look()
+    stage.live.catch_up()
     stage.compute()
     assert (stage.shown, stage.live.as_of) == ([1, 2], "")
 

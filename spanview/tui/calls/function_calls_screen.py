@@ -264,7 +264,7 @@ class FunctionCallsScreen(BaseScreen):
 
     def _take_known(self, listed: _Listed) -> None:
         self.live.begin_with(listed, *self._known[1:])
-        self.live.look()
+        self.live.catch_up()
 
     def _take_sorted(self, listed: _Listed) -> None:
         # What has come meanwhile is listed in this order already.

@@ -78,7 +78,7 @@ class CheckScreen(BaseScreen):
         super().__init__()
         self._store = store
         self._session = session
-        self.live: Live[Report] = Live(self, TraceScope.everything(store), self._look, self._take_report)
+        self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
         self._unfolded: set[Kind] = set()
 
@@ -99,7 +99,7 @@ class CheckScreen(BaseScreen):
         self.set_focus(self.rows)
         self.live.begin()
 
-    def _look(self, _traces: Sequence[int] | None, tell: Tell) -> Report:
+    def _diagnose(self, _traces: Sequence[int] | None, tell: Tell) -> Report:
         """Called in a thread, which numpy comes with."""
         from spanview.analysis.diagnosis.report import diagnose
 

@@ -113,7 +113,7 @@ class RequestsScreen(BaseScreen):
         """Take the keys, and show what is known."""
         self.set_focus(self.rows)
         self.live.begin_with(*self._known)
-        self.live.look()
+        self.live.catch_up()
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> Sequence[Request]:
         """Called in a thread: the group as it is now."""

@@ -146,7 +146,7 @@ class SpanScreen(BaseScreen):
         self.details.show(self._subject)
         self._show_links()
         self._counterpart.look(self._subject)
-        self.live.look()
+        self.live.catch_up()
         self.refresh_frame()
 
     def action_parent(self) -> None:

@@ -241,7 +241,7 @@ class StatsScreen(BaseScreen):
         """End the counting, or the typing, then go back."""
         prompt = self.query_one(Prompt)
         has_ended = self._counted is not None and self._go_on_as_before()
-        self.live.look()
+        self.live.catch_up()
         if prompt.display:
             prompt.clear()
             self.set_focus(self.rows)

@@ -209,7 +209,7 @@ class TraceScreen(BaseScreen):
         if self.trace in changed:
             self.stitcher.trace_has_grown()
         self.refresh_frame()
-        self.live.look()
+        self.live.catch_up()
 
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""

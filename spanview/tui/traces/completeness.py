@@ -23,8 +23,8 @@ class Completeness:
         self._counts = array("I")
         self._flags = bytearray()
 
-    def look(self) -> bytes:
-        """Look at what has grown, and return 1 for each trace that is incomplete, else 0; for one thread at a time."""
+    def flags(self) -> bytes:
+        """Stitch what has grown, and return 1 for each trace that is incomplete, else 0; for one thread at a time."""
         store = self._store
         counts = store.trace_table.span_count[: len(store.trace_table)]
         new = len(counts) - len(self._counts)

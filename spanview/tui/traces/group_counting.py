@@ -82,11 +82,11 @@ class GroupCounting:
             self.has_grown = False
             if self._completeness is None:
                 self._completeness = Completeness(self._store)
-            look = self._completeness.look
+            flags = self._completeness.flags
             if len(self._store.spans) < _STITCHED_AT_ONCE:
-                self._incomplete = look()
+                self._incomplete = flags()
             else:
-                self._stitching.queue(lambda _: look(), self._take_incomplete)
+                self._stitching.queue(lambda _: flags(), self._take_incomplete)
 
     def _take_incomplete(self, incomplete: bytes) -> None:
         self._incomplete = incomplete

@@ -57,7 +57,7 @@ class Plot(Widget, inherit_bindings=False):
         self._dragged: tuple[int, int] | None = None
         """The columns over which the mouse is drawn."""
 
-    def look_again(self, lit: Sequence[str | None] | None = None) -> None:
+    def count_anew(self, lit: Sequence[str | None] | None = None) -> None:
         """Take in what is listed now.
 
         Args:
@@ -72,11 +72,11 @@ class Plot(Widget, inherit_bindings=False):
     def light(self, lit: Sequence[str | None]) -> None:
         """Set the traces of another root name off from all others, or those of none."""
         if lit != self._lit:
-            self.look_again(lit)
+            self.count_anew(lit)
 
     def on_resize(self) -> None:
         """Count anew: there are more columns now, or fewer."""
-        self.look_again()
+        self.count_anew()
 
     # -- painting ----------------------------------------------------------------------------------------------------
 

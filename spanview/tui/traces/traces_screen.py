@@ -169,7 +169,7 @@ class TracesScreen(BaseScreen):
 
     def _plot(self) -> None:
         self._is_plotted = True
-        self.query_one(Plot).look_again(self._lit())
+        self.query_one(Plot).count_anew(self._lit())
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the plot where there is room for it."""

@@ -33,7 +33,7 @@ def bindings_of(screen: On) -> list[BindingType]:
 class StaysTrue(Protocol):
     """What brings the figures of a screen up to date; `live.Live` does."""
 
-    def look(self) -> None:
+    def catch_up(self) -> None:
         """Compute them anew where there is something new and it is time."""
 
 
@@ -83,7 +83,7 @@ class BaseScreen(Screen[None]):
             self.app.stylesheet.update(self)
         self._theme = self.app.theme
         if self.live is not None:
-            self.live.look()
+            self.live.catch_up()
 
     def on_screen_suspend(self) -> None:
         """Remember by which theme it is styled."""
@@ -145,7 +145,7 @@ class BaseScreen(Screen[None]):
             changed: The traces that have grown.
         """
         if self.live is not None:
-            self.live.look()
+            self.live.catch_up()
         self.refresh_frame()
 
     def mark_has_changed(self) -> None:

@@ -103,7 +103,7 @@ class CompletingLine(Input):
         """Return what can be taken with what is typed right now."""
         if self.known is None:
             return None
-        self._look()
+        self._gather()
         vocabulary = self.known.vocabulary()
         state = self.value, *self.selection, vocabulary
         if state != self._found_for:
@@ -118,11 +118,11 @@ class CompletingLine(Input):
                 self._completion = find(query, len(before), vocabulary)
         return self._completion
 
-    def _look(self) -> None:
+    def _gather(self) -> None:
         """Let a thread look for attributes, where that was not done yet."""
-        if self.known is not None and self.known.begin_look():
+        if self.known is not None and self.known.begin_gathering():
             # The application's: what is found is of use to the next line, too.
-            Work(cast("Owner", self.app)).begin(self.known.look, lambda _: self.offer())
+            Work(cast("Owner", self.app)).begin(self.known.gather, lambda _: self.offer())
 
     def _taken(self) -> tuple[str, int, int] | None:
         """Return what is written when the chosen one is taken, and the places in the line that it takes."""

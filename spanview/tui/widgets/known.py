@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
-_LOOK_S: Final = 0.5
+_GATHERED_FOR_S: Final = 0.5
 _GROWN_BY: Final = 1.5
 """A store that is so many times as large is looked through again."""
 _TAKEN_FOR_ANOTHER: Final = re.compile(r"[\u2400-\u2421]|\\(?=x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
@@ -32,7 +32,7 @@ class Known:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._words = Words()
-        self._is_looking = False
+        self._is_gathering = False
         self._state: tuple[object, ...] = ()
         self._vocabulary = Vocabulary()
 
@@ -55,15 +55,15 @@ class Known:
             )
         return self._vocabulary
 
-    def begin_look(self) -> bool:
-        """Tell whether records are to be looked at now; whoever asks has to `look`."""
+    def begin_gathering(self) -> bool:
+        """Tell whether records are to be looked at now; whoever asks has to `gather`."""
         spans = len(self._store.spans)
-        if self._is_looking or spans <= self._words.spans * _GROWN_BY:
+        if self._is_gathering or spans <= self._words.spans * _GROWN_BY:
             return False
-        self._is_looking = True
+        self._is_gathering = True
         return True
 
-    def look(self, tell: Tell) -> None:
+    def gather(self, tell: Tell) -> None:
         """Look through the store; in a thread, which ends where `tell` raises."""
 
         def is_wanted() -> bool:
@@ -71,9 +71,9 @@ class Known:
             return True
 
         try:
-            self._words = gather(self._store, _LOOK_S, is_wanted)
+            self._words = gather(self._store, _GATHERED_FOR_S, is_wanted)
         finally:
-            self._is_looking = False
+            self._is_gathering = False
 
 
 def _typable(texts: Iterable[str]) -> list[str]:

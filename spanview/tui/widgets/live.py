@@ -150,7 +150,7 @@ class Live(Generic[Answer]):
         self._ask = ask or self._ask
         return was_asked
 
-    def look(self) -> None:
+    def catch_up(self) -> None:
         """Compute it anew where there is something new and it is time; else look again when it may be."""
         if not self.is_behind or self._is_held or self._work.is_busy or not self._screen.is_current:
             return
@@ -160,7 +160,7 @@ class Live(Generic[Answer]):
         if now >= due:
             self._start(is_asked=False)
         elif self._timer is None:
-            self._timer = self._screen.set_timer(due - now, self._look_again)
+            self._timer = self._screen.set_timer(due - now, self._catch_up_when_due)
 
     # -- when ----------------------------------------------------------------------------------------------------------
 
@@ -169,10 +169,10 @@ class Live(Generic[Answer]):
         viewer = self._screen.viewer
         return viewer.paused or viewer.feed_state.loading
 
-    def _look_again(self) -> None:
+    def _catch_up_when_due(self) -> None:
         self._timer = None
         if not self._screen.is_left:
-            self.look()
+            self.catch_up()
 
     def _start(self, *, is_asked: bool) -> None:
         self._is_asked = is_asked
@@ -196,7 +196,7 @@ class Live(Generic[Answer]):
         chosen, answer = known
         self._note(chosen, version, begun_at, begun_ns)
         self._take(answer)
-        self.look()
+        self.catch_up()
 
     def _note(self, chosen: ChosenTraces, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
         self._chosen, self._version, self.has_answer = chosen, version, True

@@ -201,7 +201,7 @@ async def test_a_hint_that_gave_way_is_no_hint() -> None:
     """Where the footer says what a key did, a click does nothing else."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("enter", "c")
-        await look.until_shown("critical path")
+        await look.until_shown("critical path", "running")
         said = look.app.said
         await look.pilot.click(offset=(79 - len(said) // 2, 23))
         assert look.is_on(TraceScreen)

@@ -155,13 +155,6 @@ def parent_rows(spans: SpanTable, slots: Slots) -> Places:
     return parents
 
 
-def parent_rows_of(store: Store) -> Places:
-    """Return what `parent_rows` does, of a store that may be growing; of several with the parent's ids any one."""
-    if store.is_growing:
-        return parent_rows_by_order(store.spans, len(store.spans.next_row))
-    return parent_rows(store.spans, store.intake.span_slots)
-
-
 def odd_traces(spans: SpanTable, parents: Places, count: int, unplaced: int) -> Flags:
     """Return which traces have to be looked at one by one: with doubled ids, without ids, with circles.
 
@@ -252,23 +245,6 @@ def first_orphans(spans: SpanTable, parents: Places, odd: Flags) -> Places:
     differ = (np.diff(traces[rows]) != 0) | (np.diff(parent_ids[rows]) != 0)
     first: Places = rows[np.append(True, differ)] if len(rows) else rows
     return first
-
-
-def names_above(store: Store, children: set[int]) -> dict[int, dict[int, int]]:
-    """Return which names stand above some names, and how often; the store may grow.
-
-    Args:
-        store: The store.
-        children: The numbers of the names that are asked for.
-    """
-    parents = parent_rows_of(store)
-    names = copy_of(store.spans.name)[: len(parents)]
-    rows = np.flatnonzero(np.isin(names, [*children]) & (parents >= 0))
-    pairs = np.stack((names[rows], names[parents[rows]]))
-    found: dict[int, dict[int, int]] = {}
-    for (child, parent), count in zip(*np.unique(pairs.T, axis=0, return_counts=True), strict=True):
-        found.setdefault(int(child), {})[int(parent)] = int(count)
-    return found
 
 
 def are_scanned(intake: Intake) -> Flags:

@@ -115,9 +115,7 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
     if facts is None:
         yield DetailPart("self time", _COUNTING, "")
     elif facts.own_ns is not None and length:
-        yield DetailPart(
-            "self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns)
-        )
+        yield DetailPart("self time", f"{duration(facts.own_ns)} ({facts.own_ns / length:.0%})", str(facts.own_ns))
     if facts is not None and facts.why is not None:
         tone = Tone.PLAIN if facts.why.is_harmless else Tone.ERROR
         yield DetailPart("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
@@ -176,14 +174,14 @@ def _of_name(among: AmongName, length: int) -> Iterator[DetailPart]:
     """Say how quick the span is among all of its name, and how long these take."""
     others = among.count - 1
     share = f"{among.quicker / others:.0%}"
-    text = f"slower than {share} of the other {others:,} spans with this name"
+    text = f"slower than {share} of {others:,} spans with this name"
     if others == 1:
         text = f"{'slower' if among.quicker else 'not slower'} than the one other span with this name"
     yield DetailPart("in its name", text, share)
     figures = (("p50", among.p50_ns), ("p95", among.p95_ns), ("max", among.max_ns))
     text = "   ".join(f"{name} {duration(ns)}" for name, ns in figures)
     yield DetailPart("", text, text)
-    yield DetailPart("", f"{histogram_text(among.histogram)}  how many of them, by power of ten", "")
+    yield DetailPart("", f"{histogram_text(among.histogram)}  histogram, powers of ten", "")
     yield DetailPart("", SCALE, "", Tone.DIM)
     yield DetailPart("", " " * cell_of(length) + "▴ this span", "")
 

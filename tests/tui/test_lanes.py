@@ -271,7 +271,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     """From block to block, from lane to lane at the same time, to errors, and into the trace."""
     async with looking_at(data=of_drawing(), size=size) as look:
         rows = await open_lanes(look)
-        assert "lanes of 2 traces   2 lanes   by first start" in look.header
+        assert "workers in 2 traces   2 lanes   by first start" in look.header
         first, second = look.lines[3:5]
         assert [word for word in first.split() if word.isdigit()][:2] == ["11", "3"]
         assert "22" in second
@@ -280,7 +280,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         block = look.lines[-2]
         assert "main   +0 µs   40 µs   the first here" in block
         assert "1 of 2" in block
-        assert "busy 50.0% of its 100 µs, 50.0% of what is shown" in look.lines[-3]
+        assert "busy 50.0% of 100 µs (50.0% of view)" in look.lines[-3]
         await look.press("right")
         assert "last   +90 µs   10 µs   idle 50 µs before" in look.lines[-2]
         await look.press("l")
@@ -307,7 +307,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         assert look.is_on(LanesScreen)
         await look.press("escape")
         await open_lanes(look, "enter")
-        assert "lanes of last   1 lane" in look.header
+        assert "workers in last   1 lane" in look.header
 
 
 async def test_zooming() -> None:
@@ -380,11 +380,11 @@ async def test_what_is_listed_counts() -> None:
         await look.until_shown("1 of 2 traces")
         await look.press("enter")
         await open_lanes(look)
-        assert "lanes of 1 trace   1 lane" in look.header
+        assert "workers in 1 trace   1 lane" in look.header
         await look.press("escape", "escape", "r")
         await look.until_shown("P95")
         await open_lanes(look)
-        assert "lanes of 1 trace of " in look.header
+        assert "workers in 1 trace of " in look.header
 
 
 async def test_nothing_to_show() -> None:
@@ -433,7 +433,7 @@ async def test_blocks_of_generators() -> None:
     data.add(build.span(name, start=0, duration=2, kind="CONSUMER"), build.span("b", start=8), path="spans/1.txt")
     async with looking_at(data=data, size=(120, 24)) as look:
         await look.press("L")
-        await look.until_shown("busy", "without its generators", "a generator: end not known")
+        await look.until_shown("busy", "without generators", "a generator: end not known")
         await look.until_shown("longest gap at most 6 µs", "≤ 6 µs")
 
 

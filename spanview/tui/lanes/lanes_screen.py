@@ -139,10 +139,10 @@ class LanesScreen(BaseScreen):
     def title_text(self) -> str:
         """Return what is shown."""
         if not self.live.has_answer:
-            return f"‹ lanes of {self.live.what}   looking at spans … {self.live.share_text}"
+            return f"‹ workers in {self.live.what}   looking at spans … {self.live.share_text}"
         number, untraced = count(len(self._model.shape.lanes), "lane"), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
-        return f"‹ lanes of {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
+        return f"‹ workers in {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""
@@ -169,8 +169,8 @@ class LanesScreen(BaseScreen):
         parts, worker = [], self._model.worker(at)
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
-            rest = ", without its generators" if at in self._model.shape.with_generators else ""
-            parts.append(f"busy {lane.share:.1%} of its {own}, {shown:.1%} of what is shown{rest}")
+            rest = ", without generators" if at in self._model.shape.with_generators else ""
+            parts.append(f"busy {lane.share:.1%} of {own} ({shown:.1%} of view{rest})")
         if lane.gap is not None:
             most = self._model.at_most(at)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")

@@ -72,6 +72,8 @@ _MOST_ATTEMPTS: Final = 32
 """So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
 _MOST_CONSTRUCTORS: Final = 256
 """So many of the attempts of a class's constructor are looked at for an actor, the newest."""
+_GROWN: Final = 1.1
+"""With so many times as many spans as there were, it is looked for generators again: all spans are looked at."""
 _MOST_KEPT: Final = 20_000
 """Records of which it is remembered what they say."""
 _READ_AFTER_S: Final = 2.0
@@ -365,7 +367,7 @@ class Running:
 
     def _is_generator(self, row: int) -> bool:
         """Tell whether a call is one of a generator, certainly or likely."""
-        if self._generators[0] != self._row_count:
+        if self._row_count > _GROWN * self._generators[0]:
             from spanview.analysis.generators import generators_of
 
             self._generators = self._row_count, frozenset(generators_of(self._store))

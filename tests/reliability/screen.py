@@ -77,7 +77,7 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
     yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"no_spans: dn{file}/fo{file}",))
     yield _Step(b"F", ESCAPE + b"F", "where the time goes", (f"✖ {name}", name))
-    yield _Step(b"L", ESCAPE + b"L", "lanes of", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
+    yield _Step(b"L", ESCAPE + b"L", "workers in", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
     yield _Step(b"\rH", ESCAPE + b"\rH", "Serve requests of", (name,))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"

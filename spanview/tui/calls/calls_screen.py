@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _WIDE, _WIDEST = 100, 140
 """Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
 _TIME: Final = 9
-_LEAST_NAME: Final = 14
+_LEAST_NAME: Final = 11
 """Cells for which figures go, the last first."""
 _SHORTEST_NAME: Final = 8
 _GENERATORS: Final = {
@@ -62,10 +62,10 @@ def _name(function: Function, cells: int) -> Iterator[Piece]:
 
 _COLUMNS: Final[Sequence[TableColumn[Function]]] = (
     TableColumn("CALLS", 8, lambda each: _some(each.calls), key="calls"),
-    TableColumn("ENDED", 8, lambda each: _some(each.ended), from_width=_WIDE, goes=13),
+    TableColumn("ENDED", 8, lambda each: "" if each.generator else _some(each.ended), from_width=_WIDE, goes=13),
     TableColumn("ERR", 7, lambda each: _some(each.failures), "error", key="errors", goes=12),
     TableColumn("RETRY", 8, lambda each: _some(each.retried), key="retried", goes=11),
-    TableColumn("NONE", 7, lambda each: _some(each.no_attempt), key="no attempt", goes=10),
+    TableColumn("NO ATTEMPT", 13, lambda each: _some(each.no_attempt), key="no attempt", goes=10),
     TableColumn("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50), goes=9),
     TableColumn("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), key="wait", goes=8),
     TableColumn("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE, goes=7),
@@ -168,7 +168,7 @@ class CallsScreen(BaseScreen):
         if self._functions is None:
             return f"{head}   counting … {self.live.share_text}; Esc ends it"
         if not self._functions:
-            return f"{head}   none: no span submits one"
+            return f"{head}   no Ray calls"
         calls = count(sum(each.calls for each in self._functions), "call")
         text = f"{head}   {calls} of {count(len(self._functions), 'function')}"
         cold = sum(each.cold_starts for each in self._functions)

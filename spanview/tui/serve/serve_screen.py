@@ -51,10 +51,10 @@ TABLE: Final[Table[RequestGroup]] = Table(
         TableColumn("P95", _TIME, lambda group: duration(group.total.p95), key="p95"),
         TableColumn("P99", _TIME, lambda group: duration(group.total.p99), from_width=_WIDEST),
         TableColumn("MAX", _TIME, lambda group: duration(group.total.max), from_width=_WIDE),
-        TableColumn("QUEUE50", 10, lambda group: duration(group.queue.p50), from_width=_WIDEST),
-        TableColumn("QUEUE95", 10, lambda group: duration(group.queue.p95), key="queue"),
-        TableColumn("HANDL50", 10, lambda group: duration(group.handling.p50), from_width=_WIDEST),
-        TableColumn("HANDL95", 10, lambda group: duration(group.handling.p95), key="handling", from_width=_WIDE),
+        TableColumn("QUEUE P50", 10, lambda group: duration(group.queue.p50), from_width=_WIDEST),
+        TableColumn("QUEUE P95", 12, lambda group: duration(group.queue.p95), key="queue"),
+        TableColumn("HANDL P50", 10, lambda group: duration(group.handling.p50), from_width=_WIDEST),
+        TableColumn("HANDL P95", 12, lambda group: duration(group.handling.p95), key="handling", from_width=_WIDE),
         TableColumn(
             SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, from_width=_WIDEST
         ),
@@ -129,7 +129,7 @@ class ServeScreen(BaseScreen):
         if self._groups is None:
             found = f"reading them … {self.live.share_text}"
         elif not self._groups:
-            found = "no span of Serve's is here"
+            found = "no Ray Serve spans"
         else:
             errors = sum(group.errors for group in self._groups)
             found = count(sum(group.count for group in self._groups), "request")

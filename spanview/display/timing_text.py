@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 _COUNTING: Final = "counting …"
 _WARNING_TEXTS: Final = {
     Warnings.DUPLICATE_ID: "another record has the same ids and other contents",
-    Warnings.CYCLE: "its chain of parents runs in a circle, which is cut here",
+    Warnings.CYCLE: "its chain of parents is a circle, which is cut here",
     Warnings.NO_END: "the record has no end time",
     Warnings.NEGATIVE_DURATION: "it ends before it starts",
     Warnings.BAD_ID: "the trace id, span id or parent id is unusable",
     Warnings.CLOCK_SKEW: "it starts before its parent: the clocks differ",
-    Warnings.DETAIL_LOST: "its record can't be read again: the file was cut, replaced or removed",
+    Warnings.DETAIL_LOST: "its record can't be read again: the file was truncated, replaced or removed",
     Warnings.ODD_VALUE: "a field has a value of the wrong type",
 }
 
@@ -115,9 +115,7 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
     if facts is None:
         yield DetailPart("self time", _COUNTING, "")
     elif facts.own_ns is not None and length:
-        yield DetailPart(
-            "self time", f"{duration(facts.own_ns)}   {facts.own_ns / length:.0%} of it", str(facts.own_ns)
-        )
+        yield DetailPart("self time", f"{duration(facts.own_ns)} ({facts.own_ns / length:.0%})", str(facts.own_ns))
     if facts is not None and facts.why is not None:
         tone = Tone.PLAIN if facts.why.is_harmless else Tone.ERROR
         yield DetailPart("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
@@ -146,7 +144,7 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
         return
     yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
     if is_cold:
-        yield DetailPart("", "the first call of its worker process: the wait may hold the start of the process", "")
+        yield DetailPart("", "the first call of its worker process: the wait may include the start of the process", "")
 
 
 def _of_record(subject: SpanInTree) -> Iterator[DetailPart]:
@@ -176,14 +174,14 @@ def _of_name(among: AmongName, length: int) -> Iterator[DetailPart]:
     """Say how quick the span is among all of its name, and how long these take."""
     others = among.count - 1
     share = f"{among.quicker / others:.0%}"
-    text = f"slower than {share} of the other {others:,} spans with this name"
+    text = f"slower than {share} of {others:,} spans with this name"
     if others == 1:
         text = f"{'slower' if among.quicker else 'not slower'} than the one other span with this name"
     yield DetailPart("in its name", text, share)
     figures = (("p50", among.p50_ns), ("p95", among.p95_ns), ("max", among.max_ns))
     text = "   ".join(f"{name} {duration(ns)}" for name, ns in figures)
     yield DetailPart("", text, text)
-    yield DetailPart("", f"{histogram_text(among.histogram)}  how many of them, by power of ten", "")
+    yield DetailPart("", f"{histogram_text(among.histogram)}  histogram, powers of ten", "")
     yield DetailPart("", SCALE, "", Tone.DIM)
     yield DetailPart("", " " * cell_of(length) + "▴ this span", "")
 

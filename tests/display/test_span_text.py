@@ -224,7 +224,7 @@ def test_timing() -> None:
         ("start", "2023-11-14 22:13:20.000020"),
         ("end", "2023-11-14 22:13:20.000120"),
         ("duration", "100 µs"),
-        ("self time", "70 µs   70% of it"),
+        ("self time", "70 µs (70%)"),
         ("in the trace", "+20 µs after its start   83.3% of the trace"),
         ("parent", "a  (0000000000000001)"),
         ("", "starts 20 µs after its parent's start   100.0% of its parent"),
@@ -272,7 +272,7 @@ def test_timing_of_a_generator() -> None:
     ]
     lines = shown(lines_of("Timing", *documents, node=1, width=120))
     assert ("run time", "a generator, run time not known: its span ends when the generator is made") in lines
-    assert ("", "the first call of its worker process: the wait may hold the start of the process") in lines
+    assert ("", "the first call of its worker process: the wait may include the start of the process") in lines
 
 
 def test_timing_of_damaged_spans() -> None:

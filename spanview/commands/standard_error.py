@@ -56,7 +56,7 @@ def nothing_in(store: Store, paths: Iterable[str]) -> str:
     elif damaged:
         what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
     else:
-        what = f"{count(len(files), 'file')} without spans, listed by spanview check"
+        what = f"{count(len(files), 'file')} of another kind, listed by spanview check"
     return f"{where}: no spans; {what}"
 
 

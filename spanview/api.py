@@ -106,7 +106,7 @@ def _names(paths: object) -> tuple[str, ...]:
 
 def _no_path(value: object) -> str:
     hint = "give the file's name, or - for standard input" if hasattr(value, "read") else "a path is text or a Path"
-    return f"spanview.load takes paths, and was given an object of type {type(value).__name__}: {hint}"
+    return f"spanview.load takes paths, not an object of type {type(value).__name__}: {hint}"
 
 
 def _standard_input(names: tuple[str, ...]) -> IO[bytes] | None:

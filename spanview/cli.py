@@ -65,11 +65,11 @@ options:
   -q, --query QUERY      only what matches, as in: -q 'name~leaf duration>10ms -status=ERROR'; all, if given repeatedly
       --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
       --trace ID         this trace; a unique prefix is enough
-      --max-span-size N  bytes of the longest record that is kept, as in 16MiB (the default)
+      --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
-      --completion SHELL print what completes words in bash, zsh or fish
+      --completion SHELL print the completion script for bash, zsh or fish
       --version          print the version
-  -h, --help             this, or what a command takes: spanview COMMAND --help
+  -h, --help             this, or the options of a command: spanview COMMAND --help
 
 spanview help lists the pages of the manual.
 """
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _fill_standard_descriptors()
     if sys.stdout is None:
-        return _complain("standard output is closed; to throw it away, send it to /dev/null")
+        return _complain("standard output is closed; to discard it, redirect it to /dev/null")
     # A terminal that can't show a character gets a stand-in, never a traceback.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -169,7 +169,7 @@ def _print_completion(shell: str) -> int:
 
     options = {command: options_of(_parser(command), _WORDS) for command in BUILT}
     first = options["view"]
-    first.append(Option(("--completion",), "print what completes words in a shell", "SHELL", _SHELLS))
+    first.append(Option(("--completion",), "print a shell's completion script", "SHELL", _SHELLS))
     first.append(Option(("--version",), "print the version", "", ()))
     return _print(script(shell, Commands(BUILT, options, {"help": PAGES})))
 
@@ -231,7 +231,7 @@ def _mistaken_command(words: list[str]) -> str | None:
         return None
     return (
         f"there is no command {word}, and no file or folder of that name: did you mean `{near[0]}`? "
-        f"A PATH that is still to come is given as ./{word}"
+        f"If it is a PATH that doesn't exist yet, write ./{word}"
     )
 
 
@@ -294,7 +294,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> None:  # type: ignore[override]
             near = _near_option(message, self._option_string_actions)
-            sys.exit(_complain(f"{message}{near}; {self.prog} --help says what it takes"))
+            sys.exit(_complain(f"{message}{near}; {self.prog} --help lists its options"))
 
     parser = Parser(prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False)
     add = parser.add_argument
@@ -303,14 +303,14 @@ def _parser(command: str) -> argparse.ArgumentParser:
         return parser
     if command == "diff":
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
-        add("paths", metavar="A B", nargs="*", help="each the first digits of a trace's id, a query, or a PATH")
+        add("paths", metavar="A B", nargs="*", help="two of: the first digits of a trace id, a query, or a PATH")
         parser.epilog = _EPILOG_OF_DIFF
     else:
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands.split():
             add(*flags, **how)
-    add("--max-span-size", metavar="N", default="16MiB", help="bytes of the longest record that is kept")
+    add("--max-span-size", metavar="N", default="16MiB", help="longest record to keep, in bytes (default 16MiB)")
     add("--no-cache", action="store_true", help="neither read nor write a kept index")
     return parser
 
@@ -331,7 +331,9 @@ def _output_format(name: str) -> str:
     import argparse
 
     if name not in FORMATS:
-        raise argparse.ArgumentTypeError(f"{name} is no format; there are {', '.join(FORMATS[:-1])} and {FORMATS[-1]}")
+        raise argparse.ArgumentTypeError(
+            f"{name} isn't a format; there are {', '.join(FORMATS[:-1])} and {FORMATS[-1]}"
+        )
     return name
 
 
@@ -367,7 +369,7 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
     (
         "view tree spans export check",
         ("--trace",),
-        {"metavar": "ID", "help": "this trace; a unique prefix is enough. A request of Serve: -q request_id=ID"},
+        {"metavar": "ID", "help": "this trace; a unique prefix is enough. For a Serve request: -q request_id=ID"},
     ),
     (
         "export",
@@ -379,14 +381,14 @@ _OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
             "help": f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
         },
     ),
-    ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, whole or not at all"}),
-    ("tree", ("--svg",), {"metavar": "FILE", "help": "write the waterfall as a picture, whole or not at all"}),
+    ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, completely or not at all"}),
+    ("tree", ("--svg",), {"metavar": "FILE", "help": "write the waterfall as a picture, completely or not at all"}),
     ("export tree", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
-    ("tree", ("--bars",), {"action": "store_true", "help": "with the waterfall in characters, for a chat or a ticket"}),
+    ("tree", ("--bars",), {"action": "store_true", "help": "draw the waterfall in characters, for a chat or a ticket"}),
     (
         "tree",
         ("--width",),
-        {"type": _width, "default": _WIDTH, "metavar": "N", "help": f"columns with --bars, {_WIDTH} unless told"},
+        {"type": _width, "default": _WIDTH, "metavar": "N", "help": f"columns with --bars (default {_WIDTH})"},
     ),
     (
         "stats",

@@ -115,7 +115,7 @@ def options_table() -> str:
         everywhere = len(commands) >= len(cli.BUILT) - 1
         lines.append((flags, option.text, "" if everywhere else ", ".join(commands)))
     lines += [
-        ("`--completion SHELL`", "print what completes words in bash, zsh or fish", "no command"),
+        ("`--completion SHELL`", "print the completion script for bash, zsh or fish", "no command"),
         ("`--version`", "print the version", "no command"),
     ]
     return _table("| option | | commands |", lines)

@@ -120,9 +120,9 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["spans", "-q", "alpha", "-q", "name=", "1.json"], ["character 6"]),
     (["check", "--fail-on", "alpha", "--fail-on", "name=", "1.json"], ["character 6"]),
     (["check", "--trace", "f", "1.json"], ["begins with f"]),
-    (["export", "--format", "csv", "1.json"], ["csv is no format", "trace-tree, jsonl, otlp"]),
-    (["export", "--format", "html", "1.json"], ["html is no format"]),
-    (["export", "--format", "yaml", "1.json"], ["yaml is no format"]),
+    (["export", "--format", "csv", "1.json"], ["csv isn't a format", "trace-tree, jsonl, otlp"]),
+    (["export", "--format", "html", "1.json"], ["html isn't a format"]),
+    (["export", "--format", "yaml", "1.json"], ["yaml isn't a format"]),
     (["export", "-o", "1.json", "1.json"], ["1.json", "--force"]),
     (["export", "-o", "no/where.json", "1.json"], ["no/where.json", "folder"]),
     (["export", "-o", ".", "--force", "1.json"], ["folder"]),
@@ -247,7 +247,7 @@ def test_records_over_the_cap_are_one_line(folder: Path) -> None:
     """However many records are too large, one line says so."""
     done = spanview("tree", "--max-span-size", "300", "1.json", folder=folder)
     assert done.status == 0
-    assert "3 records over --max-span-size" in done.lines[0]
+    assert "3 records skipped, longer than --max-span-size" in done.lines[0]
 
 
 @pytest.mark.parametrize("command", [(), ("tree",), ("check", "--json")])
@@ -278,10 +278,10 @@ def test_folder_without_spans_is_no_error(tmp_path: Path) -> None:
     for name, data, said in (
         ("nothing", None, "no files"),
         ("empty", b"", "1 empty file"),
-        ("binary", bytes(range(256)) * 100, "1 file with something else"),
-        ("text", b"not a span\n", "1 file with something else"),
-        ("other", b'{"a": 1}\n', "1 file with something else"),
-        ("no spans in it", b'{"resourceSpans": []}\n', "1 file with something else"),
+        ("binary", bytes(range(256)) * 100, "1 file of another kind"),
+        ("text", b"not a span\n", "1 file of another kind"),
+        ("other", b'{"a": 1}\n', "1 file of another kind"),
+        ("no spans in it", b'{"resourceSpans": []}\n', "1 file of another kind"),
         ("torn", b'{"name": "a", "context": {\n', "1 file with damaged records"),
     ):
         folder = tmp_path / name

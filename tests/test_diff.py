@@ -194,7 +194,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["alpha", "beta", "empty"], ["empty: no spans; no files", "nothing to compare"]),
     (["alpha", "beta", "nowhere"], ["nowhere: no such file or folder"]),
     (["alpha", "zeta", "both"], ["B, zeta: no span in both matches", "spanview stats"]),
-    (["fff", "alpha", "both"], ["A, fff: no trace's id begins so, and no span in both matches"]),
+    (["fff", "alpha", "both"], ["A, fff: no trace id begins with it, and no span in both matches"]),
     (["a", "alpha", "both"], ["A: 2 traces' ids begin with a", f"{0xA1 << 120:032x}, ", "name~a"]),
     (["alpha", "name=", "both"], ["B: query, character 6"]),
     (["", "alpha", "both"], ["A is empty"]),
@@ -250,7 +250,7 @@ def test_a_file_that_cannot_be_read_is_told(capfd: pytest.CaptureFixture[str]) -
     with Path("new/new.json").open("ab") as file:
         file.write(b'{"name": "torn", "context": {')
     assert main(["diff", "old", "new"]) == 0
-    assert capfd.readouterr().err == "spanview: 1 torn record passed over; spanview check says where\n"
+    assert capfd.readouterr().err == "spanview: 1 torn record skipped; spanview check says where\n"
 
 
 def test_the_table(capfd: pytest.CaptureFixture[str]) -> None:

@@ -245,5 +245,5 @@ def test_more_files_than_descriptors(limit: str, writers: list[int], tmp_path: P
             process.wait()
     assert found >= {*range(_BUSY)}
     assert len(found) >= (_WRITERS if has_room else _HELD)
-    assert (f"300 files are followed, and the {_HELD} of them" in said.read_text()) is not has_room
+    assert (f"300 files are followed, and only the {_HELD} that" in said.read_text()) is not has_room
     assert ("ulimit -n 400" in said.read_text()) is not has_room

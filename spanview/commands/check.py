@@ -129,12 +129,12 @@ def _print_report(store: Store, report: Report) -> None:
     summary, problems = report.summary, report.problems
     lines = [
         f"files            {summary.files:>12,}   {size(summary.bytes)}",
-        f"spans            {summary.spans:>12,}   {count(summary.duplicates, 'double')} left out",
+        f"spans            {summary.spans:>12,}   {count(summary.duplicates, 'duplicate')}",
         f"traces           {summary.traces:>12,}",
         f"roots            {summary.roots:>12,}",
-        f"missing parents  {summary.missing_parents:>12,}   not ended when the files were written, or lost",
+        f"missing parents  {summary.missing_parents:>12,}   unfinished when the files were written, or lost",
         f"torn records     {summary.torn:>12,}",
-        f"other documents  {summary.skipped:>12,}   JSON that is no span",
+        f"other documents  {summary.skipped:>12,}   JSON that isn't a span",
     ]
     for flag, text in (
         (Warnings.NO_END, "spans without an end"),

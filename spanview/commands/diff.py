@@ -108,7 +108,7 @@ def _read(options: Options, whose: str = "") -> Store:
     session.close()
     notice_problems(store)
     if not len(store.spans):
-        raise DiffError(f"{whose}{sanitise(nothing_in(store, places(options)))}: there is nothing to compare")
+        raise DiffError(f"{whose}{sanitise(nothing_in(store, places(options)))}, so there is nothing to compare")
     return store
 
 
@@ -149,7 +149,7 @@ def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide
     traces = selected_traces(store, query=query)
     if traces:
         return DiffSide(SideType.QUERY, query.text, flame(store, traces))
-    no_id = "no trace's id begins so, and " if is_id else ""
+    no_id = "no trace id begins with it, and " if is_id else ""
     no_file = "" if options.paths else "; there is no file or folder of that name either"
     where = sanitise(", ".join(places(options)))
     raise DiffError(

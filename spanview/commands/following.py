@@ -83,7 +83,7 @@ class _Notices:
                 if self._said <= MOST_PROBLEM_NOTICES:
                     say_problem(problem)
                 else:
-                    say("further such notices are left out; spanview check lists them all")
+                    say("no more such notices are printed; spanview check lists all of them")
 
 
 def _is_unread(stream: TextIO) -> bool:

@@ -43,11 +43,11 @@ def run(options: Options) -> int:
 def _follow(options: Options, selection: Selection) -> int:
     if selection.query.needs_tree:
         raise QueryError(
-            "with --follow a span is printed before its trace is whole: leave out depth, self and trace.… terms"
+            "with --follow a span is printed before its trace is complete: leave out depth, self and trace.… terms"
         )
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:
-            raise QueryError("the newest run of what is piped in is known at its end only: leave --follow out")
+            raise QueryError("the newest run in a pipe is known only at its end: leave out --follow")
         store, session = read_all(options)
         session.close()
         selection.settle_newest_run(store)

@@ -35,11 +35,11 @@ def notice_problems(store: Store) -> bool:
     for problem in noticed[:MOST_PROBLEM_NOTICES]:
         say_problem(problem)
     if len(noticed) > MOST_PROBLEM_NOTICES:
-        say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists them all")
+        say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
     if too_large:
-        say(f"{count(too_large, 'record')} over --max-span-size passed over; spanview check says where")
+        say(f"{count(too_large, 'record')} skipped, longer than --max-span-size; spanview check says where")
     if len(store.spans) and store.tallies.torn:
-        say(f"{count(store.tallies.torn, 'torn record')} passed over; spanview check says where")
+        say(f"{count(store.tallies.torn, 'torn record')} skipped; spanview check says where")
     lost = sum(file.fragments for _, file in store.tallies.each_file())
     if len(store.spans) and lost:
         say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
@@ -56,7 +56,7 @@ def nothing_in(store: Store, paths: Iterable[str]) -> str:
     elif damaged:
         what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
     else:
-        what = f"{count(len(files), 'file')} with something else, listed by spanview check"
+        what = f"{count(len(files), 'file')} of another kind, listed by spanview check"
     return f"{where}: no spans; {what}"
 
 

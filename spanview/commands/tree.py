@@ -32,7 +32,7 @@ def run(options: Options) -> int:
     """
     selection = Selection(options, time.time_ns())
     if options.svg is not None and options.follow:
-        raise ExportError("--svg draws what is there: leave --follow out")
+        raise ExportError("--svg draws what has been written so far: leave out --follow")
     store, session = read_all(options)
     if not options.follow:
         session.close()

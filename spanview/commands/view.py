@@ -38,7 +38,7 @@ def run(options: Options) -> int:
     choose = _choice(options)
     has_keys = sys.stdin is not None and sys.stdin.isatty()
     if STANDARD_INPUT in paths and has_keys:
-        raise SpanviewError("- is standard input, and that is the terminal: pipe spans in, or give a file")
+        raise SpanviewError("- is standard input, which is the terminal: pipe spans in, or give a file")
     from spanview.commands.piped import is_readable
 
     if STANDARD_INPUT in paths and not is_readable():
@@ -184,7 +184,7 @@ def _free_standard_input() -> IO[bytes] | None:
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError as error:
-        raise SpanviewError(f"no terminal to take keys from ({error.strerror}); use spanview tree") from None
+        raise SpanviewError(f"no terminal to read keys from ({error.strerror}); use spanview tree") from None
     if terminal:
         os.dup2(terminal, 0)
         os.close(terminal)

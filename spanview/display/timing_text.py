@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 _COUNTING: Final = "counting …"
 _WARNING_TEXTS: Final = {
     Warnings.DUPLICATE_ID: "another record has the same ids and other contents",
-    Warnings.CYCLE: "its chain of parents runs in a circle, which is cut here",
+    Warnings.CYCLE: "its chain of parents is a circle, which is cut here",
     Warnings.NO_END: "the record has no end time",
     Warnings.NEGATIVE_DURATION: "it ends before it starts",
     Warnings.BAD_ID: "the trace id, span id or parent id is unusable",
     Warnings.CLOCK_SKEW: "it starts before its parent: the clocks differ",
-    Warnings.DETAIL_LOST: "its record can't be read again: the file was cut, replaced or removed",
+    Warnings.DETAIL_LOST: "its record can't be read again: the file was truncated, replaced or removed",
     Warnings.ODD_VALUE: "a field has a value of the wrong type",
 }
 
@@ -144,7 +144,7 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
         return
     yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
     if is_cold:
-        yield DetailPart("", "the first call of its worker process: the wait may hold the start of the process", "")
+        yield DetailPart("", "the first call of its worker process: the wait may include the start of the process", "")
 
 
 def _of_record(subject: SpanInTree) -> Iterator[DetailPart]:

@@ -233,7 +233,7 @@ def _found(shown: str, real: str, status: os.stat_result) -> FoundFile:
 
 def _kind(mode: int) -> str:
     if stat.S_ISLNK(mode):
-        return "a symbolic link found while searching is not followed; give its target as a PATH of its own"
+        return "a symbolic link in a folder is not followed; give its target as a PATH"
     kinds = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
     return f"{kinds.get(stat.S_IFMT(mode), 'no regular file')} is not opened"
 

@@ -116,11 +116,11 @@ class Reading:
             return
         self._has_reported_unheld = True
         detail = (
-            f"{count:,} files are followed, and the {most:,} of them that grew last are held open: once removed, the "
+            f"{count:,} files are followed, and only the {most:,} that grew last are held open: once removed, the "
             "others can't be read on"
         )
         if (limit := self._held.limit_for(count)) is not None:
-            detail += f"; ulimit -n {limit} before the start holds all"
+            detail += f"; to hold all of them, run ulimit -n {limit} before spanview"
         self._sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
     def has_moved(self, tail: FileTail) -> None:
@@ -195,9 +195,9 @@ class Reading:
         self._details.retire(tail.source)
         self._truncations[path] += 1
         if self._truncations[path] <= _MOST_TRUNCATIONS_REPORTED:
-            detail = f"the file was cut or written anew after {position:,} bytes had been read; what was read is kept"
+            detail = f"the file was truncated or rewritten after {position:,} bytes were read; what was read is kept"
             if self._truncations[path] == _MOST_TRUNCATIONS_REPORTED:
-                detail += "; it happens again and again, and isn't told any more"
+                detail += "; this keeps happening, and isn't reported again"
             self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
         self._enter(renewed)
         return renewed

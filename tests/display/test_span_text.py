@@ -272,7 +272,7 @@ def test_timing_of_a_generator() -> None:
     ]
     lines = shown(lines_of("Timing", *documents, node=1, width=120))
     assert ("run time", "a generator, run time not known: its span ends when the generator is made") in lines
-    assert ("", "the first call of its worker process: the wait may hold the start of the process") in lines
+    assert ("", "the first call of its worker process: the wait may include the start of the process") in lines
 
 
 def test_timing_of_damaged_spans() -> None:

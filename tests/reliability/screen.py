@@ -115,7 +115,7 @@ class _Viewer:
         parent.mkdir()
         self.text = text
         name, words = in_file_names(text), [os.path.basename(make_folder(parent, text))]
-        self.at_first = [f"ln{shown(name)}: a symbolic link found while searching"]
+        self.at_first = [f"ln{shown(name)}: a symbolic link in a folder"]
         """What is to be seen at the start only."""
         if not re.search("[\0\ud800-\udfff]", text):
             # A filter that keeps everything.

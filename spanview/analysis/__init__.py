@@ -1,1 +1,49 @@
-"""Questions to a tree or a store: self time, statistics, queries, selections. No input or output happens here."""
+"""Questions to a store, one module a question. No input or output, and nothing is drawn.
+
+intervals          the union of intervals, and how many there are at a time
+timetext           times and durations as people type them
+telling            how far a long answer is, for whoever waits for it
+query_parse        the text of a query to its terms
+query_values       how a query sees the values of attributes
+query_regex        regular expressions, matched by RE2
+query_base         what every term is made of: a test, what it costs, and which columns decide it
+query_everywhere   the keys that search texts: `any`, `event`, `description`, `scope`
+query_terms        what the other keys mean
+query_subject      the span or trace that is asked about
+query              a query as a whole
+query_written      texts quoted so that a query takes them literally
+bytesearch         what the bytes of records tell of an attribute, without decoding
+bulk_query         all spans of a store asked at once
+gate               `--fail-on`: what matches, and whether anything could
+since              `--since`: a time, or the newest run
+select             the traces that a command asks for
+words              names, attributes and values that a store has, to be proposed
+complete           what the term under the cursor may become
+grouping           what spans can be grouped by
+walk               the spans of many traces in the order of their trees
+consistent         parents and times of a trace without contradictions
+selftime           self time
+forest_selftime    the same for a whole forest
+critical           the critical path
+waits              waiting before a span ran
+flame              call paths: their counts and times
+stats              counts, percentiles and self time of groups
+root_groups        traces by the names of their roots, and of requests by route
+diff               two sides merged by call path
+workers            who a process is: pid, node, actor or replica
+lanes              what each process did over time
+ray_names          how Ray names the spans of calls
+serve_calls        Serve's calls of replicas, where two hooks are on
+calls              Ray calls: what they waited, how long they ran, how they ended
+exits              actors that left by `exit_actor`
+generators         functions whose spans end when a generator is made
+joined             a trace in which each Ray call is one node
+reasons            why a call has no attempt, as far as files tell
+running            what may still run, as far as processes tell
+unseen             what missing parents probably are
+serve              Serve's requests: proxy, routing and replica as one
+serve_pairs        the two traces of one FastAPI request
+serve_groups       requests by application, deployment, route and status
+linked             which spans link to a span
+diagnosis/         what `check` finds
+"""

@@ -77,7 +77,7 @@ _COLUMNS: Final[Sequence[TableColumn[Function]]] = (
     TableColumn(
         "AT ONCE", 8, lambda each: "" if each.generator else _some(each.max_concurrency), from_width=_WIDE, goes=1
     ),
-    TableColumn("FUNCTION", parts=_name, gap=2, is_left=True),
+    TableColumn("FUNCTION", parts=_name, gap=2, aligns_left=True),
 )
 TABLE: Final = Table(_COLUMNS, _LEAST_NAME, floor=_SHORTEST_NAME)
 _SORTS: Final[dict[str, Callable[[Function], int]]] = {

@@ -90,17 +90,16 @@ class CallLines(TableList[Call]):
     """
 
     def __init__(self, store: Store) -> None:
-        spans = store.spans
         super().__init__(
             Table(
                 (
-                    TableColumn("SUBMITTED", 24, lambda call: _start(spans.start_ns[call.row]), "dim", is_left=True),
+                    TableColumn("SUBMITTED", 24, self._start, "dim", aligns_left=True),
                     TableColumn("WAIT", 10, lambda call: duration(call.wait_ns)),
                     TableColumn("RUN", 10, self._run),
                     TableColumn(
                         "TRIES", 6, lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "", "warning"
                     ),
-                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, is_left=True),
+                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, aligns_left=True),
                 ),
                 floor=_SHORTEST_WORDS,
             ),
@@ -136,6 +135,10 @@ class CallLines(TableList[Call]):
         yield Piece(data_text(text, min(words, cells)), "error" if is_bad else "")
         yield Piece(" " + data_text(self._where(call), max(0, cells - words - 1)), "dim")
 
+    def _start(self, call: Call) -> str:
+        ns = self._store.spans.start_ns[call.row]
+        return "–" if ns == NO_TIME else moment(ns, digits=3)
+
     def _run(self, call: Call) -> str:
         return "not known" if self.is_generator and call.attempts else duration(call.run_ns)
 
@@ -161,10 +164,6 @@ class CallLines(TableList[Call]):
         root = store.trace_table.root_row[store.spans.trace[call.row]]
         above = "" if root in {NO_ROW, call.row} else f"  in {store.names.texts[store.spans.name[root]]}"
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
-
-
-def _start(ns: int) -> str:
-    return "–" if ns == NO_TIME else moment(ns, digits=3)
 
 
 class FunctionCallsScreen(BaseScreen):

@@ -60,7 +60,7 @@ def table_in(order: Order, path_text: Callable[[PathDiff, int], str], *, is_per_
                 "ERRORS", _ERRORS, lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS), "error", goes=1
             ),
             *(column for turn, name in enumerate(further, 1) for column in _times(name, comes=turn)),
-            TableColumn("PATH", parts=path, gap=2, is_left=True, key=Order.TREE),
+            TableColumn("PATH", parts=path, gap=2, aligns_left=True, key=Order.TREE),
         ),
         _LEAST_PATH,
         _USUAL_PATH,

@@ -48,15 +48,15 @@ def table_of(store: Store) -> Table[Request]:
             TableColumn("TOTAL", _TIME, lambda request: duration(request.total_ns)),
             TableColumn("QUEUE", _TIME, lambda request: duration(request.queue_ns)),
             TableColumn("HANDLING", _TIME, lambda request: duration(request.handling_ns)),
-            TableColumn("", 10, failure_text, "error", gap=2, is_left=True),
+            TableColumn("", 10, failure_text, "error", gap=2, aligns_left=True),
             TableColumn(
                 "START",
                 14,
                 lambda request: moment(starts[request.rows[0]], with_date=False, digits=3),
                 "dim",
-                is_left=True,
+                aligns_left=True,
             ),
-            TableColumn(f"{'REQUEST ID':{_ID}} SEEN", parts=_id_and_places, is_left=True),
+            TableColumn(f"{'REQUEST ID':{_ID}} SEEN", parts=_id_and_places, aligns_left=True),
         ),
         floor=_SHORTEST_ID,
     )

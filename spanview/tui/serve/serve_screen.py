@@ -59,7 +59,7 @@ TABLE: Final[Table[RequestGroup]] = Table(
             SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, from_width=_WIDEST
         ),
         TableColumn("STATUS", 10, lambda group: status_text(group.key), _style),
-        TableColumn("REQUEST", parts=_request, gap=2, is_left=True, key="route"),
+        TableColumn("REQUEST", parts=_request, gap=2, aligns_left=True, key="route"),
     ),
     floor=_SHORTEST_NAME,
 )

@@ -60,12 +60,12 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
 
     columns: list[TableColumn[int]] = [
         TableColumn("", 10, lambda row: duration(spans.end_ns[row] - spans.start_ns[row])),
-        TableColumn("", 2, lambda row: "✖" if spans.status[row] == ERROR else "", "error", gap=1, is_left=True),
-        TableColumn("", 25, lambda row: moment(spans.start_ns[row], digits=3), "dim", is_left=True, goes=1),
+        TableColumn("", 2, lambda row: "✖" if spans.status[row] == ERROR else "", "error", gap=1, aligns_left=True),
+        TableColumn("", 25, lambda row: moment(spans.start_ns[row], digits=3), "dim", aligns_left=True, goes=1),
         TableColumn("", parts=name),
     ]
     if sides is not None:
-        columns.insert(0, TableColumn("", 4, lambda row: sides[row], "accent", gap=1, is_left=True))
+        columns.insert(0, TableColumn("", 4, lambda row: sides[row], "accent", gap=1, aligns_left=True))
     return Table(columns, _LEAST_NAME)
 
 

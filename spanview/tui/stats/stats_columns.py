@@ -63,5 +63,5 @@ def table_by(by: str) -> Table[Group]:
         yield Piece(fixed(group_text(group.key, by, cells * 2 + 2), cells))
 
     head = by.upper() if by in OF_SERVICES else data_text(by, 40).rstrip()
-    last: TableColumn[Group] = TableColumn(head, parts=name, gap=_BETWEEN, is_left=True)
+    last: TableColumn[Group] = TableColumn(head, parts=name, gap=_BETWEEN, aligns_left=True)
     return Table((*(_OF_PATH if by == ON_PATH else _OF_SPANS), last), _LEAST_NAME, least_beside=_LEAST_BESIDE)

@@ -71,7 +71,7 @@ class TraceList(TableList[int]):
                 23 if with_date else 12,
                 lambda trace: moment(starts[trace], with_date=with_date, digits=3),
                 "dim",
-                is_left=True,
+                aligns_left=True,
                 key=TraceColumn.START,
                 goes=6,
             ),
@@ -89,19 +89,19 @@ class TraceList(TableList[int]):
             ),
             TableColumn("PROC", 5, self._processes_text, "dim", goes=2),
             TableColumn("", 2, lambda _: ""),
-            TableColumn("ROOT", parts=self._root, behind=1, is_left=True, key=TraceColumn.ROOT),
+            TableColumn("ROOT", parts=self._root, behind=1, aligns_left=True, key=TraceColumn.ROOT),
             TableColumn(
                 "STATE",
                 13,
                 lambda trace: self._state(trace)[0],
                 lambda trace: self._state(trace)[1],
-                is_left=True,
+                aligns_left=True,
                 goes=3,
                 shrinks_to=_MARK,
             ),
         ]
         if services:
-            columns.insert(-2, TableColumn("SERVICE", services, self._service_text, behind=1, is_left=True, goes=1))
+            columns.insert(-2, TableColumn("SERVICE", services, self._service_text, behind=1, aligns_left=True, goes=1))
         return Table(columns, _LEAST_ROOT)
 
     def refresh_rows(self, *, anew: bool = False, reveal: bool = False) -> None:

@@ -43,7 +43,7 @@ class TableColumn(Generic[Row]):
     """Cells before it."""
     behind: int = 0
     """Cells behind it."""
-    is_left: bool = False
+    aligns_left: bool = False
     """Whether text and head stand at its left edge."""
     parts: Callable[[Row, int], Iterable[Piece]] | None = None
     """Makes what stands in so many cells, of the column that has all that the others leave."""
@@ -97,18 +97,24 @@ class Table(Generic[Row]):
         going = _in_turns((column.goes, at) for at, column in enumerate(self.columns) if at in shown and at not in last)
         for least, places in (*((self.least, some) for _, some in going), (self.least_beside, [*last])):
             if width - sum(shown.values()) < least:
-                shown |= {at: self.columns[at].shrinks_to for at in places}
+                shown |= {at: self._shrunk_cells(at) for at in places}
         rest = max(self.floor, width - sum(shown.values()))
         fitted = (
-            (self.columns[at], (rest if self.columns[at].parts is not None else min(cells, self.columns[at].width)))
+            (self.columns[at], rest if self.columns[at].parts is not None else cells - self._blanks(at))
             for at, cells in sorted(shown.items())
             if cells or self.columns[at].parts is not None
         )
         return Fit(tuple(fitted))
 
+    def _blanks(self, at: int) -> int:
+        return self.columns[at].gap + self.columns[at].behind
+
     def _cells(self, at: int) -> int:
-        column = self.columns[at]
-        return column.gap + column.width + column.behind
+        return self._blanks(at) + self.columns[at].width
+
+    def _shrunk_cells(self, at: int) -> int:
+        shrunk = self.columns[at].shrinks_to
+        return self._blanks(at) + shrunk if shrunk else 0
 
 
 def _in_turns(turns: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:
@@ -132,7 +138,7 @@ class Fit(Generic[Row]):
             if column.parts is not None:
                 text = text.ljust(cells)
             else:
-                text = fixed(text, cells) if column.is_left else right(text, cells)
+                text = fixed(text, cells) if column.aligns_left else right(text, cells)
             yield f"{' ' * column.gap}{text}{' ' * column.behind}", column
 
     def heads_text(self, sorted_by: object = None) -> str:
@@ -158,7 +164,7 @@ class Fit(Generic[Row]):
             else:
                 text = column.text(row) if cells >= column.width else column.text(row)[:1]
                 style = column.style if isinstance(column.style, str) else column.style(row)
-                yield Piece(data_text(text, cells) if column.is_left else right(text, cells), style)
+                yield Piece(data_text(text, cells) if column.aligns_left else right(text, cells), style)
             if column.behind:
                 yield Piece(" " * column.behind)
 

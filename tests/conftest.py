@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from hypothesis import settings
 
+from seeds import THOROUGH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -30,6 +32,12 @@ _SHARE: Final = 5
 _FEWEST: Final = 20
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what has a seed, as hypothesis marks its tests."""
+    if "seed" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.seeded)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what may not run beside each other, let the longest begin, and make property tests shorter."""
@@ -39,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(group))
                 break
     items.sort(key=_rank)
-    if not os.environ.get("THOROUGH"):
+    if not THOROUGH:
         shortened = set[Any]()
         for item in items:
             if item.get_closest_marker("hypothesis") and isinstance(item, pytest.Function):

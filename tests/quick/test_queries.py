@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from builders import Builder, Document, time_text
+from seeds import seeds
 from spanview.analysis.bulk_query import matching_traces, rows_that_match
 from spanview.analysis.query import parse_query
 from spanview.index import blocks
@@ -141,7 +142,7 @@ def _compare(store: Store, dice: random.Random) -> int:
     return found
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", seeds(14))
 def test_attributes_of_any_kind(seed: int, tmp_path: Path) -> None:
     """Keys and values that look like others, twice, nested, escaped, in events, links, resources and names."""
     dice = random.Random(seed)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from seeds import seeds
 from spanview.index import store as index_store
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW
@@ -93,7 +94,7 @@ def _compare(folder: Path, **how: Any) -> None:
         assert found[part] == value, part
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one process, with pages of any size."""
     dice = random.Random(seed)
@@ -113,7 +114,7 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         _compare(folder, newest_first=True)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_same_with_damage_that_only_a_decoder_sees(seed: int, tmp_path: Path) -> None:
     """Where all is decoded, as `check` does it, records that are joined anywhere are told."""
     dice = random.Random(seed)

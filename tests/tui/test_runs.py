@@ -291,7 +291,7 @@ class _Simple:
         above = [*self.model.stitched.with_those_above(node)]
         self.closed -= {*above[1:]}
         if self.folds:
-            self.unfolded |= {run.members[0] for run in map(self.model.run_round, above) if run}
+            self.unfolded |= {run.members[0] for run in map(self.model.stitched.run_of.get, above) if run}
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.sampled_from("[]Rr+-"), st.integers(0, 200)), max_size=14))

@@ -21,12 +21,7 @@ _DIGITS: Final = 8
 
 
 class Counterpart:
-    """Guesses which span it is.
-
-    Args:
-        screen: Shows the span.
-        show: Called when it is known.
-    """
+    """Guesses which span it is."""
 
     def __init__(self, screen: BaseScreen, show: Callable[[], object]) -> None:
         self._screen = screen

@@ -74,12 +74,7 @@ _COLUMNS: Final = {
 
 
 class Appearance:
-    """What is shown of a trace's spans besides their names and times.
-
-    Args:
-        store: The store.
-        model: The trace.
-    """
+    """What is shown of a trace's spans besides their names and times."""
 
     def __init__(self, store: Store, model: TraceModel) -> None:
         self._store = store

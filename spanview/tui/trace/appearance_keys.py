@@ -30,12 +30,7 @@ _FEW_PROCESSES: Final = 32
 
 
 class FoldKeys:
-    """Hides what is below rows, and shows it.
-
-    Args:
-        screen: Says what was done.
-        rows: Those of the trace.
-    """
+    """Hides what is below rows, and shows it."""
 
     def __init__(self, screen: BaseScreen, rows: Waterfall) -> None:
         self._screen = screen
@@ -102,14 +97,7 @@ class FoldKeys:
 
 
 class AppearanceKeys:
-    """Changes what a trace's lines show, and how.
-
-    Args:
-        screen: Says what was done.
-        rows: Those of the trace.
-        ruler: The line above them.
-        legend: The line below them.
-    """
+    """Changes what a trace's lines show, and how."""
 
     def __init__(self, screen: BaseScreen, rows: Waterfall, ruler: RulerLine, legend: Legend) -> None:
         self._screen = screen

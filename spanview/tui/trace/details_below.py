@@ -34,14 +34,7 @@ _LEAST_ROOM: Final = 16
 
 
 class DetailsBelow:
-    """Shows the details of the span under the cursor.
-
-    Args:
-        screen: Shows the trace.
-        rows: Those of the trace.
-        pane: Where the details are shown.
-        missing: What is known of spans that no file holds.
-    """
+    """Shows the details of the span under the cursor."""
 
     def __init__(self, screen: BaseScreen, rows: Waterfall, pane: Details, missing: MissingParents) -> None:
         self._screen = screen

@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 class LitPath:
-    """A critical path, ready to be drawn.
-
-    Args:
-        stitched: The stitched trace that it is of.
-        path: The path.
-    """
+    """A critical path, ready to be drawn."""
 
     def __init__(self, stitched: StitchedTrace, path: CriticalPath) -> None:
         self.stitched = stitched

@@ -29,12 +29,7 @@ _MOST_BYTES: Final = 48_000
 
 
 class PictureKeys:
-    """Draws what is shown of a trace.
-
-    Args:
-        screen: Shows it.
-        rows: Those of the trace.
-    """
+    """Draws what is shown of a trace."""
 
     def __init__(self, screen: BaseScreen, rows: Waterfall) -> None:
         self._screen = screen

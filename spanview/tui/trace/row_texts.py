@@ -22,13 +22,7 @@ _LONGEST_GUESS: Final = 60
 
 
 class RowTexts:
-    """The texts of a trace's rows.
-
-    Args:
-        store: The store.
-        model: The trace.
-        appearance: What is shown of it.
-    """
+    """The texts of a trace's rows."""
 
     def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
         self._store = store

@@ -28,12 +28,7 @@ _ROWS_AT_A_TIME: Final = 64
 
 
 class Jumps:
-    """Moves the cursor from span to span, and opens what hides them.
-
-    Args:
-        screen: Says where the cursor has gone.
-        rows: Those of the trace.
-    """
+    """Moves the cursor from span to span, and opens what hides them."""
 
     def __init__(self, screen: BaseScreen, rows: Waterfall) -> None:
         self._screen = screen

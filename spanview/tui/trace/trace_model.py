@@ -180,10 +180,6 @@ class TraceModel:
         """Return the like siblings that a row stands for; None where it stands for itself."""
         return self._folded.get(self.stitched.position[node])
 
-    def run_round(self, node: int) -> Run | None:
-        """Return the like siblings that a node belongs to, folded or not."""
-        return self.stitched.run_of.get(node)
-
     def toggle_folds(self) -> bool:
         """Fold runs of like siblings, or show each; return which."""
         self.folds = not self.folds

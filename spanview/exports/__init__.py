@@ -1,1 +1,17 @@
-"""Traces and spans to other formats, and to files."""
+"""Traces and spans to other formats, and to files; the modules in the order of the pipeline.
+
+records        the bytes of many spans' records, read together
+walks          the spans of traces in the order in which exports write them
+shares         shares of traces or rows that forked processes write side by side, put together in order
+gathered       small pieces of text made into larger ones
+losses         what a format can't say, counted
+span_texts     the objects of spans in formats of spanview's own
+trace_nodes    the spans of traces in the order of the trace tree, and what stands between them
+trace_tree     the format trace-tree: whole traces with their trees
+jsonl          the format jsonl: a span a line
+otlp           the format otlp
+jaeger         the format jaeger
+zipkin         the format zipkin
+chrome         the format chrome
+files          a whole new file or the old one, never something in between
+"""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from spanview.exports.gathered import gathered
-from spanview.exports.walks import spans_of_trace
+from spanview.exports.walks import spans_in_place
 from spanview.formats.chrome import ChromeWriter
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.times import NO_TIME, format_time
@@ -34,8 +36,8 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
     writer = ChromeWriter(base, lose)
     yield b'{"traceEvents":['
     before = b"\n"
-    for trace in traces:
-        for event in writer.events_of([*spans_of_trace(store, trace)]):
+    for _, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
+        for event in writer.events_of([span for _, span, _ in spans]):
             yield before + event
             before = b",\n"
     metadata = {"source": "spanview", "base_time": format_time(base), "base_ns": str(base)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from spanview.exports.losses import CIRCLES
@@ -43,11 +45,11 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
 def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield traces with a comma and a line feed between them."""
     between = b""
-    for trace in traces:
+    for trace, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
         trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
         before = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
         processes, warnings = ProcessTable(), list[str]()
-        for span, above in spans_in_place(store, trace):
+        for _, span, above in spans:
             value = value_of(span, processes, lose)
             if value is not None:
                 if above is Above.MISSING:

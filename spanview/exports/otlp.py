@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from spanview.exports.shares import shares_of_traces, written
+from spanview.exports.walks import spans_at
 from spanview.formats.otlp_out import lines_of
 
 if TYPE_CHECKING:
@@ -12,7 +15,6 @@ if TYPE_CHECKING:
 
     from spanview.formats.otlp_value import Lose
     from spanview.index.store import Store
-    from spanview.model.span import Span
 
 
 def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[bytes]:
@@ -25,12 +27,10 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
     """
 
     def write(share: Sequence[int], lose: Lose) -> Iterator[bytes]:
-        for trace in share:
-            yield from lines_of(_spans_of(store, trace), lose)
+        # By path and offset, doubled ids keep their order.
+        rows = [row for trace in share for row in sorted(store.rows_of_trace(trace), key=store.intake.order)]
+        spans = zip(map(store.spans.trace.__getitem__, rows), spans_at(store, rows), strict=True)
+        for _, of_trace in groupby(spans, itemgetter(0)):
+            yield from lines_of((span for _, span in of_trace), lose)
 
     return written(shares_of_traces(store, traces), write, lose)
-
-
-def _spans_of(store: Store, trace: int) -> Iterator[Span]:
-    """Yield the spans of a trace by path and offset: so files are read quickest, and doubled ids keep their order."""
-    return map(store.span, sorted(store.rows_of_trace(trace), key=store.intake.order))

@@ -1,17 +1,22 @@
-"""The spans of a trace in the order in which exports write them."""
+"""The spans of traces in the order in which exports write them, read many at a time."""
 
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
+from spanview.exports.records import batches, read_records
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from spanview.index.store import Store
     from spanview.model.span import Span
+
+_BATCH: Final = 1024
+"""Spans that are read at once."""
 
 
 class Above(Enum):
@@ -25,25 +30,32 @@ class Above(Enum):
     """Nothing, because a circle of parents was cut there."""
 
 
-def spans_of_trace(store: Store, trace: int) -> Iterator[Span]:
-    """Yield the spans of a trace, parents before their children, each read anew."""
-    tree = store.tree(trace)
-    for node, _ in tree.walk():
-        if not tree.is_missing(node):
-            yield store.span(tree.rows[node])
+def spans_in_place(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, Span, Above]]:
+    """Yield the spans of traces, parents before their children: the trace's number, the span, and what is above it."""
+    places = _places(store, traces)
+    while batch := [*islice(places, _BATCH)]:
+        for (trace, _, above), span in zip(batch, spans_at(store, [row for _, row, _ in batch]), strict=True):
+            yield trace, span, above
 
 
-def spans_in_place(store: Store, trace: int) -> Iterator[tuple[Span, Above]]:
-    """Yield the same with what stands above each."""
-    tree = store.tree(trace)
-    for node, _ in tree.walk():
-        if tree.is_missing(node):
-            continue
-        parent = tree.parents[node]
-        if node in tree.cut:
-            above = Above.CIRCLE
-        elif parent == ROOT:
-            above = Above.NOTHING
-        else:
-            above = Above.MISSING if tree.is_missing(parent) else Above.PARENT
-        yield store.span(tree.rows[node]), above
+def _places(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, int, Above]]:
+    for trace in traces:
+        tree = store.tree(trace)
+        for node, _ in tree.walk():
+            if tree.is_missing(node):
+                continue
+            parent = tree.parents[node]
+            if node in tree.cut:
+                above = Above.CIRCLE
+            elif parent == ROOT:
+                above = Above.NOTHING
+            else:
+                above = Above.MISSING if tree.is_missing(parent) else Above.PARENT
+            yield trace, tree.rows[node], above
+
+
+def spans_at(store: Store, rows: Sequence[int]) -> Iterator[Span]:
+    """Yield the spans of any rows, as `Store.span` returns them."""
+    for some in batches(store, rows, _BATCH):
+        for row, record in zip(rows[some], read_records(store, rows[some]), strict=True):
+            yield store.span(row) if record is None else store.span_in(row, record)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from spanview.exports.losses import CIRCLES
@@ -35,9 +37,9 @@ def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
 def _spans(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the spans of traces with a comma and a line feed between them."""
     between = b""
-    for trace in traces:
+    for _, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
         seen = set[str]()
-        for span, above in spans_in_place(store, trace):
+        for _, span, above in spans:
             value = value_of(span, lose)
             if value is None:
                 continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from spanview.formats.console import as_text, resource_attributes, row_with_care
 from spanview.formats.rows import SpanDetails
@@ -16,12 +18,16 @@ from spanview.model.times import known, parse_time
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_NAN: Final = b"null"
+_MAX_KEPT: Final = 1024
+_MAX_KEPT_BYTES: Final = 16 * 1024
+_resources: dict[bytes, Resource] = {}
+
 
 def details_of(document: dict[str, Any]) -> SpanDetails:
     """Return what the columns don't have of a document for which `is_span` holds."""
-    context, status, resource = document["context"], document.get("status"), document.get("resource")
+    context, status = document["context"], document.get("status")
     description = status.get("description") if isinstance(status, dict) else None
-    schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
     return SpanDetails(
         trace_id=parse_id(context.get("trace_id"), TRACE_ID_DIGITS),
         span_id=parse_id(context.get("span_id"), SPAN_ID_DIGITS),
@@ -30,7 +36,7 @@ def details_of(document: dict[str, Any]) -> SpanDetails:
         events=tuple(map(_event, _list(document, "events"))),
         links=tuple(map(_link, _list(document, "links"))),
         trace_state=parse_trace_state(context.get("trace_state")),
-        resource=Resource(resource_attributes(resource), as_text(schema_url)),
+        resource=_resource(document.get("resource")),
         scope=None,
     )
 
@@ -57,6 +63,24 @@ def span_of(document: dict[str, Any], source: Source) -> Span:
         source=source,
         warnings=Warnings(warnings) if warnings else NO_WARNINGS,
     )
+
+
+def _resource(resource: Any) -> Resource:
+    """Return a resource, the same object for all that are written alike: others keep by it what they make of it."""
+    try:
+        key = orjson.dumps(resource)
+    except orjson.JSONEncodeError:
+        key = _NAN
+    # NaN is written as null.
+    known = None if _NAN in key else _resources.get(key)
+    if known is None:
+        schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
+        known = Resource(resource_attributes(resource), as_text(schema_url))
+        if _NAN not in key and len(key) <= _MAX_KEPT_BYTES:
+            if len(_resources) >= _MAX_KEPT:
+                _resources.clear()
+            _resources[key] = known
+    return known
 
 
 def _attributes(holder: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -254,7 +254,7 @@ def _resource(process: Any) -> tuple[Resource, bool]:
     if name:
         attributes["service.name"] = name
     resource = Resource(attributes)
-    written = process_of(Span(None, None, None, "", 0, None, None, resource=resource), nothing_lost)
+    written = process_of(resource, nothing_lost)
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
     is_malformed |= not isinstance(service, str | None)
     return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed

@@ -32,7 +32,7 @@ from spanview.model.span import BytesText
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-    from spanview.model.span import Event, Span
+    from spanview.model.span import Event, Resource, Span
 
 FORMAT: Final = "jaeger"
 """The key of `extra` under which stands what only Jaeger says."""
@@ -49,6 +49,8 @@ _SAFE: Final = 2**53 - 1
 """The greatest integer of which the user interface knows every digit."""
 _PLAIN: Final = frozenset((str, int, bool))
 _INT64: Final = 2**63
+_MAX_KEPT: Final = 256
+"""Resources whose processes are known at once."""
 
 
 class ProcessTable:
@@ -58,6 +60,21 @@ class ProcessTable:
         self.values: dict[str, dict[str, Any]] = {}
         """By their names."""
         self._names: dict[bytes, str] = {}
+        self._of_resources: dict[int, tuple[Resource, str, list[str]]] = {}
+        """By the resource's identity the process's name, and what can't be said of it."""
+
+    def of(self, resource: Resource, lose: Callable[[str], None]) -> str:
+        """Return the name of the process that a resource stands for."""
+        known = self._of_resources.get(id(resource))
+        if known is None:
+            lost: list[str] = []
+            known = resource, self.name_of(process_of(resource, lost.append)), lost
+            if len(self._of_resources) >= _MAX_KEPT:
+                self._of_resources.clear()
+            self._of_resources[id(resource)] = known
+        for sentence in known[2]:
+            lose(sentence)
+        return known[1]
 
     def name_of(self, process: dict[str, Any]) -> str:
         """Return the name of a process."""
@@ -119,7 +136,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
         "duration": kept if span.end_ns is None and is_count(kept) else max(duration, 0),
         "tags": changed(_tags(span, lose), own),
         "logs": [log_of(event, lose) for event in span.events],
-        "processID": processes.name_of(process_of(span, lose)),
+        "processID": processes.of(span.resource, lose),
         "warnings": warnings or None,
     }
 
@@ -213,14 +230,14 @@ def _reference(kind: str, trace_id: str, span_id: str) -> dict[str, Any]:
     return {"refType": kind, "traceID": format_trace_id(trace_id), "spanID": span_id}
 
 
-def process_of(span: Span, lose: Callable[[str], None]) -> dict[str, Any]:
-    """Return the process of a span, from its resource; without a service's name, that is empty."""
-    attributes = dict(span.resource.attributes)
+def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any]:
+    """Return the process that a resource stands for; without a service's name, that is empty."""
+    attributes = dict(resource.attributes)
     service = attributes.pop("service.name", None)
     if service is not None and not isinstance(service, str):
         lose("values of other types than Jaeger has written as text")
     tags = [tag_of(key, value, lose) for key, value in attributes.items()]
-    return {"serviceName": as_text(service), "tags": changed(tags, own_extra(span.resource.extra))}
+    return {"serviceName": as_text(service), "tags": changed(tags, own_extra(resource.extra))}
 
 
 def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -256,6 +273,8 @@ def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str
 
 def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
     """Return an attribute as a tag with its type; what Jaeger has no type for is text."""
+    if type(value) is str:
+        return {"key": key, "type": "string", "value": value}
     match value:
         case BytesText():
             return {"key": key, "type": "binary", "value": str(value)}
@@ -273,6 +292,8 @@ def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> 
 
 def changed(tags: list[dict[str, Any]], own: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return tags without those that the file didn't have, and with those that nothing else keeps."""
+    if not own:
+        return tags
     less, more = ([tag for tag in _list(own.get(key)) if is_tag(tag)] for key in ("less", "more"))
     return _with(_without(tags, less), more) if less or more else tags
 

@@ -136,7 +136,10 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
         pass
     else:
         # It writes null for NaN and infinities, and all else as it is.
-        if not has_odd_numbers or b"null" not in text or not _has_odd_number(value):
+        nulls = text.count(b"null") if has_odd_numbers else 0
+        if not nulls or (isinstance(value, dict) and nulls == [*value.values()].count(None)):
+            return text
+        if not _has_odd_number(value):
             return text
     strict = _strict(value)
     try:

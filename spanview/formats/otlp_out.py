@@ -57,13 +57,17 @@ class _Line:
         self._key_writer = OtlpValueWriter(lambda _: None)
         self._groups: dict[tuple[bytes, bytes], dict[tuple[bytes, bytes], list[bytes]]] = {}
         """Spans by what stands before and behind them, of the scope and of the resource."""
+        self._last: tuple[Resource | None, tuple[bytes, bytes]] = None, (b"", b"")
+        """The resource of the last span, and what stands before and behind its spans: the next has the same, mostly."""
         self.size = 0
         """Bytes of the spans."""
 
     def add(self, span: Span) -> int:
         """Add a span, and return the size."""
         # What can't be said of a resource is lost once a line, not once a span.
-        key = _resource_ends(span.resource, self._key_writer)
+        if span.resource is not self._last[0]:
+            self._last = span.resource, _resource_ends(span.resource, self._key_writer)
+        key = self._last[1]
         scopes = self._groups.get(key)
         if scopes is None:
             scopes = self._groups[_resource_ends(span.resource, self._writer)] = {}

@@ -189,6 +189,8 @@ class OtlpValueWriter:
 
     def text(self, text: str) -> str:
         """Return a text as it is, or without what is no Unicode."""
+        if text.isascii():
+            return text
         valid = valid_text(text)
         if valid != text:
             self.lose(INVALID_TEXT)
@@ -196,7 +198,14 @@ class OtlpValueWriter:
 
     def attributes(self, attributes: Mapping[str, Any], depth: int = 0) -> list[dict[str, Any]]:
         """Return attributes as a list of pairs."""
-        return [{"key": self.text(key), "value": self.value(value, depth)} for key, value in attributes.items()]
+        # Most values are short texts: a call for each would cost more than all else.
+        return [
+            {
+                "key": key if key.isascii() else self.text(key),
+                "value": {"stringValue": value} if type(value) is str and value.isascii() else self.value(value, depth),
+            }
+            for key, value in attributes.items()
+        ]
 
     def value(self, value: Any, depth: int = 0) -> dict[str, Any]:
         """Return an attribute's value as an `AnyValue`.

@@ -188,7 +188,7 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
             pairs.append((_TRACE_STATE, header))
         else:
             lose("trace states that no header can have left out")
-    for field, key in DROPPED.items():
+    for field, key in DROPPED.items() if span.extra else ():
         count = dropped_in(span.extra, field)
         if count is not None:
             pairs.append((key, count))
@@ -206,8 +206,8 @@ def lose_meant(
         kinds: Names of kinds that the format's tag can have.
         lose: Takes note of it.
     """
-    meant = {key: value for key, value in attributes.items() if key in _MEANT}
-    if meant:
+    if not _MEANT.isdisjoint(attributes):
+        meant = {key: value for key, value in attributes.items() if key in _MEANT}
         tags = Tags((*own, *meant.items()))
         take_shared(tags)
         tags.take(KIND, lambda value: value if isinstance(value, str) and value in kinds else None)
@@ -233,7 +233,8 @@ def lose_rest(span: Span, own: str, lose: Callable[[str], None]) -> None:
         for _ in span.scope.attributes:
             lose("attributes of scopes left out")
         lose_extra(span.scope.extra, own, lose)
-    lose_extra({key: part for key, part in span.extra.items() if key not in DROPPED}, own, lose)
+    if span.extra:
+        lose_extra({key: part for key, part in span.extra.items() if key not in DROPPED}, own, lose)
     lose_extra(span.resource.extra, own, lose)
 
 

@@ -62,11 +62,13 @@ def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str
         return None
     own = span.extra.get(FORMAT)
     lose_rest(span, FORMAT, lose)
-    attributes = dict(span.attributes)
-    local = _endpoint({**attributes, "service.name": _service(span, lose)}, LOCAL)
-    remote = _endpoint(attributes, REMOTE)
+    attributes = span.attributes
+    local = _endpoint(_service(span, lose), *map(attributes.get, LOCAL[1:]))
+    remote = _endpoint(*map(attributes.get, REMOTE))
     taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}
-    left = {key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)}
+    left = attributes
+    if taken:
+        left = {key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)}
     if "serviceName" not in remote and span.kind_name in ("CLIENT", "PRODUCER"):
         remote |= _named({"serviceName": next((attributes[key] for key in _REMOTE_NAMES if key in attributes), "")})
     annotations = _annotations(span, lose)
@@ -84,7 +86,12 @@ def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str
     }
     if isinstance(own, dict):
         _change(value, own)
-    return {key: part for key, part in value.items() if part not in (None, "", {}, [])}
+    return _without_empty(value)
+
+
+def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
+    """Return all but null and what is empty."""
+    return {key: part for key, part in value.items() if part or part == 0}
 
 
 def _change(value: dict[str, Any], own: Mapping[str, Any]) -> None:
@@ -135,8 +142,9 @@ def _service(span: Span, lose: Callable[[str], None]) -> str:
     return as_text(service)
 
 
-def _endpoint(attributes: Mapping[str, Any], keys: tuple[str, str, str]) -> dict[str, Any]:
-    name, address, port = (attributes.get(key) for key in keys)
+def _endpoint(name: Any, address: Any, port: Any) -> dict[str, Any]:
+    if name is None and address is None and port is None:
+        return {}
     return {**_named({"serviceName": name, "port": port}), **_address(address)}
 
 
@@ -184,13 +192,13 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
         elif key == ERROR_TAG:
             lose("error attributes of spans that didn't fail left out")
         else:
-            tags[key] = _text(value, lose)
+            tags[key] = value if type(value) is str else _text(value, lose)
     for key, value in span.resource.attributes.items():
         if key in tags:
             lose("attributes of resources left out where the span has one of the same name")
         elif key not in ("service.name", ERROR_TAG):
             lose("attributes of resources written as the span's")
-            tags[key] = _text(value, lose)
+            tags[key] = value if type(value) is str else _text(value, lose)
     return tags
 
 
@@ -321,7 +329,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
         "annotations": _clean_annotations(annotations if isinstance(annotations, list) else []),
         "tags": {k: text for k, text in tags.items() if isinstance(text, str)} if isinstance(tags, dict) else {},
     }
-    return {key: part for key, part in found.items() if part not in (None, "", {}, [])}
+    return _without_empty(found)
 
 
 def whole(value: object) -> int | None:

@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from array import array
+from contextlib import suppress
 from sys import byteorder
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +37,10 @@ def parse_id(value: object, digits: int) -> int:
     """
     if not isinstance(value, str):
         return UNUSABLE
+    if len(value) == digits + 2 and value.startswith("0x") and value.isascii() and value.isalnum():
+        # As the SDK writes them: this is three times as quick as a regular expression.
+        with suppress(ValueError):
+            return int(value, 16)
     text = value.strip()
     match = _HEX.fullmatch(text)
     if match is not None:

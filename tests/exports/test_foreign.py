@@ -17,7 +17,7 @@ from builders import Builder, file_of, span_id, store_of, store_of_files, trace_
 from spanview.exports.chrome import chrome_chunks
 from spanview.exports.jaeger import jaeger_chunks
 from spanview.exports.losses import CIRCLES, Losses
-from spanview.exports.walks import Above, spans_of_trace
+from spanview.exports.walks import Above, spans_in_place
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.formats import jaeger, zipkin
 from spanview.formats.jaeger_value import TAKEN_FOR_PARENT
@@ -102,8 +102,7 @@ def test_an_export_is_read_again() -> None:
     store = store_of(*documents, *builder.draw("d 5-7", trace=2**100))
     expected = [
         (span.trace_id, span.span_id, span.parent_id, span.name, span.start_ns, span.end_ns, span.service)
-        for trace in store.traces_in_order()
-        for span in spans_of_trace(store, trace)
+        for _, span, _ in spans_in_place(store, store.traces_in_order())
     ]
     for form, module in (("jaeger", jaeger), ("zipkin", zipkin)):
         value = json.loads(exported(store, form))
@@ -118,7 +117,7 @@ def test_an_export_is_read_again() -> None:
 def test_warnings_of_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Jaeger had warned of in a trace stands behind its spans again."""
     span = Span(f"{1:032x}", f"{1:016x}", None, "a", 0, 1000, 2000, extra={"jaeger": {"traceWarnings": ["large"]}})
-    monkeypatch.setattr("spanview.exports.jaeger.spans_in_place", lambda *_: iter([(span, Above.NOTHING)]))
+    monkeypatch.setattr("spanview.exports.jaeger.spans_in_place", lambda *_: iter([(0, span, Above.NOTHING)]))
     (trace,) = json.loads(exported(store_of(Builder().span()), "jaeger"))["data"]
     assert trace["warnings"] == ["large"]
     assert trace == jaeger.trace_of([span])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
 from spanview.index.table import NARROWED
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -35,11 +36,10 @@ Words: TypeAlias = "NDArray[np.uint64]"
 ROOT: Final = -1
 MISSING: Final = -2
 _MOST_STEPS: Final = 64
-_MODULUS: Final = np.uint64(2**61 - 1)
-"""Of the hash of integers."""
-_PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 2870177450012600261], np.uint64)
-"""Of the hash of tuples, which is xxHash's, as CPython has it."""
-_LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
+_FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
+_SECOND_FACTOR: Final = np.uint64(SECOND_FACTOR)
+_HALF: Final = np.uint64(32)
+_QUARTER: Final = np.uint64(16)
 
 
 def copy_of(column: Sequence[Any]) -> NDArray[Any]:
@@ -48,24 +48,13 @@ def copy_of(column: Sequence[Any]) -> NDArray[Any]:
 
 
 def hashes_of(first: Words, second: Words) -> Words:
-    """Return what `slot_hash` gives for pairs of integers; of each result, the last 32 bits count."""
-    result = np.full(len(first), _PRIMES[2])
-    for lane in (_hashes_of(first), _hashes_of(second)):
-        result += lane * _PRIMES[1]
-        result = result << np.uint64(31) | result >> np.uint64(33)
-        result *= _PRIMES[0]
-    result += _LENGTH
-    result ^= result >> np.uint64(32)
-    return result
-
-
-def _hashes_of(numbers: Words) -> Words:
-    """Return what `hash` gives for integers of 64 bits."""
-    return _reduced((numbers >> np.uint64(61)) + (numbers & _MODULUS))
-
-
-def _reduced(numbers: Words) -> Words:
-    return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
+    """Return what `slot_hash` gives for pairs of integers."""
+    keys = first * _FIRST_FACTOR ^ second
+    keys ^= keys >> _HALF
+    keys *= _SECOND_FACTOR
+    keys >>= _HALF
+    keys ^= keys >> _QUARTER
+    return keys
 
 
 def give_up_room(intake: Intake) -> None:

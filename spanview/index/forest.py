@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Places, Words
+    from spanview.index.bulk import Flags, Places, Words
     from spanview.index.store import Store
 
 ROOT: Final = -1
@@ -206,6 +206,21 @@ def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
     parents = _parents(store, rows, of_rows, ids, parent_ids)
     cut = _cut(parents, copy_of(spans.start_ns)[:size][rows], ids)
     return Forest(store, size, rows, of_rows, parents, cut)
+
+
+def incomplete_traces(store: Store, count: int) -> Flags:
+    """Return which of the first traces have no root, a missing parent, or a circle of parents.
+
+    Args:
+        store: Where they are; it may grow.
+        count: How many traces are asked for.
+    """
+    forest = forest_of(store)
+    incomplete = np.zeros(max(count, int(forest.traces.max(initial=0)) + 1), np.bool_)
+    incomplete[:count] = copy_of(store.trace_table.root_count)[:count] == 0
+    incomplete[forest.traces[forest.parents == MISSING]] = True
+    incomplete[forest.traces[forest.cut]] = True
+    return incomplete[:count]
 
 
 def _hashes(traces: NDArray[np.uint32], ids: Words) -> Words:

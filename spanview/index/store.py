@@ -226,9 +226,10 @@ class Store:
 
     def _missing_parents(self) -> int:
         if len(self.spans) >= PAYS_FROM:
-            from spanview.index.bulk import missing_parents
+            from spanview.index.forest import forest_of
 
-            return missing_parents(self)
+            return len(forest_of(self).missing())
+        # Small stores are counted without numpy: every command counts, and its import takes a tenth of a second.
         return sum(len(self.tree(trace).missing) for trace in range(len(self.trace_table)))
 
     def problems(self) -> list[Problem]:

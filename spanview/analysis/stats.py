@@ -204,12 +204,11 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
     failed = np.add.reduceat(forest.of("status")[counted] == ERROR, firsts, dtype=np.int64) if len(firsts) else firsts
     groups = small[counted[firsts]]
     timed = counted[times.are_known[counted]]
-    timed = timed[np.argsort(times.durations[timed])]
-    timed = timed[np.argsort(small[timed], kind="stable")]
     lengths, own = times.durations[timed], np.append(0, np.cumsum(times.own[timed]))
     begins, ends = (np.searchsorted(small[timed], groups, side) for side in ("left", "right"))
     columns = (groups, np.diff(np.append(firsts, len(counted))), failed, begins, ends, own[ends] - own[begins])
     for key, count, errors, begin, end, self_ns in zip(*(column.tolist() for column in columns), strict=True):
+        lengths[begin:end].sort()
         yield key, count, errors, lengths[begin:end].tolist(), self_ns
 
 

@@ -1,9 +1,4 @@
-"""Many rows of the tables at once, with numpy, whose import costs something: it is for large stores.
-
-parent_id   0      a's   b's    x's
-row         a      b     c      d
-parent row  ROOT   a     b      MISSING
-"""
+"""Columns of the tables as numpy has them, and what is done to many rows at once."""
 
 from __future__ import annotations
 
@@ -14,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
 from spanview.index.table import NARROWED
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -24,22 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.index.intake import Intake
-    from spanview.index.slots import Slots
-    from spanview.index.store import Store
     from spanview.index.table import SpanTable, TraceTable
 
 Places: TypeAlias = "NDArray[np.int64]"
 Flags: TypeAlias = "NDArray[np.bool_]"
 Words: TypeAlias = "NDArray[np.uint64]"
 
-ROOT: Final = -1
-MISSING: Final = -2
-_MOST_STEPS: Final = 64
-_MODULUS: Final = np.uint64(2**61 - 1)
-"""Of the hash of integers."""
-_PRIMES: Final = np.array([11400714785074694791, 14029467366897019727, 2870177450012600261], np.uint64)
-"""Of the hash of tuples, which is xxHash's, as CPython has it."""
-_LENGTH: Final = np.uint64(2 ^ (2870177450012600261 ^ 3527539))
+_FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
+_SECOND_FACTOR: Final = np.uint64(SECOND_FACTOR)
+_HALF: Final = np.uint64(32)
+_QUARTER: Final = np.uint64(16)
 
 
 def copy_of(column: Sequence[Any]) -> NDArray[Any]:
@@ -48,24 +38,13 @@ def copy_of(column: Sequence[Any]) -> NDArray[Any]:
 
 
 def hashes_of(first: Words, second: Words) -> Words:
-    """Return what `slot_hash` gives for pairs of integers; of each result, the last 32 bits count."""
-    result = np.full(len(first), _PRIMES[2])
-    for lane in (_hashes_of(first), _hashes_of(second)):
-        result += lane * _PRIMES[1]
-        result = result << np.uint64(31) | result >> np.uint64(33)
-        result *= _PRIMES[0]
-    result += _LENGTH
-    result ^= result >> np.uint64(32)
-    return result
-
-
-def _hashes_of(numbers: Words) -> Words:
-    """Return what `hash` gives for integers of 64 bits."""
-    return _reduced((numbers >> np.uint64(61)) + (numbers & _MODULUS))
-
-
-def _reduced(numbers: Words) -> Words:
-    return np.where(numbers >= _MODULUS, numbers - _MODULUS, numbers)
+    """Return what `slot_hash` gives for pairs of integers."""
+    keys = first * _FIRST_FACTOR ^ second
+    keys ^= keys >> _HALF
+    keys *= _SECOND_FACTOR
+    keys >>= _HALF
+    keys ^= keys >> _QUARTER
+    return keys
 
 
 def give_up_room(intake: Intake) -> None:
@@ -126,125 +105,6 @@ def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
         left = view[at] != entries
         entries, at = entries[left], (at[left] + 1) & (size - 1)
     return table
-
-
-def parent_rows(spans: SpanTable, slots: Slots) -> Places:
-    """Return the row of each span's parent, `ROOT` or `MISSING`; of several with the parent's ids any one.
-
-    Args:
-        spans: The span table.
-        slots: Where rows are found by number of the trace and span id.
-    """
-    count = len(spans.next_row)
-    traces, ids, parent_ids = (copy_of(each)[:count] for each in (spans.trace, spans.span_id, spans.parent_id))
-    parents = np.full(len(ids), ROOT, np.int64)
-    waiting = np.flatnonzero(parent_ids)
-    table = np.asarray(slots.table)
-    mask = len(table) - 1
-    slot = (hashes_of(traces[waiting].astype(np.uint64), parent_ids[waiting]) & np.uint64(mask)).astype(np.int64)
-    while len(waiting):
-        entries = table[slot]
-        parents[waiting[entries == 0]] = MISSING
-        there = entries != 0
-        waiting, slot, entries = waiting[there], slot[there], entries[there].astype(np.int64) - 1
-        # Rows that a growing store has had since then are passed over.
-        known = np.minimum(entries, count - 1)
-        found = (entries == known) & (ids[known] == parent_ids[waiting]) & (traces[known] == traces[waiting])
-        parents[waiting[found]] = entries[found]
-        waiting, slot = waiting[~found], (slot[~found] + 1) & mask
-    return parents
-
-
-def odd_traces(spans: SpanTable, parents: Places, count: int, unplaced: int) -> Flags:
-    """Return which traces have to be looked at one by one: with doubled ids, without ids, with circles.
-
-    Args:
-        spans: The span table.
-        parents: As `parent_rows` returns them.
-        count: How many traces there are.
-        unplaced: The trace of the spans without a usable trace id, if there is one.
-    """
-    traces, ids, warnings = (copy_of(each)[: len(parents)] for each in (spans.trace, spans.span_id, spans.warnings))
-    odd = np.zeros(count, np.bool_)
-    odd[traces[warnings & np.uint16(Warnings.DUPLICATE_ID) != 0]] = True
-    odd[traces[ids == 0]] = True
-    odd[unplaced : unplaced + 1] = True
-    # Each step goes twice as far up; where no root is reached, there is a circle, or a chain longer than any.
-    above = np.maximum(parents, ROOT)
-    going = np.flatnonzero(above >= 0)
-    for _ in range(_MOST_STEPS):
-        if not len(going):
-            break
-        above[going] = above[above[going]]
-        going = going[above[going] >= 0]
-    odd[traces[going]] = True
-    return odd
-
-
-def incomplete_traces(store: Store, count: int) -> Flags:
-    """Return which of the first traces have no root, a missing parent, or a circle of parents; the store may grow.
-
-    Args:
-        store: The store.
-        count: How many traces are asked for.
-    """
-    spans, table = store.spans, store.trace_table
-    parents = parent_rows_by_order(spans, len(spans.next_row))
-    traces = copy_of(spans.trace)[: len(parents)]
-    every = max(len(table), int(traces.max(initial=0)) + 1)
-    incomplete = np.zeros(every, np.bool_)
-    incomplete[:count] = copy_of(table.root_count)[:count] == 0
-    incomplete[traces[parents == MISSING]] = True
-    for trace in np.flatnonzero(odd_traces(spans, parents, every, store.intake.unplaced)[:count]).tolist():
-        incomplete[trace] = not store.tree(trace).complete
-    return incomplete[:count]
-
-
-def parent_rows_by_order(spans: SpanTable, size: int) -> Places:
-    """Return what `parent_rows` does without the slots, which only the thread that adds may ask for.
-
-    Args:
-        spans: The span table.
-        size: How many of its rows count.
-    """
-    traces, ids, parent_ids = (copy_of(each)[:size] for each in (spans.trace, spans.span_id, spans.parent_id))
-    parents = np.full(size, ROOT, np.int64)
-    waiting = np.flatnonzero(parent_ids)
-    # Ids by their rank, so that with the number of the trace they fit one word.
-    ranks = np.unique(np.append(ids, parent_ids[waiting]), return_inverse=True)[1].astype(np.uint64)
-    keys = traces.astype(np.uint64) << np.uint64(32) | ranks[:size]
-    wanted = traces[waiting].astype(np.uint64) << np.uint64(32) | ranks[size:]
-    order = np.argsort(keys, kind="stable")
-    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), size - 1)
-    found = order[at]
-    parents[waiting] = np.where(keys[found] == wanted, found, MISSING)
-    return parents
-
-
-def missing_parents(store: Store) -> int:
-    """Return how many parents no file holds, counted once in each trace."""
-    spans, intake = store.spans, store.intake
-    parents = parent_rows(spans, intake.span_slots)
-    odd = odd_traces(spans, parents, len(store.trace_table), intake.unplaced)
-    return len(first_orphans(spans, parents, odd)) + sum(
-        len(store.tree(trace).missing) for trace in np.flatnonzero(odd).tolist()
-    )
-
-
-def first_orphans(spans: SpanTable, parents: Places, odd: Flags) -> Places:
-    """Return one child of each parent that no file holds, by trace and parent, in the traces that aren't odd.
-
-    Args:
-        spans: The span table.
-        parents: As `parent_rows` returns them.
-        odd: As `odd_traces` returns them.
-    """
-    traces, parent_ids = (copy_of(column)[: len(parents)] for column in (spans.trace, spans.parent_id))
-    rows = np.flatnonzero((parents == MISSING) & ~odd[traces])
-    rows = rows[np.lexsort((parent_ids[rows], traces[rows]))]
-    differ = (np.diff(traces[rows]) != 0) | (np.diff(parent_ids[rows]) != 0)
-    first: Places = rows[np.append(True, differ)] if len(rows) else rows
-    return first
 
 
 def are_scanned(intake: Intake) -> Flags:

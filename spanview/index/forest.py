@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.bulk import copy_of
+from spanview.index.bulk import copy_of, hashes_of
 from spanview.index.tree import SKEW_NS
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Places, Words
+    from spanview.index.bulk import Flags, Places, Words
     from spanview.index.store import Store
 
 ROOT: Final = -1
@@ -35,9 +35,6 @@ ROOT: Final = -1
 MISSING: Final = -2
 """The parent of a span whose parent no file holds."""
 _SIGN: Final = np.uint64(2**63)
-_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: the upper bits of a product with it depend on all bits below."""
-_HALF: Final = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,12 +208,23 @@ def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
     return Forest(store, size, rows, of_rows, parents, cut)
 
 
+def incomplete_traces(store: Store, count: int) -> Flags:
+    """Return which of the first traces have no root, a missing parent, or a circle of parents.
+
+    Args:
+        store: Where they are; it may grow.
+        count: How many traces are asked for.
+    """
+    forest = forest_of(store)
+    incomplete = np.zeros(max(count, int(forest.traces.max(initial=0)) + 1), np.bool_)
+    incomplete[:count] = copy_of(store.trace_table.root_count)[:count] == 0
+    incomplete[forest.traces[forest.parents == MISSING]] = True
+    incomplete[forest.traces[forest.cut]] = True
+    return incomplete[:count]
+
+
 def _hashes(traces: NDArray[np.uint32], ids: Words) -> Words:
-    keys = traces * _MULTIPLIER ^ ids
-    keys ^= keys >> _HALF
-    keys *= _MULTIPLIER
-    keys >>= _HALF
-    return keys
+    return hashes_of(traces.astype(np.uint64), ids)
 
 
 def _parents(store: Store, rows: Places, traces: NDArray[np.uint32], ids: Words, parent_ids: Words) -> Places:

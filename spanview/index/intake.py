@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
-from spanview.index.slots import IS_KNOWN_HASH, Slots, slot_hash
+from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
 from spanview.index.table import NO_ROW, PAYS_FROM, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
@@ -103,8 +103,7 @@ class Intake:
         Returns:
             The new number of each file by the one that it had; None where all of them stay.
         """
-        # Where hashes can't be computed for many rows at once, everything is read file by file.
-        if not IS_KNOWN_HASH or self._is_in_order():
+        if self._is_in_order():
             return None
         from spanview.index.arrange import arrange
 
@@ -223,8 +222,11 @@ class Intake:
         # All are appended, and those that turn out to be known are taken out again.
         traces.extend(numbers)
         ids.extend(span_ids)
-        for at, key in zip(places, map(hash, zip(numbers, span_ids, strict=True)), strict=True):
-            slot = (key ^ key >> 32) & mask
+        for at, number, span_id in zip(places, numbers, span_ids, strict=True):
+            # This is `slot_hash`, without a call: the number of a trace has 32 bits, and so the key no more than 64.
+            key = number * FIRST_FACTOR ^ span_id
+            upper = (key ^ key >> 32) * SECOND_FACTOR >> 32 & UPPER_HALF
+            slot = (upper ^ upper >> 16) & mask
             while entry := table[slot]:
                 if ids[entry - 1] == ids[row] and traces[entry - 1] == traces[row]:
                     known.add(at)

@@ -9,21 +9,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FIRST_SIZE: Final = 1024
-_HALF: Final = 32
 _FREE: Final = 0
 
-IS_KNOWN_HASH: Final = (hash((4711, 2**64 - 1)), hash(2**127 - 5)) == (-3998393480211877877, 27)
-"""Whether this Python computes hashes as they are computed for many rows at once, which doesn't work otherwise."""
+FIRST_FACTOR: Final = 0x85EBCA6B
+SECOND_FACTOR: Final = 0x9E3779B97F4A7C15
+"""Odd; the upper bits of products with them depend on all bits below. The second is 2^64 by the golden ratio."""
+UPPER_HALF: Final = 2**32 - 1
+_WORD: Final = 2**64 - 1
 
 
 def slot_hash(first: int, second: int) -> int:
-    """Return the hash of a key of two integers; its last 32 bits depend on all of their bits.
+    """Return the hash of a key of two integers of up to 64 bits: 32 bits that depend on all of theirs.
 
-    Those of Python's hash don't: ids that count in their first digits, as those of little-endian counters do, would
-    all want the same slots.
+    All is reckoned modulo 2^64, as numpy does it for many keys in `hashes_of`:
+
+    key      = first * FIRST_FACTOR ^ second
+    product  = (key ^ key >> 32) * SECOND_FACTOR
+    hash     = upper half of the product, its own upper half folded into its lower one
+
+    Ids may count in any of their digits, as those of little-endian counters do in their first: what is in the upper
+    half of a key goes into its lower half, and the product carries that up again. The last bits of the upper half alone
+    would repeat for ids that count by one, so those above are folded in.
     """
-    key = hash((first, second))
-    return key ^ key >> _HALF
+    key = (first * FIRST_FACTOR ^ second) & _WORD
+    upper = (key ^ key >> 32) * SECOND_FACTOR >> 32 & UPPER_HALF
+    return upper ^ upper >> 16
 
 
 class Slots:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from spanview.formats.decoder import decode_details, decode_span
 from spanview.formats.rows import SpanDetails
 from spanview.index.intake import Intake
-from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.table import NO_ROW, PAYS_FROM
 from spanview.index.tree import TraceTree
 from spanview.model.codes import known_kind
@@ -68,7 +67,7 @@ class Store:
 
     def give_up_room(self) -> None:
         """Let go of what only adding needs, where that is much; it comes again when something is added or looked up."""
-        if IS_KNOWN_HASH and len(self.spans) >= PAYS_FROM:
+        if len(self.spans) >= PAYS_FROM:
             from spanview.index.bulk import give_up_room
 
             give_up_room(self.intake)
@@ -226,10 +225,11 @@ class Store:
         )
 
     def _missing_parents(self) -> int:
-        if IS_KNOWN_HASH and len(self.spans) >= PAYS_FROM:
-            from spanview.index.bulk import missing_parents
+        if len(self.spans) >= PAYS_FROM:
+            from spanview.index.forest import forest_of
 
-            return missing_parents(self)
+            return len(forest_of(self).missing())
+        # Small stores are counted without numpy: every command counts, and its import takes a tenth of a second.
         return sum(len(self.tree(trace).missing) for trace in range(len(self.trace_table)))
 
     def problems(self) -> list[Problem]:

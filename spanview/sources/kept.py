@@ -26,7 +26,6 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.index.slots import IS_KNOWN_HASH
 from spanview.index.state import columns_of, state_of, take_state
 from spanview.model.problems import ProblemKind
 from spanview.sources.details import OPEN_FLAGS, open_file, read_at
@@ -78,7 +77,7 @@ class KeptIndex:
             "paths": options.paths,
             "folder": _current_folder(),
             "cap": options.cap,
-            "made_by": [__version__, sys.implementation.cache_tag, sys.byteorder, IS_KNOWN_HASH],
+            "made_by": [__version__, sys.implementation.cache_tag, sys.byteorder],
         }
         self.is_proven = False
         """Whether each record was decoded."""

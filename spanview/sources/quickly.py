@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from spanview.index.slots import IS_KNOWN_HASH
 from spanview.quick.cores import process_count
 from spanview.sources.details import open_file, reason_of
 from spanview.sources.terms import WorkerStart
@@ -33,7 +32,7 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     """
     # Where a file has holes, there is less to read than its size says.
     quick = [found for found in files if found.content == found.size]
-    if sum(found.size for found in quick) < least or not (IS_KNOWN_HASH and hasattr(os, "preadv")):
+    if sum(found.size for found in quick) < least or not hasattr(os, "preadv"):
         return [], [*files]
     return quick, [found for found in files if found.content != found.size]
 

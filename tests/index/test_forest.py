@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, file_of, store_of, store_of_files
 from span_graphs import forests, graphs, whole_traces
-from spanview.index.forest import MISSING, ROOT, forest_of
+from spanview.index.forest import MISSING, ROOT, forest_of, incomplete_traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,9 @@ def check(store: Store, traces: Sequence[int] | None = None) -> None:
     assert preorder[walked].tolist() == [*range(len(forest))]
     assert forest.cut.tolist() == sorted(cut)
     assert {position: found for position, found in enumerate(forest.warnings().tolist()) if found} == warned
+    if traces is None:
+        incomplete = [not store.tree(number).complete for number in numbers]
+        assert incomplete_traces(store, len(numbers)).tolist() == incomplete
     found = forest.missing().tolist()
     assert len(found) == len(missing)
     assert {*found} == missing

@@ -32,7 +32,7 @@ class Completeness:
         self._counts.extend(array("I", [0]) * new)
         grown = _different(counts, self._counts)
         if sum(counts[trace] for trace in grown) >= PAYS_FROM:
-            from spanview.index.bulk import incomplete_traces
+            from spanview.index.forest import incomplete_traces
 
             self._flags[:] = incomplete_traces(store, len(counts)).tobytes()
         else:

@@ -27,6 +27,7 @@ forest_selftime    the same for a whole forest
 critical           the critical path
 waits              waiting before a span ran
 flame              call paths: their counts and times
+percentiles        percentiles, and durations by powers of ten
 stats              counts, percentiles and self time of groups
 root_groups        traces by the names of their roots, and of requests by route
 diff               two sides merged by call path

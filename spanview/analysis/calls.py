@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanview.analysis.exits import exits_among
+from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
-from spanview.analysis.stats import histogram, nearest_rank
 from spanview.analysis.telling import unheard
 from spanview.index.bulk import copy_of
 from spanview.index.forest import forest_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.analysis.stats import nearest_rank
+from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 

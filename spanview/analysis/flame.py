@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import compact
-from spanview.analysis.stats import grouped, nearest_rank
+from spanview.analysis.percentiles import nearest_rank
+from spanview.analysis.stats import grouped
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT

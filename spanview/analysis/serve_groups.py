@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.serve import serve_requests
-from spanview.analysis.stats import histogram, nearest_rank
 from spanview.analysis.telling import unheard
 
 if TYPE_CHECKING:

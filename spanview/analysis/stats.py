@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import asdict, dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from spanview.analysis.grouping import column_of
+from spanview.analysis.percentiles import histogram, nearest_rank, rank_of
 from spanview.analysis.telling import unheard
 from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.forest import Forest
     from spanview.index.store import Store
-
-POWERS: Final = 16
-"""Powers of ten of nanoseconds that durations are counted by; what is longer has the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +214,6 @@ def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
     return {"by": by, "groups": [asdict(group) for group in groups]}
 
 
-def nearest_rank(values: Sequence[int], percent: int) -> int | None:
-    """Return a percentile of sorted values: the one at rank ceil(p·n), counted from 1; None where there are none."""
-    return values[rank_of(len(values), percent)] if values else None
-
-
-def rank_of(count: int, percent: int) -> int:
-    """Return the place of a percentile among so many sorted values, counted from 0."""
-    return -(-percent * count // 100) - 1
-
-
 def _group(key: str | None, count: int, errors: int, durations: list[int], self_ns: int) -> Group:
     return Group(
         key=key,
@@ -241,9 +228,3 @@ def _group(key: str | None, count: int, errors: int, durations: list[int], self_
         max_ns=durations[-1] if durations else None,
         histogram=histogram(durations),
     )
-
-
-def histogram(durations: Sequence[int] | NDArray[Any]) -> list[int]:
-    """Return how many of some sorted durations have each power of ten."""
-    bounds = [0, *(bisect_left(durations, 10**power) for power in range(1, POWERS)), len(durations)]
-    return [after - before for before, after in pairwise(bounds)]

@@ -22,7 +22,8 @@ from slow_paths import written
 from slow_trees import export_of
 from span_graphs import forests, graphs
 from spanview.analysis.grouping import column_of
-from spanview.analysis.stats import Group, nearest_rank, spans_of, statistics, to_json
+from spanview.analysis.percentiles import nearest_rank
+from spanview.analysis.stats import Group, spans_of, statistics, to_json
 from spanview.model.problems import QueryError
 from spanview.model.times import parse_time
 

@@ -9,8 +9,8 @@ from textual.widgets import Static
 
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED
-from spanview.analysis.stats import nearest_rank
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, duration
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen

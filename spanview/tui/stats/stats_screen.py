@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
-from spanview.analysis.stats import POWERS, Group, groups_of, spans_of
+from spanview.analysis.percentiles import POWERS
+from spanview.analysis.stats import Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise

@@ -17,7 +17,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Final, Self
 
 from spanview.analysis.intervals import most_at_once
-from spanview.analysis.stats import nearest_rank
+from spanview.analysis.percentiles import nearest_rank
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.analysis.stats import POWERS as COUNTED
+from spanview.analysis.percentiles import POWERS as COUNTED
 from spanview.tui.traces.groups_model import GroupRow, in_usual_order
 from spanview.tui.traces.plot_model import POWERS
 from spanview.tui.traces.traces_bulk import TraceColumns

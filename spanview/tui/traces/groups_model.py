@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spanview.analysis.stats import histogram, nearest_rank
+from spanview.analysis.percentiles import histogram, nearest_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -84,43 +84,43 @@ class Table(Generic[Row]):
             width: The cells.
             sorted_by: The key of the column that goes last.
         """
-        shown = {at: self._cells(at) for at, column in enumerate(self.columns) if column.from_width <= width}
-        waiting = _in_turns((column.comes, at) for at, column in enumerate(self.columns) if at in shown)
-        for _, places in waiting:
-            for at in places:
-                del shown[at]
-        for cells, places in ((sum(map(self._cells, some)), some) for _, some in waiting):
-            if width - sum(shown.values()) - cells < self.usual:
+        # What there is on a list of this width, by its place: its cells.
+        offered = [number for number, column in enumerate(self.columns) if column.from_width <= width]
+        shown = {number: self._cells(number) for number in offered if not self.columns[number].comes}
+        # What comes as long as the last column keeps its usual room.
+        for numbers in _in_turns((self.columns[number].comes, number) for number in offered):
+            cells = {number: self._cells(number) for number in numbers}
+            if width - sum(shown.values()) - sum(cells.values()) < self.usual:
                 break
-            shown |= {at: self._cells(at) for at in places}
-        last = {at for at in shown if self.least_beside and self.columns[at].key == sorted_by}
-        going = _in_turns((column.goes, at) for at, column in enumerate(self.columns) if at in shown and at not in last)
-        for least, places in (*((self.least, some) for _, some in going), (self.least_beside, [*last])):
+            shown |= cells
+        # What goes until that has its least; last of all, and for less, what is sorted by.
+        last = [number for number in shown if self.least_beside and self.columns[number].key == sorted_by]
+        going = _in_turns((self.columns[number].goes, number) for number in sorted({*shown} - {*last}))
+        for least, numbers in (*((self.least, numbers) for numbers in going), (self.least_beside, last)):
             if width - sum(shown.values()) < least:
-                shown |= {at: self._shrunk_cells(at) for at in places}
+                shown |= {number: self._shrunk_cells(number) for number in numbers}
         rest = max(self.floor, width - sum(shown.values()))
-        fitted = (
-            (self.columns[at], rest if self.columns[at].parts is not None else cells - self._blanks(at))
-            for at, cells in sorted(shown.items())
-            if cells or self.columns[at].parts is not None
+        return Fit(
+            tuple(
+                (column, rest if column.parts is not None else shown[number] - column.gap - column.behind)
+                for number, column in enumerate(self.columns)
+                if shown.get(number) or column.parts is not None
+            )
         )
-        return Fit(tuple(fitted))
 
-    def _blanks(self, at: int) -> int:
-        return self.columns[at].gap + self.columns[at].behind
+    def _cells(self, number: int) -> int:
+        column = self.columns[number]
+        return column.gap + column.width + column.behind
 
-    def _cells(self, at: int) -> int:
-        return self._blanks(at) + self.columns[at].width
-
-    def _shrunk_cells(self, at: int) -> int:
-        shrunk = self.columns[at].shrinks_to
-        return self._blanks(at) + shrunk if shrunk else 0
+    def _shrunk_cells(self, number: int) -> int:
+        column = self.columns[number]
+        return column.gap + column.shrinks_to + column.behind if column.shrinks_to else 0
 
 
-def _in_turns(turns: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:
-    """Return the places of columns by their turns, the first first; those without a turn are left out."""
+def _in_turns(turns: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Return numbers of columns by their turns, the first turn first; those whose turn is 0 are left out."""
     having = sorted(pair for pair in turns if pair[0])
-    return [(turn, [at for _, at in some]) for turn, some in groupby(having, key=lambda pair: pair[0])]
+    return [[number for _, number in some] for _, some in groupby(having, key=lambda pair: pair[0])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class TableList(LineList, Generic[Row]):
         """
         before, self.items = self.selected, items
         if stay:
-            same = (at for at, item in enumerate(items) if before is not None and self.is_same(item, before))
+            same = (row for row, item in enumerate(items) if before is not None and self.is_same(item, before))
             self.take_rows(len(items), next(same, None))
         else:
             self.rows_have_changed(len(items), 0)

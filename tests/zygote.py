@@ -11,7 +11,8 @@ call, three descriptors ──────────────────�
 pid ◀───────────────────────────────────────────   wait
 status ◀────────────────────────────────────────   ◀─────────────────────  end
 
-The server ends with the process that started it, when its standard input does. Run as a program it is the server.
+The server ends with the process that started it, when its standard input does, and removes its socket. Run as a
+program it is the server.
 """
 
 from __future__ import annotations
@@ -158,8 +159,7 @@ def _feed(writer: int, data: bytes) -> None:
 @cache
 def _address() -> str:
     """Start the server, and return the path of its socket."""
-    folder = tempfile.TemporaryDirectory(prefix="zygote")
-    path = os.path.join(folder.name, "socket")
+    path = os.path.join(tempfile.mkdtemp(prefix="zygote"), "socket")
     process = subprocess.Popen(
         [sys.executable, __file__, path],
         stdin=subprocess.PIPE,
@@ -175,7 +175,6 @@ def _address() -> str:
         assert process.stdin is not None
         process.stdin.close()
         process.wait()
-        folder.cleanup()
 
     atexit.register(end)
     return path
@@ -204,6 +203,8 @@ def _serve(path: str) -> None:
             listener.close()
             _go_between(connection)
         connection.close()
+    os.unlink(path)
+    os.rmdir(os.path.dirname(path))
 
 
 def _go_between(connection: socket.socket) -> NoReturn:

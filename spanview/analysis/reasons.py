@@ -87,6 +87,8 @@ class Why:
     """What that rests on, in a sentence without its full stop; it may hold names from files."""
     may_run: bool = False
     """Whether it may still wait or run as far as the files tell, so that its processes can be asked."""
+    may_be_untraced: bool = False
+    """Whether it may have run untraced, as far as the files tell, beside what `OPEN_TEXT` says."""
 
     @property
     def label(self) -> str:
@@ -470,7 +472,7 @@ class _Reasons:
 
     def _unknown(self, call: _Alone, actor: _Actor | None) -> Why:
         submitted = self._store.spans.start_ns[call.row]
-        text = OPEN_TEXT
+        text, may_be_untraced = OPEN_TEXT, False
         if call.actor and not call.is_constructor:
             if actor is None:
                 text += "; nothing that its actor ran is here either"
@@ -478,5 +480,6 @@ class _Reasons:
                 if NO_TIME != actor.last_ns <= submitted:
                     text += "; its actor has left no attempt since it was submitted"
                 if actor.methods and not self._leaves_attempts(call):
+                    may_be_untraced = True
                     text += "; or it ran untraced: no call of its method has an attempt, others of its actor have"
-        return Why(Reason.UNKNOWN, Certainty.LIKELY, text, may_run=True)
+        return Why(Reason.UNKNOWN, Certainty.LIKELY, text, may_run=True, may_be_untraced=may_be_untraced)

@@ -119,6 +119,12 @@ def test_check_ends_with_0_where_nothing_is_bad() -> None:
     assert "info: no_attempt (likely): 10 of 16 calls have no attempt" in done.text
 
 
+def test_a_call_that_may_have_run_untraced_is_said_to() -> None:
+    """The finding leaves open what its calls' reasons leave open."""
+    done = run("check", FIXTURES / "ray-existing-actors/spans")
+    assert "it waits, runs, died, was cancelled, or never could start; or ran untraced." in " ".join(done.text.split())
+
+
 # -- what no recording has ---------------------------------------------------------------------------------------------
 
 

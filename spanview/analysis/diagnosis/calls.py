@@ -48,7 +48,9 @@ def no_attempt(facts: Facts) -> Finding | None:
     left = len(rows) - counts.total()
     if left:
         one, many = _OPEN_TEXTS
-        known.append(f"the others {many}" if known else one if len(rows) == 1 else f"they {many}")
+        text = f"the others {many}" if known else one if len(rows) == 1 else f"they {many}"
+        may_be_untraced = any(whys[row].may_be_untraced for row in rows if row in whys)
+        known.append(f"{text}; or ran untraced" if may_be_untraced else text)
     verb = "has" if len(rows) == 1 else "have"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
     return facts.of_spans(Kind.NO_ATTEMPT, rows, detail)

@@ -38,7 +38,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.seeded)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what may not run beside each other, let the longest begin, and make property tests shorter."""
     for item in items:
@@ -50,9 +50,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not THOROUGH:
         shortened = set[Any]()
         for item in items:
-            if item.get_closest_marker("hypothesis") and isinstance(item, pytest.Function):
+            # The groups have to be there before xdist looks, and then hypothesis hasn't marked its tests yet.
+            if isinstance(item, pytest.Function):
                 test = getattr(item.obj, "__func__", item.obj)
-                if test not in shortened:
+                if getattr(test, "is_hypothesis_test", False) and test not in shortened:
                     _shorten(test)
                     shortened.add(test)
 

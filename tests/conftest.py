@@ -21,7 +21,7 @@ from hypothesis import settings
 from seeds import THOROUGH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
 _GROUPS: Final = ("ray", "machine")
@@ -38,8 +38,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.seeded)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Keep together what may not run beside each other, let the longest begin, and make property tests shorter."""
     for item in items:
         for group in _GROUPS:
@@ -56,6 +56,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 if getattr(test, "is_hypothesis_test", False) and test not in shortened:
                     _shorten(test)
                     shortened.add(test)
+    yield
+    for item in items:
+        _let_group_count(item)
+
+
+def _let_group_count(item: Any) -> None:
+    """Put the group into the name by which xdist shares tests out.
+
+    xdist 3.8 sets `_nodeid`, which pytest 9.2 no longer reads: without this all groups are ignored, silently.
+    """
+    named = getattr(item, "_nodeid", item.nodeid)
+    if named != item.nodeid:
+        item._id = type(item._id).parse(named)
 
 
 def _rank(item: pytest.Item) -> int:

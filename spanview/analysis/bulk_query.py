@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from spanview.index.bulk import Flags, Places
     from spanview.index.store import Store
 
-_MOST_AT_ONCE: Final = 32 * 1024
+_MOST_AT_ONCE: Final = 4096
 """Rows that are looked at before what was found is told."""
 _SAFE: Final = 2**62
 """Times below it have differences that fit 64 bits."""
@@ -48,7 +48,8 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     Yields:
         Some rows, by source and offset, and how many are still to be looked at.
     """
-    rows = rows[_traces_that_hold(store, query)[copy_of(store.spans.trace)[rows]]]
+    traces = copy_of(store.spans.trace)[rows]
+    rows = rows[_those_that_hold(store, query, np.unique(traces))[traces]]
     left: list[Term] = []
     for term in query.span_terms:
         verdicts = _of_columns(store, term, rows, are_traces=False)
@@ -101,14 +102,13 @@ def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterat
     Yields:
         Some traces, and how many spans are still to be looked at.
     """
-    asked = np.zeros(len(store.trace_table), np.bool_)
-    asked[np.asarray(traces, np.int64)] = True
+    asked = np.asarray(traces, np.int64)
     if not query.span_terms:
-        yield {*np.flatnonzero(asked & _traces_that_hold(store, query)).tolist()}, 0
+        yield {*np.flatnonzero(_those_that_hold(store, query, asked)).tolist()}, 0
         return
-    of_rows = copy_of(store.spans.trace)
-    are_asked = asked[np.minimum(of_rows, len(asked) - 1)] & (of_rows < len(asked))
-    yield from _traces_of(store, query, np.flatnonzero(are_asked))
+    # The column that is filled last tells how many rows are whole.
+    count = len(store.spans.next_row)
+    yield from _traces_of(store, query, np.flatnonzero(np.isin(copy_of(store.spans.trace)[:count], asked)))
 
 
 def matching_traces_from(store: Store, query: Query, first: int, end: int) -> Iterator[tuple[set[int], int]]:
@@ -149,9 +149,10 @@ def _that_pass(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Plac
     return rows[np.array(fits, np.bool_)]
 
 
-def _traces_that_hold(store: Store, query: Query) -> Flags:
-    count = len(store.trace_table)
-    holds = np.ones(count, np.bool_)
+def _those_that_hold(store: Store, query: Query, traces: Places) -> Flags:
+    """Return flags by the numbers of traces: set for those of some for which the terms that speak of traces hold."""
+    holds = np.zeros(len(store.trace_table), np.bool_)
+    holds[traces] = True
     for term in query.trace_terms:
         left = np.flatnonzero(holds)
         verdicts = _of_columns(store, term, left, are_traces=True)

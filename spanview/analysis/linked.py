@@ -13,7 +13,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from spanview.index.table import PAYS_FROM
+import numpy as np
+
+from spanview.index.blocks import blocks, in_file_order
 from spanview.model.ids import format_span_id, format_trace_id
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
 
-_AT_ONCE: Final = 256
-"""Records that are looked at before what was found is told, where they are read one by one."""
 _ESCAPE: Final = re.compile(rb"\\(?:/|u00[2-7])")
 """Of printable ASCII."""
 _FULL_LINKS: Final = re.compile(rb'"links"(?!\s*:\s*\[\s*\])')
@@ -87,21 +87,7 @@ def has_links(record: bytes) -> bool:
 
 def _candidates(store: Store, search: LinkSearch) -> Iterator[tuple[list[int], float]]:
     """Yield rows whose records may have a link to the span, and what share is still to be looked at."""
-    count = len(store.spans.next_row)
-    if count >= PAYS_FROM:
-        yield from _candidates_in_blocks(store, search, count)
-        return
-    for first in range(0, max(count, 1), _AT_ONCE):
-        rows = range(first, min(first + _AT_ONCE, count))
-        yield [row for row in rows if _may_link(store, row, search)], (count - rows.stop) / max(count, 1)
-
-
-def _candidates_in_blocks(store: Store, search: LinkSearch, count: int) -> Iterator[tuple[list[int], float]]:
-    import numpy as np
-
-    from spanview.index.blocks import blocks, in_file_order
-
-    done = 0
+    count, done = len(store.spans.next_row), 0
     for block in blocks(store, in_file_order(store, np.arange(count))):
         done += len(block.rows)
         rows: list[int] = block.rows.tolist()

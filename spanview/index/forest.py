@@ -208,19 +208,18 @@ def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
     return Forest(store, size, rows, of_rows, parents, cut)
 
 
-def incomplete_traces(store: Store, count: int) -> Flags:
-    """Return which of the first traces have no root, a missing parent, or a circle of parents.
+def incomplete_traces(store: Store, traces: Places) -> Flags:
+    """Return for each of some traces whether it has no root, a missing parent, or a circle of parents.
 
     Args:
         store: Where they are; it may grow.
-        count: How many traces are asked for.
+        traces: Their numbers.
     """
-    forest = forest_of(store)
-    incomplete = np.zeros(max(count, int(forest.traces.max(initial=0)) + 1), np.bool_)
-    incomplete[:count] = copy_of(store.trace_table.root_count)[:count] == 0
+    forest, root_counts = forest_of(store, traces), copy_of(store.trace_table.root_count)
+    incomplete: Flags = root_counts == 0
     incomplete[forest.traces[forest.parents == MISSING]] = True
     incomplete[forest.traces[forest.cut]] = True
-    return incomplete[:count]
+    return incomplete[traces]
 
 
 def _hashes(traces: NDArray[np.uint32], ids: Words) -> Words:

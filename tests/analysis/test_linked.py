@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of, store_of_files, trace_id
-from spanview.analysis import linked
 from spanview.analysis.linked import LinkSearch, linking_rows
 from spanview.model.ids import format_span_id, format_trace_id
 
@@ -41,10 +40,9 @@ def by_decoding(store: Store, trace: int, span: int) -> list[int]:
     ]
 
 
-def found(store: Store, trace: int, span: int, *, many: bool) -> list[int]:
-    """Return who links to a span, as it is looked for in small stores or in large ones."""
-    with patch.object(linked, "PAYS_FROM", 0 if many else 10**9):
-        pieces = [*linking_rows(store, trace, span)]
+def found(store: Store, trace: int, span: int) -> list[int]:
+    """Return who links to a span, as it is looked for."""
+    pieces = [*linking_rows(store, trace, span)]
     assert pieces[-1][1] == 0
     return sorted(row for rows, _ in pieces for row in rows)
 
@@ -70,39 +68,35 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("escaped", [False, True])
-def test_every_spelling_is_found(spelling: str, *, escaped: bool, many: bool) -> None:
+def test_every_spelling_is_found(spelling: str, *, escaped: bool) -> None:
     """Digits in any case, without zeros, base64, and each character as an escape."""
     text = json.dumps(Builder().span("linking", links=[link(trace_id(7), "@")]))
     spelled = "".join(f"\\u{ord(each):04x}" for each in spelling) if escaped else json.dumps(spelling)[1:-1]
     store = store_of(text.replace("@", spelled).encode(), Builder().span("other", span=9))
-    assert found(store, 7, WANTED, many=many) == by_decoding(store, 7, WANTED) == [0]
-    assert not found(store, 8, WANTED, many=many)
+    assert found(store, 7, WANTED) == by_decoding(store, 7, WANTED) == [0]
+    assert not found(store, 8, WANTED)
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_slashes_and_keys_as_escapes(*, many: bool) -> None:
+def test_slashes_and_keys_as_escapes() -> None:
     """A base64 with escaped slashes, and the key of the links as an escape."""
     slashes = int.from_bytes(b"\xff" * 8, "big")
     text = json.dumps(Builder().span(links=[link(trace_id(7), in_base64(slashes))])).encode()
     store = store_of(text.replace(b'"links"', b'"lin\\u006bs"').replace(b"//", b"\\/\\/"))
     assert b"\\/" in (store.record(0) or b"")
-    assert found(store, 7, slashes, many=many) == by_decoding(store, 7, slashes) == [0]
+    assert found(store, 7, slashes) == by_decoding(store, 7, slashes) == [0]
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_digits_as_escapes(*, many: bool) -> None:
+def test_digits_as_escapes() -> None:
     """A span id that has no letters, of which each digit is an escape."""
     ones = int("1" * 16, base=16)
     text = json.dumps(Builder().span(links=[link(trace_id(7), "@")])).replace("@", "\\u0031" * 16)
     store = store_of(text.encode())
-    assert found(store, 7, ones, many=many) == by_decoding(store, 7, ones) == [0]
+    assert found(store, 7, ones) == by_decoding(store, 7, ones) == [0]
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_records_that_are_gone(*, many: bool) -> None:
+def test_records_that_are_gone() -> None:
     """What can't be read again links to nothing, and nothing else is lost by it."""
     reader = MemoryReader()
     spans = {
@@ -111,7 +105,7 @@ def test_records_that_are_gone(*, many: bool) -> None:
     }
     store = store_of_files(spans, reader=reader)
     reader.files[1] = None
-    assert found(store, 7, 5, many=many) == by_decoding(store, 7, 5) == [0, 2]
+    assert found(store, 7, 5) == by_decoding(store, 7, 5) == [0, 2]
 
 
 def test_only_few_are_decoded() -> None:
@@ -120,9 +114,8 @@ def test_only_few_are_decoded() -> None:
     documents = [build.span("root", span=WANTED), *[build.span("leaf", parent=WANTED) for _ in range(50)]]
     store = store_of(*documents, build.span("linking", links=[link(trace_id(1), span_id(WANTED))]))
     with patch.object(type(store), "span", autospec=True, side_effect=type(store).span) as decoded:
-        assert found(store, 1, WANTED, many=False) == [51]
-        assert found(store, 1, WANTED, many=True) == [51]
-    assert decoded.call_count == 2
+        assert found(store, 1, WANTED) == [51]
+    assert decoded.call_count == 1
     assert LinkSearch(WANTED).places(b"nothing of it") == []
 
 
@@ -163,5 +156,4 @@ def test_the_same_as_decoding_everything(spans: list[tuple[int, list[Document], 
     for trace in (1, 0x1F, WANTED):
         for span in (1, 0xABCDEF, WANTED):
             expected = by_decoding(store, trace, span)
-            assert found(store, trace, span, many=False) == expected
-            assert found(store, trace, span, many=True) == expected
+            assert found(store, trace, span) == expected

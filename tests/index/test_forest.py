@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,7 +62,7 @@ def check(store: Store, traces: Sequence[int] | None = None) -> None:
     assert {position: found for position, found in enumerate(forest.warnings().tolist()) if found} == warned
     if traces is None:
         incomplete = [not store.tree(number).complete for number in numbers]
-        assert incomplete_traces(store, len(numbers)).tolist() == incomplete
+        assert incomplete_traces(store, np.arange(len(numbers))).tolist() == incomplete
     found = forest.missing().tolist()
     assert len(found) == len(missing)
     assert {*found} == missing

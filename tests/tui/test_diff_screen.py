@@ -483,6 +483,6 @@ async def test_of_many_spans_they_are_looked_for_in_a_thread() -> None:
     async with looking_at(*_documents(), size=(100, 30)) as look:
         await look.press("d", "j", "d")
         await _is_compared(look)
-        with patch.object(diff_screen, "PAYS_FROM", 0):
+        with patch.object(diff_screen, "_MOST_SPANS_AT_ONCE", 0):
             await look.press("enter")
             await look.until(lambda: look.is_on(SpansScreen))

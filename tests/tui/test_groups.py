@@ -24,7 +24,7 @@ from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.traces import completeness, group_counting, traces_model
+from spanview.tui.traces import group_counting, traces_model
 from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.traces.completeness import Completeness
 from spanview.tui.traces.group_list import GroupList, share_text, value_of
@@ -112,7 +112,7 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
 def test_figures(documents: list[Document], many: int) -> None:
     """Groups are what counting one trace after the other gives, percentiles by their definition; whatever is read."""
     growing = Growing(*documents)
-    with patch.object(completeness, "PAYS_FROM", many), patch.object(traces_model, "MANY", many):
+    with patch.object(traces_model, "MANY", many):
         incomplete = Completeness(growing.store).flags()
         model = TracesModel(growing.store)
         model.refresh()
@@ -145,17 +145,15 @@ def test_without_any_duration() -> None:
     assert (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns) == (None,) * 4
 
 
-@pytest.mark.parametrize("pays_from", [0, 1 << 60])
-def test_completeness_is_found_anew_where_a_trace_grows(pays_from: int) -> None:
+def test_completeness_is_found_anew_where_a_trace_grows() -> None:
     """A trace that a parent was missing of is complete when it comes; others are remembered."""
     builder = Builder()
     growing = Growing(builder.span("a", trace=1, span=1, parent=9), builder.span("b", trace=2, span=2))
-    with patch.object(completeness, "PAYS_FROM", pays_from):
-        known = Completeness(growing.store)
-        assert known.flags() == b"\x01\x00"
-        growing.add(builder.span("root", trace=1, span=9), builder.span("c", trace=3, parent=8))
-        assert known.flags() == b"\x00\x00\x01"
-        assert known.flags() == b"\x00\x00\x01"
+    known = Completeness(growing.store)
+    assert known.flags() == b"\x01\x00"
+    growing.add(builder.span("root", trace=1, span=9), builder.span("c", trace=3, parent=8))
+    assert known.flags() == b"\x00\x00\x01"
+    assert known.flags() == b"\x00\x00\x01"
 
 
 SHARES = [(0, 5, ""), (5, 5, "100 %"), (1, 3, "33.3 %"), (1, 100_000, "0.1 %"), (99_999, 100_000, "99.9 %")]

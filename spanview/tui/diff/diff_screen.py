@@ -19,7 +19,6 @@ from spanview.display.diff_text import (
     side_lines,
 )
 from spanview.display.units import count
-from spanview.index.table import PAYS_FROM
 from spanview.tui.app.settings import chosen
 from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
@@ -48,6 +47,8 @@ _PATIENCE_S: Final = 0.5
 """So long an Enter waits for the first path."""
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
+_MOST_SPANS_AT_ONCE: Final = 50_000
+"""Of a store, whose spans of a path are listed before the next key; those of a larger one are found in a thread."""
 _LONGEST_PATH: Final = 1000
 """Cells of a path that is copied."""
 _LONGEST_WHAT: Final = 60
@@ -259,7 +260,7 @@ class DiffScreen(BaseScreen):
         if path.name is None:
             self.viewer.say("these parents were not seen: there is nothing to open")
             return
-        if len(self._store.spans) >= PAYS_FROM:
+        if len(self._store.spans) > _MOST_SPANS_AT_ONCE:
             self._looking.begin(
                 lambda _: model.spans_of(path, MOST_SPANS), lambda spans: self._open_spans(model, path, spans)
             )

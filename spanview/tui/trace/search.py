@@ -6,7 +6,6 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.units import count
-from spanview.index.table import PAYS_FROM
 from spanview.index.tree import ROOT
 from spanview.model.problems import QueryError
 from spanview.tui.widgets.work import Work
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 _SLOW_S: Final = 0.4
 """A search that takes longer says that it goes on."""
-_ROWS_AT_A_TIME: Final = 64
-"""So many rows are looked at before it is asked whether anybody still waits."""
 
 
 class Jumps:
@@ -161,18 +158,15 @@ class Search:
 
     def _matches(self, query: Query, tell: Tell) -> set[int]:
         """Called in a thread: a query may have to read every record of the trace again."""
-        store = self._model.store
-        rows = store.rows_of_trace(self._model.trace)
-        if len(rows) >= PAYS_FROM:
-            from spanview.analysis.bulk_query import rows_that_match
+        import numpy as np
 
-            return {*rows_that_match(store, query, rows)}
-        matches = set()
-        for number, row in enumerate(rows):
-            if number % _ROWS_AT_A_TIME == 0:
-                tell(number / len(rows))
-            if query.keeps(store, row):
-                matches.add(row)
+        from spanview.analysis.bulk_query import matching_rows
+
+        store, matches = self._model.store, set[int]()
+        rows = np.array(store.rows_of_trace(self._model.trace), np.int64)
+        for some, waiting in matching_rows(store, query, rows):
+            matches.update(some.tolist())
+            tell(1 - waiting / len(rows))
         return matches
 
     def _take(self, query: Query, matches: set[int], *, go: bool) -> None:

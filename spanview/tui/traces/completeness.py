@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
-from spanview.index.table import PAYS_FROM
+import numpy as np
+
+from spanview.index.bulk import copy_of
+from spanview.index.forest import incomplete_traces
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -20,33 +22,16 @@ class Completeness:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._counts = array("I")
-        self._flags = bytearray()
+        self._counts = np.zeros(0, np.uint32)
+        self._flags = np.zeros(0, np.bool_)
 
     def flags(self) -> bytes:
         """Stitch what has grown, and return 1 for each trace that is incomplete, else 0; for one thread at a time."""
-        store = self._store
-        counts = store.trace_table.span_count[: len(store.trace_table)]
-        new = len(counts) - len(self._counts)
-        self._flags.extend(bytes(new))
-        self._counts.extend(array("I", [0]) * new)
-        grown = _different(counts, self._counts)
-        if sum(counts[trace] for trace in grown) >= PAYS_FROM:
-            from spanview.index.forest import incomplete_traces
-
-            self._flags[:] = incomplete_traces(store, len(counts)).tobytes()
-        else:
-            for trace in grown:
-                self._flags[trace] = not store.tree(trace).complete
+        table = self._store.trace_table
+        counts = copy_of(table.span_count)[: len(table)]
+        room = (0, len(counts) - len(self._counts))
+        self._counts, self._flags = np.pad(self._counts, room), np.pad(self._flags, room)
+        grown = np.flatnonzero(counts != self._counts)
+        self._flags[grown] = incomplete_traces(self._store, grown)
         self._counts = counts
-        return bytes(self._flags)
-
-
-def _different(counts: array[int], known: array[int]) -> list[int]:
-    """Return the places at which two arrays of one length differ."""
-    if len(counts) >= PAYS_FROM:
-        import numpy as np
-
-        places: list[int] = np.flatnonzero(np.asarray(counts) != np.asarray(known)).tolist()
-        return places
-    return [place for place, pair in enumerate(zip(counts, known, strict=True)) if pair[0] != pair[1]]
+        return self._flags.tobytes()

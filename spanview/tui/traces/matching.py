@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
-
-from spanview.index.table import PAYS_FROM
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,9 +11,6 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-
-_CHUNK: Final = 512
-"""Traces that are looked at before the next ones."""
 
 
 class TraceMatcher:
@@ -32,7 +27,7 @@ class TraceMatcher:
         self._waiting: SimpleQueue[Iterable[int]] = SimpleQueue()
         self._matched: set[int] = set()
         self._seen = 0
-        """Rows that were looked at, where rows are looked at one by one."""
+        """Rows that were looked at, where a span's row alone decides."""
 
     def look_at(self, traces: Iterable[int]) -> None:
         """Let these traces be looked at, too."""
@@ -54,16 +49,6 @@ class TraceMatcher:
 
     def _found(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
         """Yield those of some traces that match, piece by piece, and what share still waits."""
-        store = self._store
-        if len(store.spans) >= PAYS_FROM and (not self.query.needs_tree or len(traces) > _CHUNK):
-            yield from self._found_in_many(traces)
-            return
-        matches, order = self.query.matches_trace, sorted(traces - self._matched)
-        for start in range(0, max(len(order), 1), _CHUNK):
-            found = {trace for trace in order[start : start + _CHUNK] if matches(store, trace)}
-            yield found, max(0, len(order) - start - _CHUNK) / max(1, len(order))
-
-    def _found_in_many(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
         from spanview.analysis.bulk_query import matching_traces, matching_traces_from
 
         if self.query.needs_tree:

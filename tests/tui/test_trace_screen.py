@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, Document, time_text
-from spanview.analysis.query import Query
+from spanview.analysis import bulk_query
 from spanview.tui.app.opening import Opening
 from spanview.tui.span.details import DetailLines, Details, TabLine
 from spanview.tui.span.span_screen import SpanScreen
@@ -29,6 +29,10 @@ from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanview.analysis.query import Query
+    from spanview.index.bulk import Places
     from spanview.index.store import Store
     from spanview.tui.trace.trace_model import TraceModel
 
@@ -166,13 +170,13 @@ async def test_a_search_ends_with_its_screen(monkeypatch: pytest.MonkeyPatch) ->
     """A slow search says that it goes on; what it finds when its screen was left, or another typed, changes nothing."""
     asked, go_on = threading.Event(), threading.Event()
 
-    def keeps(query: Query, _store: Store, _row: int) -> bool:
+    def matching_rows(_store: Store, query: Query, rows: Places) -> Iterator[tuple[Places, int]]:
         if query.text == "slow":
             asked.set()
             go_on.wait(20)
-        return True
+        yield rows, 0
 
-    monkeypatch.setattr(Query, "keeps", keeps)
+    monkeypatch.setattr(bulk_query, "matching_rows", matching_rows)
     async with looking_at(*documents()) as look:
         await look.press("enter")
         await look.type("/slow")

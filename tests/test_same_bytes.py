@@ -26,7 +26,7 @@ from builders import EPOCH_NS
 from spanview import cli
 from spanview.commands import check, diff, export, reading, spans, stats, tree
 from spanview.index.store import Store
-from spanview.index.table import PAYS_FROM as ROWS_PAY_FROM
+from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.times import format_time
 from spanview.sources import quickly
 from spanview.sources.details import Details
@@ -183,7 +183,7 @@ class _Way:
             key = (given.paths, decodes_all)
             if key not in known:
                 known[key] = really(given, decodes_all=decodes_all)
-                assert len(known[key][0].spans) > ROWS_PAY_FROM
+                assert len(known[key][0].spans) > NUMPY_FROM_SPANS
             return known[key]
 
         outputs = {}

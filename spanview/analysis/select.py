@@ -1,4 +1,12 @@
-"""Which traces a command speaks of: by id, by query, by time."""
+"""Which traces a command speaks of: by id, by query, by time.
+
+A query is asked row by row of a small store, whose `spans`, `tree` and `export` import no numpy. Processor time for
+`status=ERROR`, and for an attribute that all records have; to read 200,000 spans has imported numpy already:
+
+spans      row by row        with numpy
+1,000      0.002 s  0.03 s   0.11 s  0.12 s
+200,000    0.28 s   5.0 s    0.05 s  0.67 s
+"""
 
 from __future__ import annotations
 
@@ -7,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID
 from spanview.analysis.since import ended_after
-from spanview.index.table import PAYS_FROM
+from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
 from spanview.model.problems import TraceNotFoundError
 
@@ -86,7 +94,7 @@ def selected_traces(
     ]
     if query is None or query.is_empty:
         return chosen
-    if len(store.spans) < PAYS_FROM:
+    if len(store.spans) < NUMPY_FROM_SPANS:
         return [number for number in chosen if query.matches_trace(store, number)]
     from spanview.analysis.bulk_query import matching_traces
 
@@ -111,7 +119,7 @@ def selected_rows(
         rows = [row for row in rows if store.spans.trace[row] in traces]
     if query is None or query.is_empty:
         return rows
-    if len(store.spans) < PAYS_FROM:
+    if len(store.spans) < NUMPY_FROM_SPANS:
         return [row for row in rows if query.keeps(store, row)]
     from spanview.analysis.bulk_query import rows_that_match
 

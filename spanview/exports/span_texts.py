@@ -28,7 +28,7 @@ from spanview.formats.console_spans import details_of
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own_value import dumps_span, span_value, warning_names
 from spanview.formats.tags import nothing_lost
-from spanview.index.table import PAYS_FROM
+from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import Warnings
@@ -63,7 +63,7 @@ _EXPONENT: Final = b"+" if b"+" in orjson.dumps(2.0**64) else b"e"
 
 def are_many(store: Store, count: int) -> bool:
     """Tell whether so many spans of a store are written quicker with numpy; a store that grows can't be asked so."""
-    return count >= max(1, PAYS_FROM) and not store.is_growing
+    return count >= max(1, NUMPY_FROM_SPANS) and not store.is_growing
 
 
 class _Shape(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
-from spanview.index.table import NO_ROW, PAYS_FROM, FileSource, Interned, SpanTable, TraceTable
+from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -114,10 +114,11 @@ class Intake:
         places = [*map(self.source_order, range(len(self.sources)))]
         if any(map(gt, places, islice(places, 1, None))):
             return False
-        if count >= PAYS_FROM:
+        if count >= NUMPY_FROM_SPANS:
             from spanview.index.bulk import are_in_order
 
             return are_in_order(spans)
+        # Whatever reads asks. One by one: 0.0001 s for 1,000 spans, 0.03 s for 200,000; with numpy 0.09 s and 0.0004 s.
         keys = [*zip(spans.source, spans.offset, strict=True)]
         return not any(map(gt, keys, islice(keys, 1, None)))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spanview.formats.decoder import decode_details, decode_span
 from spanview.formats.rows import SpanDetails
 from spanview.index.intake import Intake
-from spanview.index.table import NO_ROW, PAYS_FROM
+from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS
 from spanview.index.tree import TraceTree
 from spanview.model.codes import known_kind
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
@@ -67,7 +67,7 @@ class Store:
 
     def give_up_room(self) -> None:
         """Let go of what only adding needs, where that is much; it comes again when something is added or looked up."""
-        if len(self.spans) >= PAYS_FROM:
+        if len(self.spans) >= NUMPY_FROM_SPANS:
             from spanview.index.bulk import give_up_room
 
             give_up_room(self.intake)
@@ -82,11 +82,13 @@ class Store:
 
     def rows_in_order(self) -> list[int]:
         """Return all rows by path, generation and offset."""
+        # With `traces_in_order`, row by row: 0.0004 s for 1,000 spans, 0.15 s for 200,000; with numpy 0.09 s, most of
+        # which is its import, and 0.03 s.
         ranks = {
             number: rank for rank, number in enumerate(sorted(range(len(self.sources)), key=self.intake.source_order))
         }
         spans = self.spans
-        if len(spans) >= PAYS_FROM:
+        if len(spans) >= NUMPY_FROM_SPANS:
             from spanview.index.bulk import rows_in_order
 
             return rows_in_order(spans, [ranks[number] for number in range(len(ranks))])
@@ -115,7 +117,8 @@ class Store:
     def traces_in_order(self) -> list[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
         table = self.trace_table
-        if len(self.spans) >= PAYS_FROM:
+        # Row by row as `rows_in_order` has it: the list of traces and small exports are there without numpy.
+        if len(self.spans) >= NUMPY_FROM_SPANS:
             from spanview.index.bulk import traces_in_order
 
             return traces_in_order(table)
@@ -225,11 +228,11 @@ class Store:
         )
 
     def _missing_parents(self) -> int:
-        if len(self.spans) >= PAYS_FROM:
+        if len(self.spans) >= NUMPY_FROM_SPANS:
             from spanview.index.forest import forest_of
 
             return len(forest_of(self).missing())
-        # Small stores are counted without numpy: every command counts, and its import takes a tenth of a second.
+        # Every command counts. One by one: 0.002 s for 1,000 spans, 0.30 s for 200,000; with numpy 0.10 s and 0.03 s.
         return sum(len(self.tree(trace).missing) for trace in range(len(self.trace_table)))
 
     def problems(self) -> list[Problem]:

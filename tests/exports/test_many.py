@@ -48,7 +48,7 @@ def both_ways(
     ways = []
     for most in (1 << 60, 0):
         with monkeypatch.context() as patch:
-            patch.setattr(span_texts, "PAYS_FROM", most)
+            patch.setattr(span_texts, "NUMPY_FROM_SPANS", most)
             ways.append(exported(store, traces, rows))
     return ways
 
@@ -100,7 +100,7 @@ def test_lines_are_json(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_growing_store_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What another thread adds to can't be looked at as a whole."""
     store = store_of_files({"a": file_of([Builder().span()])})
-    monkeypatch.setattr(span_texts, "PAYS_FROM", 0)
+    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
     assert span_texts.are_many(store, 1)
     store.is_growing = True
     assert not span_texts.are_many(store, 1)

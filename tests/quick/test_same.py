@@ -132,7 +132,7 @@ def test_same_with_room_given_up_in_between(
 ) -> None:
     """A store that holds no more than it needs says the same, and takes more as any other does."""
     dice = random.Random(seed)
-    monkeypatch.setattr(index_store, "PAYS_FROM", 1)
+    monkeypatch.setattr(index_store, "NUMPY_FROM_SPANS", 1)
     make(tmp_path, dice, files=8, records=60)
     files = sorted(tmp_path.iterdir())
     details = Details()

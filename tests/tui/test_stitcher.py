@@ -121,3 +121,14 @@ async def test_what_holds_still(gate: Gate) -> None:
         assert rows.row_count == 3
         await look.press("space")
         await look.until(lambda: state_of(screen) is State.IDLE and rows.row_count == 4)
+
+
+async def test_a_long_trace_tells_what_a_missing_parent_probably_is(gate: Gate) -> None:
+    """As soon as all rows are there, without waiting for spans or keys."""
+    build = Builder()
+    job = [build.span("job", trace=2, span=50), build.span("step", trace=2, span=51, parent=50)]
+    steps = [build.span("step", span=number, parent=9, start=10 + number) for number in (1, 2, 3)]
+    gate.open()
+    async with looking_at(*job, *steps) as look:
+        await look.press("enter")
+        await look.until_shown("? probably job, not seen")

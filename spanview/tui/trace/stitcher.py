@@ -154,8 +154,9 @@ class Stitcher:
 
     def _take(self, made: _Made) -> None:
         if not (self.has_rows and self._screen.viewer.paused):
-            self._show(made.stitched, made.path)
+            # What is shown asks whether all rows are there.
             self.state = State.IDLE
+            self._show(made.stitched, made.path)
             if made.stitched.joins != self.joins_calls:
                 self._lay_out_anew()
             self._screen.refresh_frame()

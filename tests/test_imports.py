@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).parent.parent
 ALLOWED: Final = {
     "the store and what fills it": {
         "index.arrange",
-        "index.bulk",
+        "index.arrays",
         "index.forest",
         "index.intake",
         "index.store",

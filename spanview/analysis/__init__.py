@@ -13,7 +13,7 @@ query_subject      the span or trace that is asked about
 query              a query as a whole
 query_written      texts quoted so that a query takes them literally
 bytesearch         what the bytes of records tell of an attribute, without decoding
-bulk_query         all spans of a store asked at once
+matches            which spans of a store match, and which traces
 gate               `--fail-on`: what matches, and whether anything could
 since              `--since`: a time, or the newest run
 select             the traces that a command asks for

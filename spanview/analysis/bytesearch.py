@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.query_base import OfAttribute, OfTexts
+    from spanview.index.arrays import Flags, Places
     from spanview.index.blocks import Block
-    from spanview.index.bulk import Flags, Places
     from spanview.index.gather import Bytes
 
 Verdicts: TypeAlias = "NDArray[np.uint8]"

@@ -21,7 +21,7 @@ from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
 from spanview.analysis.telling import unheard
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.index.forest import forest_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
 

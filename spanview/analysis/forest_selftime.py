@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.analysis.selftime import self_times
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.index.forest import ROOT
 from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME
@@ -24,7 +24,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.table import SpanTable
 

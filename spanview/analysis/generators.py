@@ -14,14 +14,14 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray_names import RAN
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 RUN_NOT_KNOWN: Final = "run time not known: its span ends when the generator is made"

@@ -29,7 +29,7 @@ from spanview.analysis.calls import calls_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.serve_calls import is_serve_call
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.calls import Calls
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
 _CONSTRUCTOR: Final = "__init__"

@@ -96,7 +96,7 @@ def selected_traces(
         return chosen
     if len(store.spans) < NUMPY_FROM_SPANS:
         return [number for number in chosen if query.matches_trace(store, number)]
-    from spanview.analysis.bulk_query import matching_traces
+    from spanview.analysis.matches import matching_traces
 
     matching = {number for some, _ in matching_traces(store, query, chosen) for number in some}
     return [number for number in chosen if number in matching]
@@ -121,6 +121,6 @@ def selected_rows(
         return rows
     if len(store.spans) < NUMPY_FROM_SPANS:
         return [row for row in rows if query.keeps(store, row)]
-    from spanview.analysis.bulk_query import rows_that_match
+    from spanview.analysis.matches import rows_that_match
 
     return rows_that_match(store, query, rows)

@@ -22,7 +22,7 @@ from spanview.analysis.serve import Part, part_of_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree

@@ -118,7 +118,7 @@ def _same_file(store: Store, row: int, *, latest_start: int, earliest_end: int) 
     """Return the spans of a span's file, in other traces than its own, that start no later and end no earlier."""
     import numpy as np
 
-    from spanview.index.bulk import copy_of
+    from spanview.index.arrays import copy_of
 
     spans = store.spans
     count = len(spans.next_row)

@@ -95,7 +95,7 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     """
     import numpy as np
 
-    from spanview.index.bulk import copy_of
+    from spanview.index.arrays import copy_of
     from spanview.index.forest import forest_of
 
     forest = forest_of(store, traces)
@@ -138,7 +138,7 @@ def slowest(
     import numpy as np
 
     from spanview.analysis.forest_selftime import exact
-    from spanview.index.bulk import copy_of
+    from spanview.index.arrays import copy_of
 
     spans = store.spans
     count = min(len(column), len(spans.next_row))
@@ -166,7 +166,7 @@ def among_name(store: Store, row: int) -> AmongName | None:
     import numpy as np
 
     from spanview.analysis.forest_selftime import exact
-    from spanview.index.bulk import copy_of
+    from spanview.index.arrays import copy_of
 
     spans = store.spans
     start, end = spans.start_ns[row], spans.end_ns[row]

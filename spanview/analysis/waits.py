@@ -16,7 +16,7 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -88,7 +88,7 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     """
     import numpy as np
 
-    from spanview.index.bulk import copy_of
+    from spanview.index.arrays import copy_of
 
     spans, first_starts = store.spans, _first_starts(store)
     has_any = np.flatnonzero(calls.counts)
@@ -113,7 +113,7 @@ def _first_starts(store: Store) -> Places:
     """Return when the first attempt of each worker process starts, by source; the greatest number for no attempt."""
     import numpy as np
 
-    from spanview.index.bulk import copy_of
+    from spanview.index.arrays import copy_of
 
     spans = store.spans
     size = len(spans.next_row)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.forest_selftime import Times
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
 _DEEPEST: Final = 1_000

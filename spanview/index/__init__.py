@@ -11,7 +11,7 @@ state       the columns as what a kept index holds
 store       all of it together: what every question is asked of
 tree        one trace stitched: parents, missing parents, circles
 trace       traces and nodes as `import spanview` offers them
-bulk        columns as numpy arrays, and lookups of many ids at once
+arrays      columns as numpy arrays: hashes of ids, orders, and room given up
 gather      bytes at many places of a buffer at once
 forest      many traces stitched at once, as columns
 part        a store of some traces of another one

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.bulk import are_scanned, forget_slots
+from spanview.index.arrays import are_scanned, forget_slots
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.intake import Intake
     from spanview.index.table import Interned, SpanTable
 

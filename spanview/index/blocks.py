@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 _MOST: Final = 1024 * 1024

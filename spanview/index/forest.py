@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.bulk import copy_of, hashes_of
+from spanview.index.arrays import copy_of, hashes_of
 from spanview.index.tree import SKEW_NS
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places, Words
+    from spanview.index.arrays import Flags, Places, Words
     from spanview.index.store import Store
 
 ROOT: Final = -1

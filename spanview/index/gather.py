@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places, Words
+    from spanview.index.arrays import Flags, Places, Words
 
 Bytes: TypeAlias = "NDArray[np.uint8]"
 

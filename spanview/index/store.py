@@ -68,7 +68,7 @@ class Store:
     def give_up_room(self) -> None:
         """Let go of what only adding needs, where that is much; it comes again when something is added or looked up."""
         if len(self.spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.bulk import give_up_room
+            from spanview.index.arrays import give_up_room
 
             give_up_room(self.intake)
 
@@ -89,7 +89,7 @@ class Store:
         }
         spans = self.spans
         if len(spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.bulk import rows_in_order
+            from spanview.index.arrays import rows_in_order
 
             return rows_in_order(spans, [ranks[number] for number in range(len(ranks))])
         return sorted(range(len(spans)), key=lambda row: (ranks[spans.source[row]], spans.offset[row]))
@@ -119,7 +119,7 @@ class Store:
         table = self.trace_table
         # Row by row as `rows_in_order` has it: the list of traces and small exports are there without numpy.
         if len(self.spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.bulk import traces_in_order
+            from spanview.index.arrays import traces_in_order
 
             return traces_in_order(table)
         return sorted(

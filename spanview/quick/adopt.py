@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.formats.rows import Batch, SpanColumns
-from spanview.index.bulk import hashes_of
+from spanview.index.arrays import hashes_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places, Words
+    from spanview.index.arrays import Flags, Places, Words
     from spanview.index.intake import Intake
     from spanview.index.slots import Slots
     from spanview.quick.rows import ScannedRows

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Words
+    from spanview.index.arrays import Words
 
 NO_NUMBER: Final = -1
 _KEPT: Final = 1024

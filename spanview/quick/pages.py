@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.formats.rows import Batch
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.gather import Bytes
     from spanview.quick.files import QuickFile, ScanOptions
     from spanview.quick.rows import ScannedRows

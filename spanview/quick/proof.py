@@ -9,8 +9,8 @@ import numpy as np
 import orjson
 
 from spanview.formats import console
+from spanview.index.arrays import are_scanned
 from spanview.index.blocks import blocks, in_file_order
-from spanview.index.bulk import are_scanned
 from spanview.model.problems import Problem, ProblemKind, Warnings
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags
+    from spanview.index.arrays import Flags
     from spanview.index.store import Store
 
 _COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
 
 _COLUMNS: Final = {
     "trace_high": np.uint64,

@@ -23,7 +23,7 @@ from spanview.quick.tails import Ends, Tails
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.gather import Bytes
 
 _MOST_WIDTHS: Final = 16

@@ -12,7 +12,7 @@ from spanview.model.times import NO_TIME, NS_PER_SECOND, parse_time
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spanview.index.bulk import Flags
+    from spanview.index.arrays import Flags
     from spanview.index.gather import Bytes
 
 PARTS: Final = (10, b"T", 2, b":", 2, b":", 2, b".", 6, b"Z")

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from spanview.index.bulk import hashes_of
+from spanview.index.arrays import hashes_of
 from spanview.index.slots import slot_hash
 
 _EDGES = (0, 1, 2, 2**31, 2**32, 2**60, 2**61 - 2, 2**61 - 1, 2**61, 2**62, 2**63, 2**64 - 2, 2**64 - 1)

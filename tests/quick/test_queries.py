@@ -11,7 +11,7 @@ import pytest
 
 from builders import Builder, Document, time_text
 from seeds import seeds
-from spanview.analysis.bulk_query import matching_traces, rows_that_match
+from spanview.analysis.matches import matching_traces, rows_that_match
 from spanview.analysis.query import parse_query
 from spanview.index import blocks
 from spanview.index.store import Store

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from builders import Builder
-from spanview.analysis import bulk_query
+from spanview.analysis import matches
 from spanview.analysis.query import parse_query
 from spanview.tui.traces.matching import TraceMatcher
 from viewers import Growing
@@ -78,7 +78,7 @@ def test_while_it_grows(text: str) -> None:
 def test_each_span_is_looked_at_once() -> None:
     """However often it is told that traces have grown."""
     build, data, looked_at = Builder(), Growing(), list[int]()
-    matching_rows = bulk_query.matching_rows
+    matching_rows = matches.matching_rows
 
     def noted(store: Any, query: Any, rows: Any) -> Any:
         # Threads of other tests may not have ended yet.
@@ -86,7 +86,7 @@ def test_each_span_is_looked_at_once() -> None:
             looked_at.extend(rows.tolist())
         return matching_rows(store, query, rows)
 
-    with patch.object(bulk_query, "matching_rows", noted):
+    with patch.object(matches, "matching_rows", noted):
         matcher = TraceMatcher(data.store, parse_query("k=v"))
         finding = Finding(matcher)
         for _ in range(50):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, Document, time_text
-from spanview.analysis import bulk_query
+from spanview.analysis import matches
 from spanview.tui.app.opening import Opening
 from spanview.tui.span.details import DetailLines, Details, TabLine
 from spanview.tui.span.span_screen import SpanScreen
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spanview.analysis.query import Query
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.tui.trace.trace_model import TraceModel
 
@@ -176,7 +176,7 @@ async def test_a_search_ends_with_its_screen(monkeypatch: pytest.MonkeyPatch) ->
             go_on.wait(20)
         yield rows, 0
 
-    monkeypatch.setattr(bulk_query, "matching_rows", matching_rows)
+    monkeypatch.setattr(matches, "matching_rows", matching_rows)
     async with looking_at(*documents()) as look:
         await look.press("enter")
         await look.type("/slow")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
     from spanview.analysis.diagnosis.finding import Finding, Kind
     from spanview.analysis.reasons import Why
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tallies import FileTally

@@ -9,6 +9,7 @@ from typing import Final
 
 _SCREENS: Final = (
     "spanview.analysis.query",
+    "spanview.analysis.matches",
     "spanview.analysis.complete",
     "spanview.analysis.critical",
     "spanview.analysis.running",
@@ -34,7 +35,6 @@ _SCREENS: Final = (
 )
 _FOR_MANY: Final = (
     "spanview.tui.traces.groups_bulk",
-    "spanview.analysis.bulk_query",
     "spanview.tui.lanes.lanes_bulk",
     "spanview.tui.trace.stitched_bulk",
 )

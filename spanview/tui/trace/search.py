@@ -160,7 +160,7 @@ class Search:
         """Called in a thread: a query may have to read every record of the trace again."""
         import numpy as np
 
-        from spanview.analysis.bulk_query import matching_rows
+        from spanview.analysis.matches import matching_rows
 
         store, matches = self._model.store, set[int]()
         rows = np.array(store.rows_of_trace(self._model.trace), np.int64)

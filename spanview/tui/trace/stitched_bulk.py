@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:

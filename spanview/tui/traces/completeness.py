@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.index.forest import incomplete_traces
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.root_groups import RootGroups
-    from spanview.index.bulk import Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 _SAFE: Final = 2.0**62

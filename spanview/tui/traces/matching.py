@@ -49,7 +49,7 @@ class TraceMatcher:
 
     def _found(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
         """Yield those of some traces that match, piece by piece, and what share still waits."""
-        from spanview.analysis.bulk_query import matching_traces, matching_traces_from
+        from spanview.analysis.matches import matching_traces, matching_traces_from
 
         if self.query.needs_tree:
             pieces = matching_traces(self._store, self.query, sorted(traces - self._matched))

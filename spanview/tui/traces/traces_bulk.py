@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.bulk import copy_of
+from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.columns import TraceColumn
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.root_groups import RootGroups
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
 _NO_NAME: Final = -1

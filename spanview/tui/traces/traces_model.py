@@ -277,7 +277,7 @@ class TracesModel:
         if self.has_many:
             import numpy as np
 
-            from spanview.index.bulk import copy_of
+            from spanview.index.arrays import copy_of
 
             traces = np.array(listed, np.int64)
             listed = traces[copy_of(table.error_count)[traces] > 0].tolist()

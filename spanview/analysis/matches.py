@@ -1,6 +1,6 @@
-"""Which spans match a query, all at once: by columns with numpy, by attributes in the bytes of the records.
+"""Which spans and traces match a query: by columns with numpy, by attributes in the bytes of the records.
 
-Only records that these don't decide are decoded. It is for large stores: numpy's import costs something.
+Only records that these don't decide are decoded.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearc
 from spanview.analysis.query_base import OfAttribute, OfNumber, OfParts, OfText, OfTexts
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import KINDS
+from spanview.index.arrays import are_scanned, copy_of
 from spanview.index.blocks import blocks, in_file_order
-from spanview.index.bulk import are_scanned, copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import format_span_id, format_trace_id
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from spanview.analysis.bytesearch import Verdicts
     from spanview.analysis.query import Query
     from spanview.analysis.query_base import Term
-    from spanview.index.bulk import Flags, Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
 _MOST_AT_ONCE: Final = 4096
-"""Rows that are looked at before what was found is told."""
+"""Rows that are looked at before what was found is yielded."""
 _SAFE: Final = 2**62
 """Times below it have differences that fit 64 bits."""
 
@@ -49,10 +49,10 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         Some rows, by source and offset, and how many are still to be looked at.
     """
     traces = copy_of(store.spans.trace)[rows]
-    rows = rows[_those_that_hold(store, query, np.unique(traces))[traces]]
+    rows = rows[_traces_passing(store, query, np.unique(traces))[traces]]
     left: list[Term] = []
     for term in query.span_terms:
-        verdicts = _of_columns(store, term, rows, are_traces=False)
+        verdicts = _verdicts_of_columns(store, term, rows, are_traces=False)
         if verdicts is None:
             left.append(term)
             continue
@@ -68,17 +68,17 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         for first in range(0, len(rows), _MOST_AT_ONCE):
             some = rows[first : first + _MOST_AT_ONCE]
             waiting -= len(some)
-            yield _that_pass(store, facts, others, some), waiting
+            yield _rows_passing(store, facts, others, some), waiting
         return
     scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
-        told = {each: search.verdicts(block, scanned[block.rows]) for each, search in searches.items()}
-        found = _all_of([_of_all(store, term, block.rows, told) for term in in_bytes])
+        of_bytes = {each: search.verdicts(block, scanned[block.rows]) for each, search in searches.items()}
+        found = _all_of([_verdicts_of_term(store, term, block.rows, of_bytes) for term in in_bytes])
         some = block.rows[found != NO]
         known = found[found != NO] == YES
-        decoded = _that_pass(store, facts, left, some[~known])
+        decoded = _rows_passing(store, facts, left, some[~known])
         waiting -= len(block.rows)
-        yield np.sort(np.append(_that_pass(store, facts, others, some[known]), decoded)), waiting
+        yield np.sort(np.append(_rows_passing(store, facts, others, some[known]), decoded)), waiting
 
 
 def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int]:
@@ -104,7 +104,7 @@ def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterat
     """
     asked = np.asarray(traces, np.int64)
     if not query.span_terms:
-        yield {*np.flatnonzero(_those_that_hold(store, query, asked)).tolist()}, 0
+        yield {*np.flatnonzero(_traces_passing(store, query, asked)).tolist()}, 0
         return
     # The column that is filled last tells how many rows are whole.
     count = len(store.spans.next_row)
@@ -128,16 +128,16 @@ def matching_traces_from(store: Store, query: Query, first: int, end: int) -> It
 
 def _traces_of(store: Store, query: Query, rows: Places) -> Iterator[tuple[set[int], int]]:
     of_rows = copy_of(store.spans.trace)
-    is_told = False
+    is_over = False
     for some, waiting in matching_rows(store, query, rows):
-        is_told = not waiting
+        is_over = not waiting
         yield {*np.unique(of_rows[some]).tolist()}, waiting
-    if not is_told:
-        # Where nothing is left to be looked at, the end is told all the same.
+    if not is_over:
+        # Where nothing is left to be looked at, the end is yielded all the same.
         yield set(), 0
 
 
-def _that_pass(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Places) -> Places:
+def _rows_passing(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Places) -> Places:
     """Return those of the rows for which some terms hold, asked one by one."""
     if not terms:
         return rows
@@ -149,13 +149,13 @@ def _that_pass(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Plac
     return rows[np.array(fits, np.bool_)]
 
 
-def _those_that_hold(store: Store, query: Query, traces: Places) -> Flags:
+def _traces_passing(store: Store, query: Query, traces: Places) -> Flags:
     """Return flags by the numbers of traces: set for those of some for which the terms that speak of traces hold."""
     holds = np.zeros(len(store.trace_table), np.bool_)
     holds[traces] = True
     for term in query.trace_terms:
         left = np.flatnonzero(holds)
-        verdicts = _of_columns(store, term, left, are_traces=True)
+        verdicts = _verdicts_of_columns(store, term, left, are_traces=True)
         if verdicts is None:
             verdicts = np.full(len(left), UNKNOWN, np.uint8)
         holds[left[verdicts == NO]] = False
@@ -178,23 +178,25 @@ def _search_for(wanted: OfAttribute | OfTexts) -> ByteSearch | TextSearch:
     return ByteSearch(wanted) if isinstance(wanted, OfAttribute) else TextSearch(wanted)
 
 
-def _of_all(store: Store, term: Term, rows: Places, told: dict[OfAttribute | OfTexts, Verdicts]) -> Verdicts:
-    """Return for each row what is known of a term by its columns, and by what the bytes told of attributes."""
+def _verdicts_of_term(
+    store: Store, term: Term, rows: Places, of_bytes: dict[OfAttribute | OfTexts, Verdicts]
+) -> Verdicts:
+    """Return for each row what is known of a term by its columns, and by what the bytes tell of attributes."""
     if isinstance(term.rests_on, OfAttribute | OfTexts):
-        return _turned(term, told[term.rests_on])
+        return _turned(term, of_bytes[term.rests_on])
     if isinstance(term.rests_on, OfParts):
-        parts = [_of_all(store, part, rows, told) for part in term.rests_on.parts]
+        parts = [_verdicts_of_term(store, part, rows, of_bytes) for part in term.rests_on.parts]
         return _turned(term, _any_of(parts) if term.rests_on.is_any else _all_of(parts))
-    verdicts = _of_columns(store, term, rows, are_traces=False)
+    verdicts = _verdicts_of_columns(store, term, rows, are_traces=False)
     return np.full(len(rows), UNKNOWN, np.uint8) if verdicts is None else verdicts
 
 
-def _of_columns(store: Store, term: Term, places: Places, *, are_traces: bool) -> Verdicts | None:
+def _verdicts_of_columns(store: Store, term: Term, places: Places, *, are_traces: bool) -> Verdicts | None:
     """Return for each row, or trace, what columns say of a term; None where they say nothing."""
     if not isinstance(term.rests_on, OfParts):
         are_of_spans = term.of_trace and not are_traces
-        return _of_column(store, term, copy_of(store.spans.trace)[places] if are_of_spans else places)
-    parts = [_of_columns(store, part, places, are_traces=are_traces) for part in term.rests_on.parts]
+        return _verdicts_of_column(store, term, copy_of(store.spans.trace)[places] if are_of_spans else places)
+    parts = [_verdicts_of_columns(store, part, places, are_traces=are_traces) for part in term.rests_on.parts]
     if all(part is None for part in parts):
         return None
     known = [np.full(len(places), UNKNOWN, np.uint8) if part is None else part for part in parts]
@@ -213,7 +215,7 @@ def _any_of(verdicts: Sequence[Verdicts]) -> Verdicts:
     return np.where((each == YES).any(axis=0), YES, each.max(axis=0)).astype(np.uint8)
 
 
-def _of_column(store: Store, term: Term, places: Places) -> Verdicts | None:
+def _verdicts_of_column(store: Store, term: Term, places: Places) -> Verdicts | None:
     """Return for each row, or trace, what the term's column says; None where it doesn't rest on one."""
     if isinstance(term.rests_on, OfText):
         numbers, texts = _texts(store, term.rests_on.column, places)

@@ -13,8 +13,9 @@ from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearc
 from spanview.analysis.query_base import OfAttribute, OfNumber, OfParts, OfText, OfTexts
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import KINDS
-from spanview.index.arrays import are_scanned, copy_of
+from spanview.index.arrays import copy_of
 from spanview.index.blocks import blocks, in_file_order
+from spanview.index.room import are_scanned
 from spanview.index.table import NO_ROW
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import format_span_id, format_trace_id

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.arrays import are_scanned, forget_slots
+from spanview.index.room import are_scanned, forget_slots
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:

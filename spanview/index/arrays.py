@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from array import array
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
-from spanview.index.table import NARROWED
-from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -19,7 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.intake import Intake
     from spanview.index.table import SpanTable, TraceTable
 
 Places: TypeAlias = "NDArray[np.int64]"
@@ -45,76 +39,6 @@ def hashes_of(first: Words, second: Words) -> Words:
     keys >>= _HALF
     keys ^= keys >> _QUARTER
     return keys
-
-
-def give_up_room(intake: Intake) -> None:
-    """Let go of what only adding needs; it comes again when something is added, or asked for by its ids."""
-    spans = intake.spans
-    for name in NARROWED:
-        values = np.asarray(getattr(spans, name))
-        column = array(np.min_scalar_type(values.max()).char)
-        column.frombytes(values.astype(column.typecode).view(np.uint8).data)
-        setattr(spans, name, column)
-
-    forget_slots(intake)
-    # The C library keeps what is free between the columns, unless it is told.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
-
-
-def forget_slots(intake: Intake) -> None:
-    """Let go of the tables that find rows by their ids; they are made anew when somebody asks for them."""
-    spans, traces = intake.spans, intake.traces
-
-    def span_slots(size: int) -> array[int]:
-        numbers, ids = np.asarray(spans.trace), np.asarray(spans.span_id)
-        rows = np.flatnonzero((ids != 0) & (numbers != intake.unplaced))
-        rows = rows[_are_first(rows, numbers, ids, np.asarray(spans.warnings))]
-        return _table_of(rows, hashes_of(numbers[rows].astype(np.uint64), ids[rows]), size)
-
-    def trace_slots(size: int) -> array[int]:
-        highs, lows = np.asarray(traces.id_high), np.asarray(traces.id_low)
-        return _table_of(np.arange(len(lows)), hashes_of(highs, lows), size)
-
-    intake.span_slots.give_up(span_slots)
-    intake.trace_slots.give_up(trace_slots)
-
-
-def _are_first(rows: Places, traces: NDArray[Any], ids: NDArray[Any], warnings: NDArray[Any]) -> Flags:
-    """Return which of some rows are the first with their ids: those of the others have no slots."""
-    are_first = np.ones(len(rows), np.bool_)
-    doubled = np.flatnonzero(warnings[rows] & np.uint16(Warnings.DUPLICATE_ID))
-    again = rows[doubled]
-    order = np.lexsort((again, ids[again], traces[again]))
-    again = again[order]
-    is_same = (traces[again][1:] == traces[again][:-1]) & (ids[again][1:] == ids[again][:-1])
-    are_first[doubled[order[1:][is_same]]] = False
-    return are_first
-
-
-def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
-    """Return a table of slots with some rows."""
-    table = array("I", bytes(4 * size))
-    view, entries = np.asarray(table), (rows + 1).astype(np.uint32)
-    at = (hashes & np.uint64(size - 1)).astype(np.int64)
-    while len(entries):
-        # The last that takes a slot has it: in reverse order, that is the first.
-        free = np.flatnonzero(view[at] == 0)[::-1]
-        view[at[free]] = entries[free]
-        left = view[at] != entries
-        entries, at = entries[left], (at[left] + 1) & (size - 1)
-    return table
-
-
-def are_scanned(intake: Intake) -> Flags:
-    """Return of which rows a scan has seen that their records stand in the SDK's own layout."""
-    flags = np.zeros(len(intake.spans), np.bool_)
-    runs, moved = intake.scanned
-    for run in runs:
-        flags[run.start : run.stop] = True
-    flags[[*moved]] = False
-    return flags
 
 
 def are_in_order(spans: SpanTable) -> bool:

@@ -95,21 +95,8 @@ class Intake:
         """Take what `duplicates` returns."""
         self._duplicates.take(counted)
 
-    def put_in_order(self) -> Sequence[int] | None:
-        """Number files, rows, traces and texts by path, generation and offset, as one process reads them.
-
-        Nobody else may look at the index meanwhile.
-
-        Returns:
-            The new number of each file by the one that it had; None where all of them stay.
-        """
-        if self._is_in_order():
-            return None
-        from spanview.index.arrange import arrange
-
-        return arrange(self)
-
-    def _is_in_order(self) -> bool:
+    def is_in_order(self) -> bool:
+        """Tell whether files and rows are numbered by path, generation and offset, as one process reads them."""
         spans, count = self.spans, len(self.spans)
         places = [*map(self.source_order, range(len(self.sources)))]
         if any(map(gt, places, islice(places, 1, None))):

@@ -68,7 +68,7 @@ class Store:
     def give_up_room(self) -> None:
         """Let go of what only adding needs, where that is much; it comes again when something is added or looked up."""
         if len(self.spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.arrays import give_up_room
+            from spanview.index.room import give_up_room
 
             give_up_room(self.intake)
 

@@ -9,8 +9,8 @@ import numpy as np
 import orjson
 
 from spanview.formats import console
-from spanview.index.arrays import are_scanned
 from spanview.index.blocks import blocks, in_file_order
+from spanview.index.room import are_scanned
 from spanview.model.problems import Problem, ProblemKind, Warnings
 
 if TYPE_CHECKING:

@@ -111,9 +111,11 @@ class Session:
         if intake is None or self.options.follow or self.options.newest_first:
             return
         with stage("put in order"):
-            numbers = intake.put_in_order()
-        if numbers is not None:
-            self._details.take_numbers(numbers)
+            if intake.is_in_order():
+                return
+            from spanview.index.arrange import arrange
+
+            self._details.take_numbers(arrange(intake))
 
     def _take_kept(self, listing: Listing, total: int) -> bool:
         """Take the index of an earlier session where there is one that is right still."""

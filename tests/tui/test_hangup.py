@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")
 
+_KEY_S: Final = 0.05
+"""Long enough for a key to be drawn by itself."""
+_END_S: Final = 20.0
+"""Long enough to end in, on a busy machine."""
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 
 
@@ -66,3 +71,32 @@ def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals) -> None:
     for mode in (b"1049", b"1000"):
         assert written.rfind(b"\x1b[?" + mode + b"l") > written.rfind(b"\x1b[?" + mode + b"h") >= 0
     assert written.rfind(b"\x1b[?25h") > written.rfind(b"\x1b[?25l") >= 0
+
+
+def test_a_viewer_whose_screen_is_gone_ends_when_told_to() -> None:
+    """However much it has drawn since: nothing that can't be written holds it up."""
+    keys, keys_side = os.openpty()
+    screen, side = os.openpty()
+    with subprocess.Popen(
+        [*SPANVIEW, "view", str(FIXTURES)],
+        stdin=keys_side,
+        stdout=side,
+        stderr=side,
+        env=environment_with({"TERM": "xterm-256color"}),
+        start_new_session=True,
+    ) as process:
+        try:
+            os.close(side)
+            written = b""
+            while b"STATE" not in written:
+                written += os.read(screen, 65536)
+            os.close(screen)
+            for _ in range(60):
+                os.write(keys, b"j")
+                time.sleep(_KEY_S)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(_END_S) == 128 + signal.SIGTERM
+        finally:
+            process.kill()
+            os.close(keys)
+            os.close(keys_side)

@@ -295,3 +295,17 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
             assert failures == (models[0].newest_failure(), models[0].newest_failure((changes["only_root"],)))
             assert named == [*models[0].named(changes["only_root"])]
             assert (model.longest_ns, model.spans_days) == (models[0].longest_ns, models[0].spans_days)
+
+
+def test_a_trace_whose_first_span_is_being_entered(data: Growing, model: TracesModel) -> None:
+    """The reading thread enters a trace before its spans: it may be painted in between, and is known afterwards."""
+    trace = data.store.trace_table.append(0, 6)
+    model.refresh()
+    assert trace in model.order
+    assert model.facts(trace) is None
+    # The place is taken, as when the thread goes on.
+    data.store.intake.trace_slots.insert(trace)
+    data.add(Builder().span("late", trace=6))
+    facts = model.facts(trace)
+    assert facts is not None
+    assert facts.complete

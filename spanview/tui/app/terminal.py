@@ -12,6 +12,7 @@ import re
 import sys
 from codecs import getincrementaldecoder
 from collections import deque
+from contextlib import suppress
 from select import select
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -93,6 +94,27 @@ def drawn_on() -> TextIO:
     return next((stream for stream in streams if stream.isatty()), streams[0])
 
 
+class _Drawing:
+    """What the viewer is drawn on, also when it is gone: what is written then is dropped.
+
+    Else textual's writing thread would end at the first write that fails, and the viewer would wait for it for ever.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.fileno = stream.fileno
+
+    def write(self, text: str) -> None:
+        """Write text."""
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        with suppress(OSError):
+            self._stream.flush()
+
+
 def _careful(kind: type[LinuxDriver]) -> type[Driver]:  # noqa: C901 - it only holds the class
     from textual import constants
     from textual._xterm_parser import XTermParser
@@ -102,7 +124,7 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:  # noqa: C901 - it only h
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            self._file = drawn_on()
+            self._file = _Drawing(drawn_on())
 
         def run_input_thread(self) -> None:
             """Hand on what the terminal sends until the viewer ends."""

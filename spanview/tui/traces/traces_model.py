@@ -315,7 +315,7 @@ class TracesModel:
         return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
 
     def facts(self, trace: int, *, whatever_it_takes: bool = False) -> TraceFacts | None:
-        """Return what stitching tells; None where that would take too long to do while painting.
+        """Return what stitching tells; None where that would take too long to do while painting, or no span is in yet.
 
         Args:
             trace: The trace.
@@ -328,6 +328,9 @@ class TracesModel:
         if count > HUGE and not whatever_it_takes:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
+        if not tree.rows:
+            # The reading thread has entered the trace, and not yet its first span.
+            return None
         processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
         root = self._store.trace_table.root_row[trace]

@@ -74,7 +74,7 @@ def groups_of(store: Store) -> Counter[str | None]:
 @pytest.mark.parametrize("most", [0, 10**9])
 def test_groups(name: str, route: str | None, group: str, most: int) -> None:
     """The path gives way to the route, whether traces are counted one by one or all at once."""
-    with patch.object(traces_model, "MANY", most):
+    with patch.object(traces_model, "NUMPY_FROM_TRACES", most):
         assert groups_of(store_of(*request(1, name, route))) == {group: 1}
 
 
@@ -88,7 +88,7 @@ def test_a_group_beside_a_root_of_its_name(most: int) -> None:
         *request(4, "other", None),
         Builder().span("no root", trace=5, span=1, parent=9),
     )
-    with patch.object(traces_model, "MANY", most):
+    with patch.object(traces_model, "NUMPY_FROM_TRACES", most):
         assert groups_of(store) == {f"{PROXY}/cart/{{n}}": 3, "other": 1, None: 1}
 
 

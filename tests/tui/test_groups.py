@@ -112,7 +112,7 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
 def test_figures(documents: list[Document], many: int) -> None:
     """Groups are what counting one trace after the other gives, percentiles by their definition; whatever is read."""
     growing = Growing(*documents)
-    with patch.object(traces_model, "MANY", many):
+    with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
         incomplete = Completeness(growing.store).flags()
         model = TracesModel(growing.store)
         model.refresh()
@@ -127,7 +127,7 @@ def test_sums_of_any_size(many: int) -> None:
     """Totals are exact where 64 bits don't hold them."""
     builder = Builder()
     growing = Growing(*(builder.span("long", trace=1 + n, start=-4e15, duration=8e15) for n in range(3)))
-    with patch.object(traces_model, "MANY", many):
+    with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
         model = TracesModel(growing.store)
         model.refresh()
         (group,) = model.groups()
@@ -385,7 +385,7 @@ async def test_incomplete_traces_are_counted_anew() -> None:
 
 async def test_large_stores_are_counted_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where counting takes long, keys don't wait for it, and what comes of it is shown all the same."""
-    for name in ("MANY", "_QUICK"):
+    for name in ("NUMPY_FROM_TRACES", "_QUICK"):
         monkeypatch.setattr(traces_model, name, 0)
     monkeypatch.setattr(group_counting, "_STITCHED_AT_ONCE", 0)
     async with looking_at(*documents()) as look:

@@ -16,7 +16,7 @@ from viewers import Growing
 if TYPE_CHECKING:
     from builders import Document
 
-FEWEST = "_BULK"
+FEWEST = "_NUMPY_FROM_NODES"
 
 
 def answers(stitched: StitchedTrace, rows: set[int], names: range) -> list[list[int]]:

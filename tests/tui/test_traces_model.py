@@ -284,7 +284,7 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
                 setattr(model, name, {*value} if isinstance(value, set) else value)
             if anew:
                 model.limit_to(limit)
-            with patch.object(traces_model, "MANY", many):
+            with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
                 model.refresh(anew=anew)
                 groups, grid = model.groups(incomplete), model.grid(7, 3, lit)
                 named = [*model.named(changes["only_root"])]

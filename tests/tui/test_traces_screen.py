@@ -359,7 +359,7 @@ async def test_the_newest_failure() -> None:
 @pytest.mark.parametrize("many", [1, 10**9])
 async def test_failure_after_failure(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
     """The same key again opens the one that failed before, after the first one the newest, as from elsewhere."""
-    monkeypatch.setattr(traces_model, "MANY", many)
+    monkeypatch.setattr(traces_model, "NUMPY_FROM_TRACES", many)
     build = Builder()
     spans = [build.span(f"t{n}", trace=n, start=n, status="ERROR" if n % 2 else "OK") for n in range(1, 7)]
     async with looking_at(*spans) as look:

@@ -137,7 +137,7 @@ async def test_news_of_many_traces_come_in_turn(monkeypatch: pytest.MonkeyPatch)
     """However quickly spans come, the list is put in order now and then only; nothing that came is left out."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
-        monkeypatch.setattr(app, "MANY", 0)
+        monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
         monkeypatch.setattr(news, "_PASSED_ON_EVERY_S", 0.3)
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)
@@ -153,7 +153,7 @@ async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: floa
     """While a key may act still nothing is put in order, but not for ever."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
-        monkeypatch.setattr(app, "MANY", 0)
+        monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
         monkeypatch.setattr(news, "_PASSED_ON_EVERY_S", 0)
         monkeypatch.setattr(warm, "_ACTS_S", acts_s)
         monkeypatch.setattr(news, "_LONGEST_WAIT_S", longest_s)
@@ -171,7 +171,7 @@ async def test_many_new_traces_are_plotted_soon(monkeypatch: pytest.MonkeyPatch)
     """The plot of a long list isn't drawn each time that spans come, nor while a key acts, but it is drawn."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
-        monkeypatch.setattr(traces_model, "MANY", 0)
+        monkeypatch.setattr(traces_model, "NUMPY_FROM_TRACES", 0)
         monkeypatch.setattr(warm, "_ACTS_S", 2.5)
         await look.press("j")
         at = time.monotonic()

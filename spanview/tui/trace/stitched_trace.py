@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
-_BULK: Final = 20_000
+_NUMPY_FROM_NODES: Final = 20_000
 """From so many nodes on it pays to ask something of all of them with numpy."""
 _MANY: Final = 2_000
 """From so many spans in and below a run on, what its painting needs is found out with the rest."""
@@ -297,7 +297,7 @@ class StitchedTrace:
 
     @property
     def _has_bulk(self) -> bool:
-        return len(self.order) >= _BULK
+        return len(self.order) >= _NUMPY_FROM_NODES
 
     def positions_of_rows(self, rows: set[int]) -> list[int]:
         """Return the positions of some spans, by their rows, in order."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _KEPT_FACTS: Final = 4096
 HUGE: Final = 5_000
 """A trace of more spans isn't stitched while its line is painted."""
-MANY: Final = 5_000
+NUMPY_FROM_TRACES: Final = 5_000
 """Traces from which on it pays to ask something of all of them with numpy."""
 _QUICK: Final = 200_000
 _MOST_READ_AT_ONCE: Final = 50
@@ -115,7 +115,7 @@ class TracesModel:
         anew = anew or self.is_drilled
         if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
             self.root_groups.look()
-        if count >= MANY:
+        if count >= NUMPY_FROM_TRACES:
             self._refresh_many(anew=anew)
             return
         table = self._store.trace_table
@@ -209,7 +209,7 @@ class TracesModel:
             rows: How many down.
             lit: The root name whose traces are set off from all others; none without.
         """
-        if len(self._plotted) >= MANY:
+        if len(self._plotted) >= NUMPY_FROM_TRACES:
             import numpy as np
 
             from spanview.tui.traces.traces_bulk import TraceColumns, grid_of_many
@@ -243,14 +243,14 @@ class TracesModel:
     @property
     def has_many(self) -> bool:
         """Whether so many traces are listed that numpy counts them."""
-        return len(self.order) >= MANY
+        return len(self.order) >= NUMPY_FROM_TRACES
 
     @property
     def has_few_names(self) -> bool:
         """Whether `groups` takes no longer than a key may."""
         if self.root_groups.open > _MOST_READ_AT_ONCE:
             return False
-        return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < MANY)
+        return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < NUMPY_FROM_TRACES)
 
     def named(self, name: str | None) -> Sequence[int]:
         """Return the listed traces with a root name, from the top; None for those without a root."""

@@ -260,6 +260,14 @@ def test_nothing_in_the_default_places(tmp_path: Path, command: Sequence[str]) -
     assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=" in done.notices
 
 
+@pytest.mark.parametrize("command", ["tree", "spans", "export", "stats", "check"])
+def test_a_default_place_without_spans_is_named(tmp_path: Path, command: str) -> None:
+    """Without PATHs, too, it says where there is nothing."""
+    (tmp_path / "spans").mkdir()
+    done = spanview(tmp_path / "spans", command, program=WITHOUT_DEFAULTS, environment={"RAY_TMPDIR": str(tmp_path)})
+    assert (done.status, done.lines) == (0, [f"spanview: {tmp_path}/spans: no spans; no files"])
+
+
 @pytest.mark.parametrize("place", ["spans", "ray/session_latest/logs/serve/spans"])
 def test_default_places_are_read(tmp_path: Path, place: str) -> None:
     """Without PATHs the places that Ray and Ray Serve write to are read, also if only one of them is there."""

@@ -12,7 +12,7 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.gate import ask
 from spanview.analysis.query import parse_query
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import read_all
+from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.finding_text import finding_lines
@@ -69,7 +69,7 @@ def run(options: Options) -> int:
     else:
         _print_report(part, report)
     if not len(store.spans):
-        notice(store, options.paths)
+        notice(store, places(options))
     elif traces is not None:
         say_if_nothing_matches(store, [*traces], selection.query)
     for gate in asked:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import read_all
+from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.exports.files import write_atomically
@@ -31,7 +31,7 @@ def run(options: Options) -> int:
     selection = Selection(options, time.time_ns())
     store, session = read_all(options)
     session.close()
-    notice(store, options.paths)
+    notice(store, places(options))
     with stage("export"):
         losses = Losses(options.format)
         chunks = _chunks(store, options, selection, losses)

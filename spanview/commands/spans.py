@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import read_all, read_options, standard_input
+from spanview.commands.reading import places, read_all, read_options, standard_input
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.exports.jsonl import jsonl_chunks, line_of
@@ -33,7 +33,7 @@ def run(options: Options) -> int:
         return _follow(options, selection)
     store, session = read_all(options)
     session.close()
-    notice(store, options.paths)
+    notice(store, places(options))
     rows = selection.rows(store)
     say_if_nothing_matches(store, rows, selection.query)
     write_to_standard_output(jsonl_chunks(store, rows))

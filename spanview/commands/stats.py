@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.reading import read_all
+from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.group_text import group_text
@@ -44,7 +44,7 @@ def run(options: Options) -> int:
     selection = Selection(options, time.time_ns())
     store, session = read_all(options)
     session.close()
-    notice(store, options.paths)
+    notice(store, places(options))
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
-from spanview.commands.reading import read_all
+from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.display.tree_text import trace_title, tree_lines
@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     store, session = read_all(options)
     if not options.follow:
         session.close()
-        notice(store, options.paths)
+        notice(store, places(options))
         traces = selection.traces(store)
         if options.svg is not None:
             from spanview.commands.pictures import write_picture

@@ -124,7 +124,7 @@ class CheckScreen(BaseScreen):
             count(summary.spans, "span"),
             count(summary.traces, "trace"),
             f"{summary.missing_parents:,} missing",
-            count(summary.duplicates, "double"),
+            count(summary.duplicates, "duplicate"),
             f"{summary.torn:,} torn",
         )
         self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)))

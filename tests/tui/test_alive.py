@@ -85,7 +85,7 @@ async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
         await look.press("end", "up", "enter")
         await look.until_shown("f ray.remote", "● growing")
         host.titles[8] = "IDLE"
-        await look.until_shown("1 process   complete")
+        await look.until_shown("1 process   1 call without attempt")
 
 
 async def test_what_a_missing_parent_probably_is(host: FakeHost) -> None:

@@ -242,8 +242,12 @@ async def go(look: Look, way: Way) -> BaseScreen:
 
 
 async def _settled(look: Look) -> None:
-    await look.until(lambda: not [worker for worker in look.app.workers if not worker.is_finished])
-    await look.pilot.pause()
+    """Wait until nothing is worked on, and what came of it has begun no more work and has changed nothing more."""
+    lines: list[str] = []
+    while lines != look.lines:
+        lines = look.lines
+        await look.until(lambda: not [worker for worker in look.app.workers if not worker.is_finished])
+        await look.rest()
 
 
 def shown(look: Look) -> list[str]:

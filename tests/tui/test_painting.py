@@ -69,6 +69,7 @@ async def test_a_long_list_of_traces_paints_what_is_in_sight(painted: list[int])
     async with looking_at(data=spans(one_trace=False), size=(120, HEIGHT)) as look:
         assert look.app.screen.query_one(TraceList).row_count == MANY
         assert max(painted) < HEIGHT
+        await look.rest()
         painted.clear()
         await look.press("down")
         assert sorted(painted) == [0, 1]

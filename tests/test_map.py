@@ -3,7 +3,6 @@
 spanview/docs/architecture.md    names each folder; each path and each name behind one is there
 the `__init__` of a folder       names each module and folder in it, one line each
 spanview/docs/glossary.md        is in the order of the alphabet, one line a word
-imports                          run in no circles but those on the map
 """
 
 from __future__ import annotations
@@ -76,35 +75,6 @@ def test_each_folder_names_its_modules() -> None:
         if difference := there ^ {*LISTED.findall(docstring)}:
             wrong[folder.relative_to(ROOT).as_posix()] = sorted(difference)
     assert wrong == {}
-
-
-def imported(path: Path) -> set[Path]:
-    """Return the modules that one imports, at its top, later, or for type checkers only."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "spanview":
-            base = ROOT.joinpath(*str(node.module).split("."))
-            for each in [base, *(base / name.name for name in node.names)]:
-                found |= {there for there in (each.with_suffix(".py"), each / "__init__.py") if there.is_file()}
-    # Whoever names a module of a package imports the package, too, which says nothing about circles.
-    return {there for there in found if there.name != "__init__.py" or there.parent.name == "docs"} - {path}
-
-
-def test_circles_of_imports_are_on_the_map() -> None:
-    """No module imports itself by way of others, but those that the map names with a reason."""
-    graph = {path: imported(path) for path in PACKAGE.rglob("*.py")}
-    circling = set()
-    for path in graph:
-        reached: set[Path] = set()
-        pending = [path]
-        while pending:
-            for there in graph[pending.pop()] - reached:
-                reached.add(there)
-                pending.append(there)
-        if path in reached:
-            circling.add(path.relative_to(PACKAGE).as_posix())
-    section = MAP.partition("\n## Import circles\n")[2].partition("\n## ")[0]
-    assert circling - {path for path, _ in PATH.findall(section)} == set()
 
 
 def test_the_glossary_is_in_order() -> None:

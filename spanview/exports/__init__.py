@@ -6,6 +6,8 @@ shares         shares of traces or rows that forked processes write side by side
 gathered       small pieces of text made into larger ones
 losses         what a format can't say, counted
 span_texts     the objects of spans in formats of spanview's own
+alike_records  what the records of a run of spans have in common, and where their values differ
+alike_texts    the objects of spans whose records are alike, many at once
 trace_nodes    the spans of traces in the order of the trace tree, and what stands between them
 trace_tree     the format trace-tree: whole traces with their trees
 jsonl          the format jsonl: a span a line

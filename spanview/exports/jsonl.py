@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times
-from spanview.exports.shares import shares_of_rows, written
+from spanview.exports.shares import ALIKE_PROCESSES, ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own_value import dumps_span, span_value
@@ -62,17 +61,24 @@ def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] 
         lose: Takes note of what JSON can't say.
     """
     own, warnings = _known_by_trees(store, rows)
-    trace_of, table = store.spans.trace, store.trace_table
+    trace_of, table, alike = store.spans.trace, store.trace_table, None
+    if are_many(store, len(rows)):
+        from spanview.exports.alike_texts import AlikeTexts
+
+        alike = AlikeTexts(store)
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-        texts = SpanTexts(store, lose)
-        ids = {trace: trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, share)}}
-        starts = map(ids.__getitem__, map(trace_of.__getitem__, share))
+        ids = {trace: b"}\n" + trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, share)}}
+        before = [*map(ids.__getitem__, map(trace_of.__getitem__, share))]
+        before[0] = before[0].removeprefix(b"}\n")
         own_times = [None if time == _NO_SELF_TIME else time for time in map(own.__getitem__, share)]
-        for objects in texts.in_batches(share, own_times, [*map(warnings.__getitem__, share)]):
-            yield b"".join([b"%b%b}\n" % line for line in zip(islice(starts, len(objects)), objects, strict=True)])
+        plain, of_trees = SpanTexts(store, lose), (own_times, [*map(warnings.__getitem__, share)])
+        yield from alike.joined(plain, before, share, *of_trees) if alike else plain.joined(before, share, *of_trees)
+        yield b"}\n"
 
-    return written(shares_of_rows(rows), write, lose)
+    if alike is None:
+        return written(shares_of_rows(rows), write, lose)
+    return written(shares_of_rows(rows, ALIKE_SHARES), write, lose, min_processes=ALIKE_PROCESSES)
 
 
 def trace_text(trace_id: int) -> bytes:

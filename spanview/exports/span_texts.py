@@ -17,7 +17,7 @@ from array import array
 from binascii import hexlify
 from bisect import bisect_right
 from functools import cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from operator import sub
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 BATCH: Final = 4096
 """More spans than these aren't worth asking for at once."""
+_TOGETHER: Final = 64
+"""So many spans make a piece of the text."""
 _BATCH_BYTES: Final = 4 * 1024 * 1024
 """Of the records of those that are asked for at once."""
 _BLOCK: Final = 128 * 1024
@@ -103,7 +105,7 @@ class _Shapes(dict[_Key, _Shape | None]):
                 pass
             else:
                 of_record, of_object = (text.replace(b"%", b"%%") for text in texts)
-                in_one_line, indented, rest = _parts_around_names(kind, status, has_parent=has_parent)
+                in_one_line, indented, rest = parts_around_names(kind, status, has_parent=has_parent)
                 shape = _Shape(of_record.join(in_one_line), of_record.join(indented), of_object.join(rest))
         self[key] = shape
         return shape
@@ -122,6 +124,17 @@ class SpanTexts:
         self._lose = lose
         self._shapes = _Shapes(store.names.texts)
         self._tails: dict[tuple[int, bytes], bytes] = {}
+
+    def joined(
+        self, before: Sequence[bytes], rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]
+    ) -> Iterator[bytes]:
+        """Yield what `of` returns for any number of rows, each behind what stands before it, some at a time."""
+        first = 0
+        for objects in self.in_batches(rows, own, warnings):
+            pairs = zip(before[first : first + len(objects)], objects, strict=True)
+            first += len(objects)
+            while some := [*islice(pairs, _TOGETHER)]:
+                yield b"".join(chain.from_iterable(some))
 
     def in_batches(
         self, rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]
@@ -263,7 +276,7 @@ def _blocks(
 
 
 @cache
-def _parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list[bytes]]:
+def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list[bytes]]:
     """Return what shapes have before and behind a name."""
     span = {
         "name": "@",

@@ -7,11 +7,10 @@ ever handed a tree: each span's object is encoded alone, and its children are wr
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.exports.gathered import gathered
-from spanview.exports.shares import shares_of_traces, written
+from spanview.exports.shares import ALIKE_PROCESSES, ALIKE_SHARES, shares_of_traces, written
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from spanview.model.problems import Problem, Summary
 
 SCHEMA: Final = "spanview/trace-tree/v1"
-_TOGETHER: Final = 64
-"""So many spans make one of the small pieces."""
 
 
 def trace_tree_chunks(
@@ -63,40 +60,42 @@ def _parts(traces: Iterator[bytes], summary: Summary, problems: Sequence[Problem
 def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the traces; of many spans the order is told once, before shares of them are written side by side."""
     begins: dict[int, int] = {}
+    alike = None
     if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
         import numpy as np
 
         from spanview.analysis.walk import walk
+        from spanview.exports.alike_texts import AlikeTexts
 
+        alike = AlikeTexts(store)
         walked = walk(store, np.array(traces))
         begins = dict(zip(traces, walked.firsts.tolist(), strict=True))
         for trace in walked.odd.nonzero()[0].tolist():
             begins.pop(trace, None)
 
+    scale, processes = (1, 2) if alike is None else (ALIKE_SHARES, ALIKE_PROCESSES)
+
+    def joined(plain: SpanTexts, nodes: Nodes) -> Iterator[bytes]:
+        """Yield the text as far as the last span."""
+        some = nodes.before, nodes.rows, nodes.own, nodes.warnings
+        return alike.joined(plain, *some) if alike else plain.joined(*some)
+
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
         # Most traces are small, so the texts of spans are asked for many traces at once.
-        texts, pending = SpanTexts(store, lose), Nodes()
+        plain, pending = SpanTexts(store, lose), Nodes()
         for trace in share:
             if trace in begins:
                 pending.add_walked(store, trace, walked, begins[trace])
             else:
                 pending.add(store, trace)
-            if len(pending.rows) >= BATCH:
-                yield from _written(pending, texts)
+            if len(pending.rows) >= scale * BATCH:
+                yield from joined(plain, pending)
                 pending = Nodes(pending.behind)
-        yield from _written(pending, texts)
+        yield from joined(plain, pending)
         yield pending.behind
 
     before = b"\n"
-    for piece in written(shares_of_traces(store, traces), write, lose, between=b",\n"):
+    shares = shares_of_traces(store, traces, scale)
+    for piece in written(shares, write, lose, between=b",\n", min_processes=processes):
         yield before + piece
         before = b""
-
-
-def _written(nodes: Nodes, texts: SpanTexts) -> Iterator[bytes]:
-    """Yield the text as far as the last span."""
-    before = iter(nodes.before)
-    for objects in texts.in_batches(nodes.rows, nodes.own, nodes.warnings):
-        for first in range(0, len(objects), _TOGETHER):
-            some = objects[first : first + _TOGETHER]
-            yield b"".join(chain.from_iterable(zip(islice(before, len(some)), some, strict=True)))

@@ -1,4 +1,4 @@
-"""Exports of many spans, whose trees are told at once, are to the byte those of few, whatever the files hold.
+"""Exports of many spans, whose trees are told at once and whose records are alike, are to the byte those of few.
 
 folders         as `quick/folders.py` makes them: both layouts, odd records, damage, doubles, missing parents
 afterwards      files are cut, overwritten or gone
@@ -8,16 +8,17 @@ shares          small ones, so that they end anywhere
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import pytest
 
-from builders import Builder, file_of, store_of_files
+from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
 from quick.folders import make
 from spanview.analysis import walk
-from spanview.exports import shares, span_texts, trace_tree
+from spanview.exports import alike_texts, shares, span_texts, trace_tree
 from spanview.exports.jsonl import jsonl_chunks
+from spanview.exports.span_texts import SpanTexts
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.sources.loading import load_store
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from builders import Document
     from spanview.index.store import Store
 
 SEEDS: Final = range(20)
@@ -55,7 +57,10 @@ def both_ways(
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make shares and batches so small that they end anywhere."""
+    """Make shares and batches so small that they end anywhere, and find templates among few."""
+    monkeypatch.setattr(alike_texts, "_MAX_BATCH_SPANS", 31)
+    monkeypatch.setattr(alike_texts, "_MAX_COMPARED_BYTES", 9_000)
+    monkeypatch.setattr(alike_texts, "_MIN_ALIKE", 2)
     monkeypatch.setattr(shares, "SHARE_SPANS", 37)
     monkeypatch.setattr(trace_tree, "BATCH", 11)
     monkeypatch.setattr(walk, "_DEEPEST", 6)
@@ -87,6 +92,101 @@ def _change(folder: Path, dice: random.Random) -> None:
         path.write_bytes(data[: dice.choice((len(data), len(data), len(data) // 2))])
         if dice.random() < 0.2:
             path.unlink()
+
+
+VALUES: Final[dict[str, tuple[Any, ...]]] = {
+    "text": ("abcd", "null", "12 4", 'q"a', "a\\b", "tab\t", "\x7f..."),
+    "escaped": ("abcdef", "é", "ghijkl", "\ud800"),
+    "long": ("x 12345678901234567890", "a+b 678901234567890123"),
+    "id": ("00ff", "ff00", "1234"),
+    "number": (10_000, 99_999, 1e16, 12_345, -1234),
+    "large": (10**19, 10**20 - 1, 12_345_678_901_234_567_890),
+    "ratio": (0.5, 1e16, 1e-7),
+    "odd": (float("nan"), None, True),
+    "timestamp": ("2023-11-14T22:13:20.000001Z", "2023-13-14T22:13:20.000001Z", "2023-11-14T22:13:60.000001Z"),
+    "trace_id": ("a", "b"),
+    "inner": ({"text": "one"}, {"text": "two"}),
+}
+"""Of each key values that are mostly written in one width."""
+
+
+def alike(count: int, dice: random.Random) -> list[Document]:
+    """Return spans of a program that has few keys, of which each has one value or several."""
+    build, spans = Builder(), []
+    keys = dice.sample([*VALUES], dice.randint(1, 4))
+    values = {key: dice.sample(VALUES[key], dice.choice((1, len(VALUES[key])))) for key in keys}
+    has_event, has_description, has_link = (dice.random() < 0.3 for _ in range(3))
+    for number in range(1, count + 1):
+        some = {key: dice.choice(choice) for key, choice in values.items()}
+        span = build.span(
+            dice.choice(("f", "g")),
+            span=number,
+            trace=dice.choice((1, 2, 3)),
+            parent=dice.choice((None, dice.randint(1, count), max(1, number - 1))),
+            start=dice.choice((number, dice.randrange(50))),
+            attributes=some,
+            resource={"host": dice.choice("abc"), "service.name": dice.choice(("shop", "cart"))},
+        )
+        if has_event:
+            time = dice.choice(VALUES["timestamp"])
+            span["events"] = [{"name": dice.choice("ef"), "timestamp": time, "attributes": some}]
+        if has_description:
+            span["status"] = {"status_code": "ERROR", "description": dice.choice(("no", "on"))}
+        if has_link:
+            context = {"trace_id": trace_id(dice.randint(1, 9)), "span_id": span_id(4), "trace_state": "[]"}
+            span["links"] = [{"context": context, "attributes": {"l": dice.choice("mn")}}]
+        spans.append(span)
+    return spans
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize("seed", range(20))
+def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that differ in single values only, of which some are written in another way than they are read."""
+    dice = random.Random(seed)
+    files = {name: file_of(alike(120, dice), indent=indent) for name in ("a", 'b"', "c" * 300)}
+    reader = MemoryReader()
+    store = store_of_files(files, reader=reader)
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+    # Now bytes are other ones than when they were read.
+    for source, data in enumerate(reader.files):
+        changed = bytearray(data or b"")
+        for _ in range(20):
+            changed[dice.randrange(len(changed))] = dice.choice(b'0123456789abcdef}" \\')
+        reader.files[source] = bytes(changed)
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+
+
+def test_most_spans_have_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of spans that a program writes again and again few are written by the plain writer."""
+    dice, build = random.Random(3), Builder()
+    spans = [
+        build.span(
+            dice.choice(("f", "g")),
+            span=number,
+            parent=dice.choice((None, 1)),
+            attributes={"task": f"{dice.getrandbits(60):015x}", "pid": dice.randint(10_000, 99_999)},
+            status=dice.choice(("UNSET", "ERROR")),
+            events=[{"name": "e", "timestamp": f"2023-11-14T22:13:20.{number:06d}Z", "attributes": {}}] * (number % 2),
+        )
+        for number in range(1, 1_001)
+    ]
+    store = store_of_files({"a": file_of(spans[:500]), "b": file_of(spans[500:], indent=4)})
+    written: list[int] = []
+    of = SpanTexts.of
+
+    def counted(self: SpanTexts, rows: Sequence[int], *rest: Sequence[int]) -> list[bytes]:
+        written.extend(rows)
+        return of(self, rows, *rest)
+
+    (expected, _), _ = both_ways(store, monkeypatch)
+    monkeypatch.setattr(SpanTexts, "of", counted)
+    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
+    assert exported(store, store.traces_in_order(), [])[0] == expected
+    assert len(written) < 100
 
 
 def test_lines_are_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times
-from spanview.exports.shares import ALIKE_PROCESSES, ALIKE_SHARES, shares_of_rows, written
+from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own_value import dumps_span, span_value
@@ -76,9 +76,7 @@ def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] 
         yield from alike.joined(plain, before, share, *of_trees) if alike else plain.joined(before, share, *of_trees)
         yield b"}\n"
 
-    if alike is None:
-        return written(shares_of_rows(rows), write, lose)
-    return written(shares_of_rows(rows, ALIKE_SHARES), write, lose, min_processes=ALIKE_PROCESSES)
+    return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose)
 
 
 def trace_text(trace_id: int) -> bytes:

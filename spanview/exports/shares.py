@@ -31,18 +31,14 @@ Write: TypeAlias = "Callable[[Sequence[int], Lose], Iterable[bytes]]"
 SHARE_SPANS: Final = 4096
 """A share has at least so many spans, but for the last one."""
 ALIKE_SHARES: Final = 4
-"""Where spans are written by what they have in common, a share has so many times more spans,"""
-ALIKE_PROCESSES: Final = 3
-"""and fewer processes save nothing: of 200,000 spans they need 0.5 s more of processor time, for 0.9 s of work."""
+"""Where spans are written by what they have in common, a share has so many times more spans."""
 _MAX_BYTES_AHEAD: Final = 16 * 1024 * 1024
 """Of the text that a process has written before its turn."""
 _FORK_SHARES: Final = 5
 """With fewer shares, forking takes longer than it saves."""
 
 
-def written(
-    shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, between: bytes = b"", min_processes: int = 2
-) -> Iterator[bytes]:
+def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, between: bytes = b"") -> Iterator[bytes]:
     """Yield the text of some shares, in pieces of some 256 KiB.
 
     Args:
@@ -50,11 +46,9 @@ def written(
         write: Writes a share.
         lose: Takes note of what can't be said.
         between: What stands between the texts of two shares; those without a text are left out.
-        min_processes: Where there can't be so many, this one writes all shares.
     """
     # A process that has threads isn't forked.
     count = process_count(len(shares)) if len(shares) >= _FORK_SHARES and active_count() == 1 else 1
-    count = count if count >= min_processes else 1
     workers: list[_Worker] = []
     before, has_text = b"", False
     try:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from spanview.exports.gathered import gathered
-from spanview.exports.shares import ALIKE_PROCESSES, ALIKE_SHARES, shares_of_traces, written
+from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
@@ -73,7 +73,7 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
         for trace in walked.odd.nonzero()[0].tolist():
             begins.pop(trace, None)
 
-    scale, processes = (1, 2) if alike is None else (ALIKE_SHARES, ALIKE_PROCESSES)
+    scale = 1 if alike is None else ALIKE_SHARES
 
     def joined(plain: SpanTexts, nodes: Nodes) -> Iterator[bytes]:
         """Yield the text as far as the last span."""
@@ -96,6 +96,6 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
 
     before = b"\n"
     shares = shares_of_traces(store, traces, scale)
-    for piece in written(shares, write, lose, between=b",\n", min_processes=processes):
+    for piece in written(shares, write, lose, between=b",\n"):
         yield before + piece
         before = b""

@@ -160,6 +160,17 @@ def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.
     assert at_once == one_by_one
 
 
+@pytest.mark.usefixtures("small")
+def test_an_escape_as_wide_as_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value may be written as the escape of one letter, which no export repeats."""
+    build = Builder()
+    spans = [build.span("f", span=number, attributes={"task": f"{number:06d}"}) for number in range(1, 201)]
+    data = file_of(spans).replace(b'"000150"', rb'"\u0041"')
+    one_by_one, at_once = both_ways(store_of_files({"a": data}), monkeypatch)
+    assert at_once == one_by_one
+    assert rb"\u0041" not in b"".join(one_by_one)
+
+
 def test_most_spans_have_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of spans that a program writes again and again few are written by the plain writer."""
     dice, build = random.Random(3), Builder()

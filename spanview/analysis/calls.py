@@ -78,7 +78,6 @@ class Calls:
     """The calls of a store in three columns.
 
     Args:
-        store: Where the spans are.
         rows: The rows of the PRODUCERs, ascending.
         attempts: The rows of their attempts, those of each call together, by start, then span id.
         firsts: Where those of each call begin among them, and the number of all.
@@ -231,7 +230,6 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
     Args:
         store: Where the spans are; it may grow.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     if not call_names(store)[0]:
         nothing = np.empty(0, np.int64)
@@ -283,7 +281,6 @@ def functions_of(store: Store, calls: Calls) -> list[Function]:
     """Return what is to be said of each function, those with the most calls first, then by name.
 
     Args:
-        store: Where the spans are.
         calls: The calls that count.
     """
     functions = _counted(store, calls) if len(calls) else []

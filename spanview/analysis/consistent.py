@@ -42,12 +42,7 @@ class ConsistentTrace:
 
 
 def consistent(tree: TraceTree, spans: SpanTable) -> ConsistentTrace:
-    """Return the parents and times of a trace's nodes as they are, where they fit together, else as the module says.
-
-    Args:
-        tree: The trace's tree.
-        spans: The table that the tree was made from.
-    """
+    """Return the parents and times of a trace's nodes as they are, where they fit together, else as the module says."""
     rows, parents = tree.rows, tree.parents
     starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
     # Nodes come by start: where each comes after its parent, none starts before it.

@@ -133,8 +133,6 @@ def critical_path(tree: TraceTree, spans: SpanTable, names: Sequence[str]) -> Cr
     and everything else that isn't sure is said in `reason`, and raises nothing.
 
     Args:
-        tree: The trace's tree.
-        spans: The table that the tree was made from.
         names: The texts of the names in that table.
     """
     stretches, reason = _path(tree, spans, _serve_names(names))
@@ -145,9 +143,7 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     """Return what each name takes of the critical paths, the greatest first, then by name.
 
     Args:
-        store: Where the spans are.
         traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
-        tell: Told how far it is.
 
     Returns:
         The names that are on a path. What missing parents take is nobody's, and left out.

@@ -180,7 +180,6 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
     Args:
         a: One side.
         b: The other one.
-        tell: Told how far it is.
     """
     numbers: dict[_Key, int] = {}
     sides: tuple[dict[int, CallPath], ...] = ({}, {})

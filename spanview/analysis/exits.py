@@ -27,7 +27,6 @@ def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
     """Return those of some attempts that ended with `exit_actor`; the failed ones are read.
 
     Args:
-        store: Where the spans are.
         rows: The rows of attempts.
     """
     known, statuses = _KNOWN.setdefault(store, {}), store.spans.status

@@ -107,9 +107,7 @@ def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unhear
     """Merge traces by call path.
 
     Args:
-        store: Where the spans are.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     return _merged(store, None if traces is None else [*traces], tell)[0]
 
@@ -118,9 +116,7 @@ def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unhe
     """Merge traces by call path, and say where each span went.
 
     Args:
-        store: Where the spans are.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     import numpy as np
 

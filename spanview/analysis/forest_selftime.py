@@ -147,7 +147,6 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
 
     Args:
         tree: One trace's tree.
-        spans: The table that the tree was made from.
 
     Returns:
         Columns with a value for each stretch; None where sums are too large, or too much would be handed up.

@@ -40,7 +40,6 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
     """Return how many spans match a query, and where none does, whether any could.
 
     Args:
-        store: Where the spans are.
         query: What none of them may match.
         traces: Rows of the trace table whose spans are asked; None for all.
     """

@@ -44,10 +44,8 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
     """Return what spans are grouped by; for an attribute, a pid or a scope, every record is read again.
 
     Args:
-        store: Where the spans are.
         by: One of `GROUPINGS` or `FURTHER_GROUPINGS`, or the key of an attribute.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
 
     Raises:
         QueryError: No span of the traces has it.

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
-    """Return a trace with calls joined, and of each attempt that stands for a call the row of its PRODUCER, by its own.
-
-    Args:
-        store: Where the spans are.
-        tree: The stitched trace.
-    """
+    """Return a trace with calls joined, and the row of the PRODUCER of each attempt that stands for a call."""
     submits, runs = call_names(store)
     spans, rows, parents = store.spans, tree.rows, tree.parents
     if not submits or not runs:

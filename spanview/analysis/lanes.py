@@ -184,7 +184,6 @@ def lanes(store: Store, traces: Sequence[int] | None = None, tell: Tell = unhear
     Args:
         store: Where the spans are; it may grow.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     forest = forest_of(store, traces)
     tell(0.3)
@@ -196,7 +195,6 @@ def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
 
     Args:
         forest: The trees that count.
-        tell: Told how far it is.
     """
     store = forest.store
     sources, services = forest.of("source").astype(np.int64), forest.of("service")

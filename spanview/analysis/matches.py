@@ -42,8 +42,6 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     """Yield the rows of spans that match, of traces for which the terms that speak of traces hold.
 
     Args:
-        store: Where the spans are.
-        query: What to look for.
         rows: Where to look; ordered as the records stand in their files, some of what is found comes sooner.
 
     Yields:
@@ -96,8 +94,6 @@ def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterat
     """Yield those of some traces that match; a trace may come more than once.
 
     Args:
-        store: Where the traces are.
-        query: What to look for.
         traces: Where to look.
 
     Yields:
@@ -116,8 +112,6 @@ def matching_traces_from(store: Store, query: Query, first: int, end: int) -> It
     """Yield the traces of which some rows match, as `matching_traces` does; of a query that asks only for spans.
 
     Args:
-        store: Where the spans are.
-        query: What to look for.
         first: The first of the rows.
         end: The one behind the last.
     """

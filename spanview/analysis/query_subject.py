@@ -92,7 +92,6 @@ class Subject:
     """One span, or one trace, that a query's terms look at.
 
     Args:
-        store: Where it is.
         facts: What was found out about the trees so far.
         trace: The trace's number.
         row: The span's row; None where only the trace is asked about.

@@ -126,7 +126,6 @@ class _Actor:
     """What the attempts of one actor tell.
 
     Args:
-        store: Where the spans are.
         rows: Its attempts, by start.
     """
 
@@ -192,7 +191,6 @@ def reason_of(store: Store, row: int) -> Why | None:
     """Return why a call has no attempt; None for a span that is no such call.
 
     Args:
-        store: Where the spans are.
         row: The PRODUCER's in the span table.
     """
     return reasons_of(store, calls_of(store, [store.spans.trace[row]])).get(row)
@@ -213,7 +211,6 @@ class _Reasons:
     """Finds the reasons of some calls.
 
     Args:
-        store: Where the spans are.
         calls: Calls, those that are asked for among them.
         alone: Those that are asked for.
     """

@@ -57,11 +57,7 @@ class RootGroups:
         return len(self._open)
 
     def look(self, tell: Tell = unheard) -> None:
-        """Find the routes of the traces that there are now; one record is read for each name.
-
-        Args:
-            tell: Told how far it is.
-        """
+        """Find the routes of the traces that there are now; one record is read for each name."""
         self._take_names()
         if not self._open:
             return

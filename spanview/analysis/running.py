@@ -118,7 +118,6 @@ class Host(Protocol):
         """Tell whether the process that has written a span into a file is alive.
 
         Args:
-            pid: Its id.
             host: The host that it ran on, empty where that isn't known.
             path: The file.
             seen_ns: When it was seen to run, in nanoseconds since 1970.
@@ -186,7 +185,6 @@ class Running:
     """Tells what may still be running. It can be asked from several threads.
 
     Args:
-        store: Where the spans are.
         host: Tells of the processes of this host.
         clock: Tells the time in seconds, since whenever.
     """

@@ -31,7 +31,6 @@ def find_trace(store: Store, prefix: str) -> int:
     """Return the trace whose id begins so.
 
     Args:
-        store: Where to look.
         prefix: The first of the 32 hex digits, in either case, with or without `0x`.
 
     Raises:
@@ -54,7 +53,6 @@ def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
     """Return the traces whose ids begin so; for a store that still grows none, one and several are all well.
 
     Args:
-        store: Where to look.
         prefix: The first of the 32 hex digits, in either case, with or without `0x`.
         first: The trace from which on to look.
 
@@ -82,7 +80,6 @@ def selected_traces(
     """Return the traces that are asked for, in the order of the exports: by start, then id.
 
     Args:
-        store: Where to look.
         query: Keep traces in which a span matches; None keeps all.
         since_cutoff: Keep traces that ended after it, nanoseconds since 1970; None keeps all.
         trace: Keep this one only; None keeps all.
@@ -108,7 +105,6 @@ def selected_rows(
     """Return the rows of the spans that are asked for, in the order of the flat exports: by path and offset.
 
     Args:
-        store: Where to look.
         query: Keep spans that match, of traces for which its `trace.` terms hold; None keeps all.
         since_cutoff: Keep spans of traces that ended after it, nanoseconds since 1970; None keeps all.
         trace: Keep the spans of this trace only; None keeps all.

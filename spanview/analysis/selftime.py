@@ -50,7 +50,6 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
 
     Args:
         tree: One trace's tree.
-        spans: The table that the tree was made from.
 
     Returns:
         Nanoseconds for each node; None for a placeholder, and for a span without a start or an end.
@@ -92,7 +91,6 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
 
     Args:
         tree: One trace's tree.
-        spans: The table that the tree was made from.
     """
     rows, count = tree.rows, len(tree.rows)
     starts = [*map(spans.start_ns.__getitem__, rows)]

@@ -143,7 +143,6 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
     Args:
         store: Where the spans are; what comes meanwhile doesn't count.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     chains = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()

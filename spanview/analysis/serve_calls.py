@@ -68,8 +68,6 @@ def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dic
     """Return the row of the replica's span that ran each of some calls of a trace; calls without one are left out.
 
     Args:
-        store: Where the spans are.
-        tree: The stitched trace.
         calls: The rows of calls without a CONSUMER.
     """
     numbers, replicas = numbers_of_serve(store)
@@ -88,7 +86,6 @@ def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable
     """Return the row of the replica's span that ran each of some calls; calls without one are left out.
 
     Args:
-        store: Where the spans are.
         calls: Pairs of what stands for the parent, and the row of the call.
         replicas: The same of the spans of replicas.
     """

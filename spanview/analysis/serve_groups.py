@@ -58,7 +58,6 @@ def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell =
     Args:
         store: Where the spans are; what comes meanwhile doesn't count.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     groups: defaultdict[RequestKey, list[Request]] = defaultdict(list)
     for request in serve_requests(store, traces, tell):

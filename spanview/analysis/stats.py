@@ -67,7 +67,6 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
     """Return the groups of spans, those with the greatest total first, then by key.
 
     Args:
-        store: Where the spans are.
         by: As `column_of` takes it; spans without it have the key None.
         traces: Numbers of the traces that count; None for all.
 
@@ -88,10 +87,8 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     """Return the groups of spans by a column, those with the greatest total first, then by key, None last.
 
     Args:
-        store: Where the spans are.
         column: What they are grouped by; rows that have come since it was made don't count.
         traces: Numbers of the traces that count; None for all.
-        tell: Told how far it is.
     """
     import numpy as np
 
@@ -113,7 +110,6 @@ def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int
     """Return the rows of the spans of a group that have a duration, slowest first.
 
     Args:
-        store: Where the spans are.
         column: What they are grouped by.
         key: The group's.
         traces: Numbers of the traces that count; None for all.
@@ -129,7 +125,6 @@ def slowest(
     """Return the rows with some numbers in a column that have a duration, slowest first, then by row.
 
     Args:
-        store: Where the spans are.
         column: A number for each row that there was.
         wanted: The numbers.
         traces: Numbers of the traces that count; None for all.
@@ -157,7 +152,6 @@ def among_name(store: Store, row: int) -> AmongName | None:
     """Return how a span stands among all of its name that have a duration.
 
     Args:
-        store: Where the spans are.
         row: The span's row.
 
     Returns:
@@ -185,7 +179,6 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
     Args:
         forest: The spans.
         keys: Of each position, less than 0 for those that don't count.
-        tell: Told how far it is.
     """
     import numpy as np
 

@@ -36,12 +36,7 @@ class Guess:
 
 
 def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
-    """Return what the missing parents of a trace probably are, by span id; left out are those that nothing tells of.
-
-    Args:
-        store: Where the spans are.
-        tree: The stitched trace.
-    """
+    """Return what the missing parents of a trace probably are, by span id; left out are those that nothing tells of."""
     spans, names = store.spans, store.names.texts
     found: dict[int, Guess] = {}
     asked: dict[int, set[int]] = {}
@@ -100,7 +95,6 @@ def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapp
     """Return which names stand above some names, and how often; names that stand in nothing are left out.
 
     Args:
-        store: Where the spans are.
         children: The numbers of the names that are asked for.
     """
     import numpy as np

@@ -27,8 +27,6 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     An attempt that another one came before has waited since that one ended.
 
     Args:
-        store: Where the spans are.
-        tree: The trace's tree.
         node: A node of the tree.
     """
     parent = tree.parents[node]
@@ -55,7 +53,6 @@ def wait_between(store: Store, parent_row: int, row: int) -> int:
     is the queue, as `spanview.analysis.serve` defines it.
 
     Args:
-        store: Where the spans are.
         parent_row: The row of the span's parent.
         row: The row of the span.
     """

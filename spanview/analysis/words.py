@@ -54,7 +54,6 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
     """Look through a store, which may grow meanwhile; made for a thread of its own.
 
     Args:
-        store: The store.
         seconds: After so long no further record is read.
         is_wanted: Asked now and then; what was found so far is returned once it isn't so.
     """

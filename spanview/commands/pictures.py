@@ -26,7 +26,6 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
     """Draw some traces, one below the other, into one SVG file.
 
     Args:
-        store: The store.
         traces: Rows in the trace table, in their order on the page.
         path: The file; `-` for standard output.
         force: Whether a file that is there may be replaced.
@@ -55,7 +54,6 @@ def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
     """Yield one trace's waterfall in characters.
 
     Args:
-        store: The store.
         trace: The trace's row in the trace table.
         width: Columns.
     """

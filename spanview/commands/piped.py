@@ -43,7 +43,6 @@ def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Opti
     A pipe without data is waited for: only what comes next tells whether there is something.
 
     Args:
-        options: What was asked for.
         opens_viewer: Whether a screen shows what is being waited for.
     """
     if options.paths or any(map(is_there, options.sides)) or not is_readable():
@@ -83,11 +82,7 @@ def is_readable() -> bool:
 
 
 class Unread:
-    """Says once that what is piped in isn't read.
-
-    Args:
-        options: What was asked for.
-    """
+    """Says once that what is piped in isn't read."""
 
     def __init__(self, options: Options) -> None:
         self._descriptor: int | None = None

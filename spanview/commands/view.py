@@ -69,7 +69,6 @@ def _shown(
     """Show the viewer until it is left, or is to begin again.
 
     Args:
-        options: What was asked for.
         paths: What to read.
         choose: Which traces are shown at all; None for all.
         stream: What is piped in.

@@ -42,7 +42,6 @@ def side_lines(merged: Diff, labels: Sequence[str]) -> Iterator[str]:
     """Yield the table of what the sides are: a line for each, and one for the change.
 
     Args:
-        merged: The two sides.
         labels: What each of them is, in words.
     """
     a, b = merged.a, merged.b
@@ -63,7 +62,6 @@ def path_lines(merged: Diff, *, width: int | None = None, most: int | None = Non
     """Yield the table of the paths, those whose self times have changed most first, and before it what is per trace.
 
     Args:
-        merged: The two sides.
         width: Cells that a line may have; None for any number.
         most: So many paths at the most; None for all.
     """

@@ -73,7 +73,6 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: View | Non
     Args:
         subject: The span.
         section: One of `SECTIONS`.
-        width: Cells.
         view: How it is looked at; as at first, with all that is to be counted, without.
     """
     if view is None:

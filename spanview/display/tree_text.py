@@ -30,7 +30,6 @@ def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = Fal
     """Return the line that stands above a trace's tree.
 
     Args:
-        store: The store.
         trace: The trace's row in the trace table.
         tree: Its tree.
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.

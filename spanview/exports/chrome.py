@@ -22,7 +22,6 @@ def chrome_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
     """Yield traces as `{"traceEvents": […], …}`, an event a line.
 
     Args:
-        store: Where the traces are.
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """

@@ -30,7 +30,6 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
     """Yield traces as `{"data": [trace, …]}`, each on a line of its own.
 
     Args:
-        store: Where the traces are.
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """

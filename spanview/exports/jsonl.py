@@ -56,7 +56,6 @@ def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] 
     """Yield spans as lines of JSON, some lines at a time.
 
     Args:
-        store: Where the spans are.
         rows: Their rows, in the order in which they are to be written.
         lose: Takes note of what JSON can't say.
     """

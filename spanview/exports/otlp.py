@@ -21,7 +21,6 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
     """Yield some traces as lines of JSON, some lines at a time.
 
     Args:
-        store: Where the traces are.
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """

@@ -115,7 +115,6 @@ class SpanTexts:
     """The texts of a store's spans.
 
     Args:
-        store: Where the spans are.
         lose: Takes note of what JSON can't say.
     """
 

@@ -59,7 +59,6 @@ class Nodes:
         """Add a trace that nothing is odd of.
 
         Args:
-            store: Where it is.
             trace: Its number.
             walked: The traces that are written.
             first: Where it begins there.

@@ -36,7 +36,6 @@ def trace_tree_chunks(
     """Yield the trace-tree document of some traces, in pieces of some 256 KiB.
 
     Args:
-        store: Where the traces are.
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what JSON can't say.
         summary: Of the whole store.

@@ -23,7 +23,6 @@ def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
     """Yield the spans of traces as a list, each on a line of its own.
 
     Args:
-        store: Where the traces are.
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """

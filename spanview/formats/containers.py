@@ -83,7 +83,6 @@ def first_element(data: bytes, position: int, cap: int) -> int:
     """Return where the first element of a document stands that holds records one by one; `position` for any other.
 
     Args:
-        data: The buffer.
         position: Where the document begins.
         cap: Bytes of the longest document that is kept; so many are looked at, at the most.
     """

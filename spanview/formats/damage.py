@@ -53,7 +53,6 @@ class Break:
         """Tell whether a whole document that stands at these positions is a part of the one that broke off.
 
         Args:
-            data: The buffer.
             start: Where the document begins.
             end: Where it ends.
             has_commas: Whether the file has commas between its documents.

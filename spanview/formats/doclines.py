@@ -133,7 +133,6 @@ def take_apart(
     the halves of two records.
 
     Args:
-        data: The buffer.
         position: Where the record begins, at the start of a line.
         is_record: Tells whether a decoded value is one.
         cap: Bytes of the longest record that is kept, other lines included.

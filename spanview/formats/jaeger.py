@@ -91,7 +91,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = noth
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        value: The decoded value.
         source: Where it stands.
         pass_over: Takes what stands in the place of spans, and is none.
     """

@@ -103,7 +103,6 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
     """Return where a record may begin behind a torn one; `NOWHERE` if nowhere.
 
     Args:
-        data: The buffer.
         position: Where to begin.
         before: The byte before `position`, to which the pattern can't look back beyond the buffer.
     """
@@ -117,7 +116,6 @@ def find_so_far(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool
     """Return where the end of the buffer may become a beginning, or ends, and whether that is in text still.
 
     Args:
-        data: The buffer.
         position: Where to begin.
         in_text: Whether there is text.
     """
@@ -147,7 +145,6 @@ class LogMarks:
         """Count in a piece of text.
 
         Args:
-            data: The buffer.
             start: Where the piece begins.
             end: Where it ends.
             goes_on: Whether the next piece is right behind it.

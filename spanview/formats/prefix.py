@@ -46,7 +46,6 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
     """Return where the first line begins that has a name, and True; else the last one that may get one, and False.
 
     Args:
-        data: The buffer.
         position: Where to begin.
         end: Where to end, `NOWHERE` for the end of the buffer; a line that begins before counts.
         is_line: Whether a line begins at `position`.

@@ -25,7 +25,6 @@ def take_straight(
     of a value is let go at once: its memory is used again while it is still at hand.
 
     Args:
-        data: The buffer.
         position: Where the first document begins.
         keep: Returns what is kept of a decoded value.
         cap: Bytes of the longest document that is kept.

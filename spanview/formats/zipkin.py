@@ -76,7 +76,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = noth
     and its parent.
 
     Args:
-        value: The decoded value.
         source: Where it stands.
         pass_over: Takes what stands in the place of spans, and is none.
     """

@@ -49,7 +49,6 @@ def blocks(store: Store, rows: Places) -> Iterator[Block]:
     """Yield the records of spans.
 
     Args:
-        store: Where the spans are.
         rows: As `in_file_order` returns them.
     """
     spans = store.spans

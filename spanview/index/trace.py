@@ -22,7 +22,6 @@ class Trace:
     Traces are equal, and hash alike, when their ids are the same; groups of spans without one, when their stores are.
 
     Args:
-        store: The store.
         number: The trace's row in the store's trace table.
     """
 
@@ -116,10 +115,8 @@ class Node:
     it with others, are equal when they also stand at the same position in their trees.
 
     Args:
-        trace: The trace.
         number: The node's number in the trace's tree.
         store: The trace's store.
-        tree: The trace's tree.
     """
 
     __slots__ = ("_number", "_store", "_trace", "_tree")

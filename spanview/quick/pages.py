@@ -162,7 +162,6 @@ def _candidates(
     Lines that begin with something else than a space are the braces of indented records, or records in one line.
 
     Args:
-        data: The page.
         buffer: The same bytes.
         flags: Room for what is found out about each byte; memory that is new each time would be dear.
         pieces: The parts of the page.
@@ -212,7 +211,6 @@ class _Walk:
     """The way through a piece, from what fits to what is to be decoded.
 
     Args:
-        data: The page.
         piece: The part of it.
         cap: Bytes of the longest record that is kept.
         starts: Where records begin that fit.

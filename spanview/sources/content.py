@@ -19,7 +19,6 @@ class Content:
         source: Its number in the sink.
         sink: Takes what was read.
         spool: Keeps it.
-        options: How to read.
     """
 
     def __init__(self, path: str, source: int, sink: Sink, spool: Spool, options: ReadOptions) -> None:

@@ -90,7 +90,6 @@ class Processes:
         """Tell whether a process that has written a span is alive: its id can be another's by now.
 
         Args:
-            pid: Its id.
             host: The host that it ran on, as the spans name it; empty where they don't.
             path: The file that it wrote into.
             seen_ns: When it was seen to run, in nanoseconds since 1970.

@@ -27,7 +27,6 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     """Return which files are read quickly, and which as usual: all of them, where it doesn't pay.
 
     Args:
-        files: The files.
         least: Bytes of all files from which on it pays.
     """
     # Where a file has holes, there is less to read than its size says.
@@ -59,7 +58,6 @@ def load_quickly(
     """Read files to their ends.
 
     Args:
-        files: The files.
         reading: Takes note of them, and what is in them.
         intake: The index behind it.
         partly_read: What is known of the first one.
@@ -98,7 +96,6 @@ class _Noted:
     """What the sink knows of the files.
 
     Args:
-        files: The files.
         reading: Takes note of them.
         partly_read: What is known of the first one.
     """

@@ -32,7 +32,6 @@ class Reading:
     """Reads files and streams into a sink, and keeps what can't be read again.
 
     Args:
-        options: How to read.
         sink: Takes what was read.
         details: Gives records back; the sink's reader.
     """

@@ -68,11 +68,7 @@ def _said(text: str) -> Name:
 
 
 class Facts:
-    """A store as it is now; it may grow meanwhile.
-
-    Args:
-        store: The store.
-    """
+    """A store as it is now; it may grow meanwhile."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

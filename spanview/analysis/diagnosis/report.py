@@ -57,8 +57,6 @@ def diagnose(store: Store, tell: Tell = unheard, session: str = SESSION) -> Repo
     """Return what a store holds and what is odd about it; it may grow meanwhile.
 
     Args:
-        store: The store.
-        tell: Told how far it is.
         session: The folder of the Ray session that advice names where the files' paths don't tell it.
     """
     facts = Facts(store)
@@ -79,7 +77,6 @@ def spans_found(store: Store, kind: Kind) -> frozenset[int]:
     """Return the rows of the spans that a finding counts; none where there is no such finding.
 
     Args:
-        store: The store.
         kind: One of `OF_SPANS`.
     """
     finding = DETECTORS[kind](Facts(store))

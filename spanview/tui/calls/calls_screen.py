@@ -105,7 +105,6 @@ class CallsScreen(BaseScreen):
     """Ray's calls by function.
 
     Args:
-        store: The store.
         scope: The traces that count.
     """
 

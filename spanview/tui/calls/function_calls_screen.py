@@ -83,11 +83,7 @@ class _Listed:
 
 
 class CallLines(TableList[Call]):
-    """A line a call.
-
-    Args:
-        store: The store.
-    """
+    """A line a call."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(
@@ -170,7 +166,6 @@ class FunctionCallsScreen(BaseScreen):
     """The calls of one function, slowest first.
 
     Args:
-        store: The store.
         counted: The count of the calls of all functions, which this one's are of.
         calls: These calls.
         function: The function's name; from a file, and so to be made harmless.

@@ -67,7 +67,6 @@ class CheckScreen(BaseScreen):
     """The check.
 
     Args:
-        store: The store.
         session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 

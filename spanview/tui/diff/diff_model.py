@@ -48,7 +48,6 @@ class DiffModel:
     Args:
         store: Where the spans of both are.
         sides: A and B.
-        tell: Told how far it is.
     """
 
     def __init__(self, store: Store, sides: tuple[Located, Located], tell: Tell = unheard) -> None:

@@ -121,7 +121,6 @@ class DiffScreen(BaseScreen):
     """The comparison.
 
     Args:
-        store: The store.
         a: One side.
         b: The other one.
     """

@@ -43,7 +43,6 @@ class OtherSideScreen(BaseScreen):
     """A line for the query of the other side.
 
     Args:
-        store: The store.
         side: What is compared with it; None for all traces, which a query divides in two.
     """
 
@@ -162,8 +161,6 @@ class Matching:
     """The traces that match a query, now and whenever they are asked for again; for a thread.
 
     Args:
-        store: Where to look.
-        query: What to look for.
         found: Those that are known by now.
         spans: How many spans there were by then.
     """

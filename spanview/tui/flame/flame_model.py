@@ -131,7 +131,6 @@ class FlameModel:
 
         Args:
             top: The path that takes the whole width; `ROOT` for all roots side by side.
-            width: Cells.
             most: Rows.
         """
         values = self._values[self.by]

@@ -142,7 +142,6 @@ class FlameScreen(BaseScreen):
     """The flame view.
 
     Args:
-        store: The store.
         scope: The traces that count.
     """
 

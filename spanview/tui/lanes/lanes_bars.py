@@ -59,7 +59,6 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     Args:
         lane: The lane.
         window: What is shown of its time.
-        width: Cells.
         numbers: Of functions, by the numbers of names.
         selected: The place of a block that is shown wherever it runs, whatever else does.
     """

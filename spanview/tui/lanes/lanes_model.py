@@ -122,11 +122,7 @@ def key_of(lane: Lane) -> Key:
 
 
 class LanesModel:
-    """Lanes that are looked at.
-
-    Args:
-        store: Where the spans are.
-    """
+    """Lanes that are looked at."""
 
     colored_by: Final = "function"
 

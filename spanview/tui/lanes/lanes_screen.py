@@ -48,7 +48,6 @@ class LanesScreen(BaseScreen):
     """The lanes.
 
     Args:
-        store: The store.
         scope: The traces that count.
     """
 

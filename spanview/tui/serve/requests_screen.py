@@ -63,11 +63,7 @@ def table_of(store: Store) -> Table[Request]:
 
 
 class RequestLines(TableList["Request"]):
-    """A line a request, of which more spans may be known from one answer to the next.
-
-    Args:
-        store: The store.
-    """
+    """A line a request, of which more spans may be known from one answer to the next."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(table_of(store))
@@ -81,7 +77,6 @@ class RequestsScreen(BaseScreen):
     """The requests of one group.
 
     Args:
-        store: The store.
         counted: The count of all groups.
         group: The group.
     """

@@ -84,7 +84,6 @@ class ServeScreen(BaseScreen):
     """Serve's requests.
 
     Args:
-        store: The store.
         scope: The traces that count.
     """
 

@@ -73,7 +73,6 @@ class SpansScreen(BaseScreen):
     """Spans of several traces.
 
     Args:
-        store: The store.
         spans: Those that are known by now.
         what: What they have in common, in words.
         counted: What they were counted among.

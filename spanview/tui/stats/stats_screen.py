@@ -103,7 +103,6 @@ class StatsScreen(BaseScreen):
     """Statistics.
 
     Args:
-        store: The store.
         scope: The traces that count.
     """
 

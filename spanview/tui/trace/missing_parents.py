@@ -35,7 +35,6 @@ class MissingParents:
     """Finds out, in threads, what missing parents of a trace probably are, and what has become of them.
 
     Args:
-        screen: Shows the trace.
         rows: Those of the trace, which say what is missing.
         refresh_details: Called when there is something else to say in the details.
     """

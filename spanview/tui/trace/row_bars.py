@@ -42,7 +42,6 @@ class Bars:
     """Draws the time side of rows.
 
     Args:
-        store: The store.
         model: The trace.
         appearance: What colours stand for, and the critical path.
         paint_style: Returns the style of a name.

@@ -52,7 +52,6 @@ class StitchedTrace:
     """What one stitch of a trace comes to.
 
     Args:
-        store: The store.
         trace: The trace's row in the trace table.
         tree: The stitched trace; of a part of its spans, where there was no time for all.
         joins: Whether each Ray call with one attempt is one node.

@@ -57,7 +57,6 @@ class Stitcher:
     """Keeps what is shown of a trace in line with what has come of it.
 
     Args:
-        screen: Shows the trace.
         model: What is shown of the trace, as `first_model` makes it.
         appearance: Tells what painting the trace needs, which is found out in the thread, too.
         show: Called in the screen's thread with the stitched trace, and its critical path where one is lit.

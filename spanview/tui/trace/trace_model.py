@@ -54,7 +54,6 @@ class TraceModel:
     span id.
 
     Args:
-        store: The store.
         trace: The trace's row in the trace table.
         stitched: The trace as it is stitched already; without, it is stitched here.
     """

@@ -42,7 +42,6 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
     """Return what is drawn of a trace: what is shown of it, from the top.
 
     Args:
-        store: The store.
         model: The trace, with what is folded, hidden and zoomed to.
         appearance: What else is shown of it.
         most: So many rows at the most.

@@ -56,7 +56,6 @@ class TraceScreen(BaseScreen):
     """Tree and waterfall of one trace.
 
     Args:
-        store: The store.
         trace: The trace's row in the trace table.
         at_error: Whether to begin at the first error.
         at_row: The span to begin at, by its row in the span table.

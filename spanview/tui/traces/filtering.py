@@ -22,7 +22,6 @@ class TraceFilter:
 
     Args:
         screen: Shows the list.
-        store: The store.
         model: The list.
         text: The query to begin with.
         has_found: Called with traces that are listed from now on, and when all were looked at.

@@ -24,7 +24,6 @@ class GroupCounting:
 
     Args:
         screen: Shows them.
-        store: The store.
         model: The listed traces.
         take: Takes the groups.
         is_stitched: Called when it is known anew which traces are incomplete.

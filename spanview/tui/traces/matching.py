@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 class TraceMatcher:
-    """Finds the traces that match a query, as they come.
-
-    Args:
-        store: The store.
-        query: What to look for.
-    """
+    """Finds the traces that match a query, as they come."""
 
     def __init__(self, store: Store, query: Query) -> None:
         self._store = store

@@ -318,7 +318,6 @@ class TracesModel:
         """Return what stitching tells; None where that would take too long to do while painting, or no span is in yet.
 
         Args:
-            trace: The trace.
             whatever_it_takes: Whether to stitch it however large it is; for other threads.
         """
         count = self._store.trace_table.span_count[trace]

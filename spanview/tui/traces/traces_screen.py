@@ -51,7 +51,6 @@ class TracesScreen(BaseScreen):
     """A line a trace, or a line a root name.
 
     Args:
-        store: The store.
         query: The filter to begin with.
         nothing: What to say while there is nothing to show.
     """

@@ -30,7 +30,6 @@ def totals_text(store: Store, places: str, notices: int, room: int) -> str:
     """Return what was read, in one line.
 
     Args:
-        store: The store.
         places: The PATHs; what doesn't fit of them is left out at their beginning.
         notices: How much was refused or could not be read.
         room: Cells that there are for it.

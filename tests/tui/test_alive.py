@@ -100,6 +100,19 @@ async def test_what_a_missing_parent_probably_is(host: FakeHost) -> None:
         assert "parent not seen (0000000000000063)" in look.text
 
 
+@pytest.mark.usefixtures("host")
+async def test_a_guess_comes_when_loading_ends() -> None:
+    """A trace that was opened before asks then, and its details say so where the cursor is."""
+    async with looking_at(data=filled(), size=(120, 40)) as look:
+        await look.tell(FeedState(loading=True, following=True))
+        await look.press("end", "enter")
+        await look.until_shown("? parent not seen")
+        await look.rest()
+        assert "probably" not in look.text
+        await look.tell(FOLLOWING)
+        await look.until_shown("? probably job, not seen", "probably  job")
+
+
 async def test_a_call_that_may_be_running(host: FakeHost) -> None:
     """While following, the list of calls says what is thought; of a caller that has ended nothing more than that."""
     host.titles[8] = "f"

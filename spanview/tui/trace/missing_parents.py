@@ -80,6 +80,7 @@ class MissingParents:
     def _take(self, answer: _Answer) -> None:
         self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = answer
         self._rows.refresh()
+        self._refresh_details()
         self._screen.refresh_frame()
 
     def ask_what_runs(self) -> None:

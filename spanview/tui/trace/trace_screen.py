@@ -207,6 +207,9 @@ class TraceScreen(BaseScreen):
         """Stitch the trace anew when it has grown, and compare the span with those that there are now."""
         if self.trace in changed:
             self.stitcher.trace_has_grown()
+        elif self.stitcher.has_rows:
+            # While files load, nothing is guessed.
+            self._missing.guess()
         self.refresh_frame()
         self.live.catch_up()
 

@@ -338,7 +338,7 @@ def _followed(figures: Figures, folder: Path, written: dict[str, str], room: int
     for path in paths:
         path.write_bytes(b"")
     session.look()
-    lines = [json.loads(line) for chunk in jsonl_chunks(store, store.rows_in_order()) for line in chunk.splitlines()]
+    lines = [json.loads(line) for line in b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()]
     _expect_columns(figures, lines, written, f"followed, room for {room:,} bytes")
     figures.compare([*written], [span.name for span in spans_of(store)], "the trees of what was followed")
     notices = [problem.detail for problem in store.problems() if "can't be kept" in problem.detail]

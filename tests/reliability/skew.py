@@ -117,7 +117,7 @@ def _exported(trials: int, folder: Path) -> Figures:
         (root,) = trace["roots"]
         found = [{key: node[key] for key in wanted[0]} for node in (root, *root["children"])]
         figures.expect(holds=found == wanted, what=f"{parent}, {child}: {found}; expected: {wanted}")
-        lines = [json.loads(line) for chunk in jsonl_chunks(store, [1, 0]) for line in chunk.splitlines()]
+        lines = [json.loads(line) for line in b"".join(jsonl_chunks(store, [1, 0])).splitlines()]
         found = [{key: line[key] for key in wanted[0]} for line in lines]
         figures.expect(holds=found == wanted, what=f"{parent}, {child}, flat: {found}; expected: {wanted}")
         times = [_ns(time) for time in (*parent, *child)]

@@ -86,7 +86,10 @@ def test_every_screen_is_here() -> None:
 async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> None:
     """Go to a screen from the list of traces, while something is followed, and let it find out what it shows."""
     await look.tell(FeedState(loading=False, following=True))
-    await look.press(*way)
+    for key in way:
+        # A list has nothing to open before it is known.
+        await look.press(key)
+        await look.rest()
     await look.until(lambda: look.is_on(screen))
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:

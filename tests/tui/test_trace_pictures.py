@@ -157,8 +157,10 @@ async def test_a_long_text_has_an_end() -> None:
 async def test_what_was_left_copies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that isn't ready when its screen is left is dropped."""
     may_go, made, make = threading.Event(), threading.Event(), trace_picture.picture_of
+    begun = threading.Event()
 
     def slowly(*arguments: Any) -> object:
+        begun.set()
         may_go.wait(20)
         picture = make(*arguments)
         made.set()
@@ -166,7 +168,9 @@ async def test_what_was_left_copies_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(trace_picture, "picture_of", slowly)
     async with looking_at(*documents()) as look:
-        await look.press("enter", "V", "escape")
+        await look.press("enter", "V")
+        await look.until(begun.is_set)
+        await look.press("escape")
         assert look.is_on(TracesScreen)
         may_go.set()
         await look.until(made.is_set)

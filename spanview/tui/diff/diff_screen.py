@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.widgets.linelist import LineList
 
-_PATIENCE_S: Final = 0.5
+_PATIENCE_S: Final = 2.0
 """So long an Enter waits for the first path."""
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""

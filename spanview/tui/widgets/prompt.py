@@ -127,7 +127,9 @@ class Prompt(Vertical):
         if not self._is_ready:
             return
         with self.prevent(Input.Changed):
-            self.query_one(Input).value = ""
+            # There is none yet while the parts are being mounted.
+            for line in self.query(Input):
+                line.value = ""
         self.say("")
         self.display = False
 
@@ -140,7 +142,7 @@ class Prompt(Vertical):
         # What only waits for what is offered is no mistake yet.
         is_silent = not self._result or (self._is_mistake and self._is_mended)
         shown = "" if is_silent else sanitise(self._result, _LONGEST), self._is_mistake
-        if shown != self._shown and self._is_ready:
+        if shown != self._shown and self.query(".result"):
             # Each time the whole screen is laid out anew.
             self._shown = shown
             # A mistake has a line of its own, in the place of what is offered: what is typed must be seen beside it.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.cli import main as spanview
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from spanview.tui.app.app import SpanviewApp
@@ -70,7 +70,7 @@ _COLUMNS: Final = 110
 
 def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> SpanviewApp:
     """Return a viewer of a folder, as the command makes it."""
-    details = Details()
+    details = RecordReader()
     store = Store(details, notes_changes=True)
     options = ReadOptions((folder,), follow=follow, newest_first=True)
     feed = Feed(store, lambda: Session(options, store, details), follow=follow)

@@ -26,7 +26,7 @@ import pytest
 
 from builders import Builder, file_of
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.tail import BLOCK
 from spanview.sources.terms import ReadOptions
@@ -108,7 +108,7 @@ def make(folder: Path, *, spans: int, files: int = 4) -> dict[str, int]:
 
 def load(folder: Path, **how: Any) -> tuple[Store, Session]:
     """Read a folder."""
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(folder),), **how), store, details)
     for _ in session.load():

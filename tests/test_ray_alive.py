@@ -22,7 +22,7 @@ import pytest
 from ray_sessions import RaySession, need
 from spanview.analysis.running import Running
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.processes import Processes
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -122,7 +122,7 @@ class Watched:
             "program.py", {"SPANS": str(spans), "PYTHONPATH": str(session.folder)}
         )
         self._marks = spans.parent
-        details = Details()
+        details = RecordReader()
         self.store = Store(details)
         self._reading = Session(ReadOptions((str(spans),), follow=True), self.store, details)
         for _ in self._reading.load():

@@ -29,7 +29,7 @@ from spanview.index.store import Store
 from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.times import format_time
 from spanview.sources import quickly
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import SCAN_FROM_BYTES, ReadOptions
 
@@ -201,7 +201,7 @@ class _Way:
 
 def _read_newest_first(folder: Path) -> None:
     """Read a folder as the viewer does, and keep the index."""
-    details = Details()
+    details = RecordReader()
     session = Session(ReadOptions((os.fspath(folder),), newest_first=True, use_cache=True), Store(details), details)
     for _ in session.load():
         pass

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 from spanview.commands.piped import is_readable
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import default_places, how_to_turn_tracing_on
 from spanview.sources.session import Session
@@ -84,7 +84,7 @@ def read_all(options: Options, *, decodes_all: bool = False) -> tuple[Store, Ses
     Raises:
         SpanviewError: A PATH doesn't exist.
     """
-    details = Details()
+    details = RecordReader()
     store = Store(details, notes_changes=options.follow)
     how = replace(read_options(options), processes=WorkerStart.FORKED, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))

@@ -9,7 +9,7 @@ from spanview.analysis.query import parse_queries
 from spanview.analysis.select import find_trace, selected_rows, selected_traces, traces_beginning
 from spanview.analysis.since import parse_since
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Selection:
         self._trace = options.trace
         self._follow = options.follow
         if options.trace is not None:
-            traces_beginning(Store(Details()), options.trace)
+            traces_beginning(Store(RecordReader()), options.trace)
         self.query: Query = parse_queries(options.queries)
         self._since = None if options.since is None else parse_since(options.since, now_ns)
 

@@ -16,7 +16,7 @@ from spanview.index.documents import DetailReader
 from spanview.index.store import Store
 from spanview.index.tallies import Tallies
 from spanview.model.problems import NO_WARNINGS, QueryError, Warnings
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.session import Session
 
@@ -51,7 +51,7 @@ def _follow(options: Options, selection: Selection) -> int:
         store, session = read_all(options)
         session.close()
         selection.settle_newest_run(store)
-    details = Details()
+    details = RecordReader()
     printer = SpanPrinter(details, selection)
     how = read_options(options, keep_details=False)
     session = Session(how, printer, details, standard_input(how.paths))
@@ -76,7 +76,7 @@ class SpanPrinter:
     intake = None
     """Spans are wanted one by one."""
 
-    def __init__(self, details: Details, selection: Selection) -> None:
+    def __init__(self, details: RecordReader, selection: Selection) -> None:
         self.tallies = Tallies()
         self._details = details
         self._selection = selection
@@ -126,7 +126,7 @@ class SpanPrinter:
 class _OneSource(DetailReader):
     """A reader for a store that knows only one source, by another number."""
 
-    def __init__(self, details: Details, source: int) -> None:
+    def __init__(self, details: RecordReader, source: int) -> None:
         self._details = details
         self._source = source
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import how_to_turn_tracing_on, latest_session, settings_folder
 from spanview.tui.app.feed import Feed
@@ -75,7 +75,7 @@ def _shown(
         opening: What to begin with, where that isn't what was asked for.
     """
     _forget_told_size()
-    details = Details()
+    details = RecordReader()
     store = Store(details, notes_changes=True)
 
     def open_session() -> Session:

@@ -58,7 +58,7 @@ _SOURCE: Final = b',"scope":null,"source":{"file":'
 _QUOTE, _BACKSLASH, _BLANK, _LAST_PLAIN, _ZERO = b'"\\ ~0'
 
 
-class Gap(NamedTuple):
+class VaryingValue(NamedTuple):
     """A value that differs from record to record."""
 
     place: int
@@ -104,7 +104,7 @@ class RecordTemplate:
     second: bytes
     behind: bytes
     third: bytes
-    gaps: tuple[Gap, ...]
+    gaps: tuple[VaryingValue, ...]
 
     def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags]:
         """Return the records at some places, and which of them have the literals and nothing unusual in the gaps."""
@@ -193,9 +193,9 @@ def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[
         place += width
 
 
-def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[Gap]]:
+def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[VaryingValue]]:
     """Return a record from a place on without its white space, and the gaps, with their targets in that."""
-    kept, gaps = bytearray(), list[Gap]()
+    kept, gaps = bytearray(), list[VaryingValue]()
     for match in _TOKEN.finditer(record, begin):
         key = match["key"]
         if key is None:
@@ -210,7 +210,7 @@ def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[Ga
         is_time = key == _TIME_KEY
         is_gap = key not in _FIXED and (is_time or bool(differs[place:stop].any()))
         if is_gap and (not is_time or _is_time(match["text"])):
-            gaps.append(Gap(place, stop - place, is_number, is_time, len(kept) + place - value))
+            gaps.append(VaryingValue(place, stop - place, is_number, is_time, len(kept) + place - value))
         kept += record[value:end]
     return bytes(kept), gaps
 
@@ -219,7 +219,9 @@ def _is_time(text: bytes | None) -> bool:
     return text is not None and len(text) == times.WIDTH and format_time(parse_time(text.decode())) == text.decode()
 
 
-def _template_parts(record: bytes, fields: Sequence[tuple[int, int]], gaps: Sequence[Gap]) -> Iterator[bytes | int]:
+def _template_parts(
+    record: bytes, fields: Sequence[tuple[int, int]], gaps: Sequence[VaryingValue]
+) -> Iterator[bytes | int]:
     """Yield literals, and for each gap its width."""
     spans = [(place, width, False) for place, width in fields] + [(gap.place, gap.width, gap.is_time) for gap in gaps]
     last = 0

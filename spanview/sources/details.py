@@ -30,7 +30,7 @@ NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
 """What is said where no file can be opened, because too many are."""
 
 
-class Details(DetailReader):
+class RecordReader(DetailReader):
     """The reader that a store is given.
 
     Descriptors of files that were looked at last are kept open, a bounded number of them.

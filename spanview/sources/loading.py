@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from spanview.formats.framing import DEFAULT_CAP
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
 
@@ -34,7 +34,7 @@ def load_store(
     Raises:
         NoSuchPathError: A path doesn't exist.
     """
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     # A process that has threads isn't forked.
     processes = WorkerStart.FORKED if active_count() == 1 else WorkerStart.NONE

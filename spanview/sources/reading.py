@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from spanview.formats.rows import Batch
-    from spanview.sources.details import Details
+    from spanview.sources.details import RecordReader
     from spanview.sources.discover import FoundFile
     from spanview.sources.terms import ReadOptions, Sink
 
@@ -36,7 +36,7 @@ class Reading:
         details: Gives records back; the sink's reader.
     """
 
-    def __init__(self, options: ReadOptions, sink: Sink, details: Details) -> None:
+    def __init__(self, options: ReadOptions, sink: Sink, details: RecordReader) -> None:
         self.options = options
         self._sink = sink
         self._details = details

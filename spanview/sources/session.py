@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from spanview.quick.processes import Read
-    from spanview.sources.details import Details
+    from spanview.sources.details import RecordReader
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
 
@@ -46,7 +46,7 @@ class Session:
     """
 
     def __init__(
-        self, options: ReadOptions, sink: Sink, details: Details, standard_input: IO[bytes] | None = None
+        self, options: ReadOptions, sink: Sink, details: RecordReader, standard_input: IO[bytes] | None = None
     ) -> None:
         self.options = options
         self._sink = sink

@@ -33,7 +33,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -321,7 +321,7 @@ def test_cut_while_it_was_followed(tmp_path: Path) -> None:
     path.write_bytes(file_of([Builder().span("first" * 100)]))
     # A record that is half written is nothing odd while somebody follows.
     (tmp_path / "2.txt").write_bytes(b'{"name": "half')
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(tmp_path),), follow=True), store, details)
     for _ in session.load():

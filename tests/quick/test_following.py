@@ -13,7 +13,7 @@ from builders import Builder, file_of
 from spanview.index.store import Store
 from spanview.quick import pages, processes
 from spanview.sources import quickly
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
 
@@ -27,7 +27,7 @@ _NEVER = 1 << 60
 
 
 def _followed(folder: Path, **how: Any) -> tuple[Session, Store]:
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(folder),), follow=True, **how), store, details)
     for _ in session.load():

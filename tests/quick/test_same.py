@@ -16,7 +16,7 @@ from spanview.index.store import Store
 from spanview.index.table import NO_ROW
 from spanview.quick import known_rows, pages, processes
 from spanview.sources import quickly, tail
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
 
@@ -33,13 +33,13 @@ _SIZES: Final = (1_500, 4_000, 20_000, pages.PAGE)
 
 def load(*paths: Path, **how: Any) -> Store:
     """Read PATHs."""
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     _read(store, details, *paths, **how)
     return store
 
 
-def _read(store: Store, details: Details, *paths: Path, **how: Any) -> None:
+def _read(store: Store, details: RecordReader, *paths: Path, **how: Any) -> None:
     for _ in Session(ReadOptions(tuple(map(str, paths)), **how), store, details).load():
         pass
 
@@ -135,7 +135,7 @@ def test_same_with_room_given_up_in_between(
     monkeypatch.setattr(index_store, "NUMPY_FROM_SPANS", 1)
     make(tmp_path, dice, files=8, records=60)
     files = sorted(tmp_path.iterdir())
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     for at in range(0, len(files), 3):
         _read(store, details, *files[at : at + 3], quick_from=quick_from)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -103,7 +103,7 @@ def _outcome(steps: int, folder: Path, *, sets_clocks: bool) -> tuple[list[str],
     """Follow files through so many steps; return the names that were written and read, and what else is told."""
     folder.mkdir()
     files, clocks, pauses = _Files(folder, random.Random(steps), steps=sets_clocks), random.Random(1), random.Random(2)
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(folder),), follow=True), store, details)
     for _ in session.load():

@@ -20,7 +20,7 @@ from programs import Following, spanview
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -265,7 +265,7 @@ def _followed(figures: Figures, pairs: _Pairs, folder: Path) -> None:
     folder.mkdir()
     first, second = folder / "b.json", folder / "a.json"
     first.write_bytes(b"".join(pairs.firsts))
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(folder),), follow=True), store, details)
     for _ in session.load():

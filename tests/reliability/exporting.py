@@ -26,7 +26,7 @@ from forked import Server, no_disk_of_its_own, no_failing_calls
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.index.store import Store
 from spanview.model.problems import Warnings
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -318,7 +318,7 @@ def _full_spool(trials: int, folder: Path) -> Figures:
 def _followed(figures: Figures, folder: Path, written: dict[str, str], room: int) -> None:
     """Follow files that are cut when they were read, so that only the spool has their details."""
     paths = [folder / f"{number}.json" for number in range(_LIVE_FILES)]
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(folder),), follow=True), store, details)
     for _ in session.load():

@@ -13,7 +13,7 @@ import orjson
 from builders import Builder
 from programs import SPANVIEW, Following
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher, follow
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -74,7 +74,7 @@ class InProcess:
     """
 
     def __init__(self, *paths: str | Path, watcher: Callable[[Callable[[Problem], None]], Watcher] = Watcher) -> None:
-        self.details = Details()
+        self.details = RecordReader()
         self.store = Store(self.details)
         self.names: list[str] = []
         """The names of the spans that were read, in order, doubles included."""
@@ -137,7 +137,7 @@ class InProcess:
 @contextmanager
 def session_on(folder: Path, *, follow: bool = True) -> Iterator[tuple[Session, Store]]:
     """Read a folder into a store, look again when asked to, and give everything back in the end."""
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(folder),), follow=follow), store, details)
     for _ in session.load():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from independent_reader import key_of, read_folder
 from records import record_of
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -80,7 +80,7 @@ class _Reading:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._details = Details()
+        self._details = RecordReader()
         self._store = Store(self._details)
         self._session = Session(ReadOptions((str(folder),), follow=True), self._store, self._details)
         for _ in self._session.load():

@@ -16,7 +16,7 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -255,7 +255,7 @@ def _run(number: int, folder: Path, figures: Figures) -> None:
     world = _World(folder / "spans", folder / "aside", dice)
     for _ in range(dice.choice([0, 0, 3])):
         world.happen()
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(world.top),), follow=True), store, details)
     for _ in session.load():

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.index.store import Store
 from spanview.model.problems import ProblemKind
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
@@ -248,7 +248,7 @@ def _reuse_inodes(trials: int, folder: Path) -> Figures:
     """Give the inodes of files that aren't held open to others, at the same paths and elsewhere."""
     figures, dice, records = Figures(), random.Random(trials), Records()
     expected, reused = [], 0
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     with _few_descriptors():
         session = Session(ReadOptions((str(folder),), follow=True), store, details)

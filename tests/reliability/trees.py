@@ -21,7 +21,7 @@ from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -161,7 +161,7 @@ class _Followed:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.folder = folder
-        self._details = Details()
+        self._details = RecordReader()
         self.store = Store(self._details)
         self._session = Session(ReadOptions((str(folder),), follow=True), self.store, self._details)
         for _ in self._session.load():
@@ -253,7 +253,7 @@ def _shuffles(trials: int, folder: Path) -> Figures:
         _expect_export(figures, _store_in_turn(files), files.written, f"shuffle {trial}, at once, in this order")
         store = load_store(followed.folder)
         _expect_export(figures, store, files.written, f"shuffle {trial}, at once")
-        cast("Details", store.intake.details.reader).close()
+        cast("RecordReader", store.intake.details.reader).close()
         names = [[(node.span and node.span.name, depth) for node, depth in it.walk()] for it in followed.store.traces]
         figures.expect(holds=trees.setdefault(trial // 10, names) == names, what=f"shuffle {trial}: another tree")
         figures.trials += 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import watchfiles
 
 from spanview.index.store import Store
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher, follow
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -46,7 +46,7 @@ def main() -> None:
     paths = [path for path in sys.argv[1:] if path != "--deaf"]
     if len(paths) < len(sys.argv[1:]):
         watchfiles.watch = _hear_nothing  # type: ignore[assignment]
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions(tuple(paths), follow=True), store, details)
     for _ in session.load():

@@ -12,7 +12,7 @@ import pytest
 from builders import Builder, file_of
 from programs import SPANVIEW
 from spanview.sources import details as module
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def details() -> Iterator[Details]:
+def details() -> Iterator[RecordReader]:
     """Return a reader that knows no source yet."""
-    details = Details()
+    details = RecordReader()
     yield details
     details.close()
 
 
-def register(details: Details, source: int, path: Path, data: bytes) -> None:
+def register(details: RecordReader, source: int, path: Path, data: bytes) -> None:
     """Write a file and say that a source is read from it."""
     path.write_bytes(data)
     status = path.stat()
     details.register(source, str(path), status.st_dev, status.st_ino)
 
 
-def test_bytes_come_from_the_file(details: Details, tmp_path: Path) -> None:
+def test_bytes_come_from_the_file(details: RecordReader, tmp_path: Path) -> None:
     """A stretch of the file comes back; beyond its end and for an unknown source there is None."""
     register(details, 3, tmp_path / "1.json", b"0123456789")
     assert details.read(3, 2, 5) == b"23456"
@@ -44,7 +44,7 @@ def test_bytes_come_from_the_file(details: Details, tmp_path: Path) -> None:
     assert details.read(4, 0, 1) is None
 
 
-def test_spool_comes_first(details: Details, tmp_path: Path) -> None:
+def test_spool_comes_first(details: RecordReader, tmp_path: Path) -> None:
     """What was kept is what was read, whatever the file says now."""
     register(details, 0, tmp_path / "1.json", b"0123456789")
     details.spool.write(0, 4, b"live")
@@ -53,7 +53,7 @@ def test_spool_comes_first(details: Details, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
-def test_replaced_file_is_not_read(details: Details, tmp_path: Path, *, is_open: bool) -> None:
+def test_replaced_file_is_not_read(details: RecordReader, tmp_path: Path, *, is_open: bool) -> None:
     """After another file took the path, the old one is read while it is held open, and else nothing is."""
     path = tmp_path / "1.json"
     register(details, 0, path, b"old one")
@@ -67,7 +67,7 @@ def test_replaced_file_is_not_read(details: Details, tmp_path: Path, *, is_open:
 
 
 @pytest.mark.parametrize("what", ["nothing", "symbolic link", "FIFO", "folder"])
-def test_what_took_the_place_is_not_opened(details: Details, tmp_path: Path, what: str) -> None:
+def test_what_took_the_place_is_not_opened(details: RecordReader, tmp_path: Path, what: str) -> None:
     """A removed file, and a link, FIFO or folder in its place, give None at once."""
     path = tmp_path / "1.json"
     register(details, 0, path, b"old one")
@@ -81,7 +81,7 @@ def test_what_took_the_place_is_not_opened(details: Details, tmp_path: Path, wha
     assert details.read(0, 0, 3) is None
 
 
-def test_few_files_are_held_open(details: Details, tmp_path: Path) -> None:
+def test_few_files_are_held_open(details: RecordReader, tmp_path: Path) -> None:
     """However many files are looked at, a bounded number of descriptors is held, and all can be looked at again."""
     count = 3 * module._OPEN_FILES
     before = len(os.listdir("/dev/fd"))
@@ -130,7 +130,7 @@ def test_some_descriptors_are_left_for_others() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (80, before[1]))
     try:
-        assert Details()._most == 20
+        assert RecordReader()._most == 20
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    assert Details()._most == module._OPEN_FILES
+    assert RecordReader()._most == module._OPEN_FILES

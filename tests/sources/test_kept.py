@@ -18,7 +18,7 @@ from spanview.cli import main
 from spanview.index.store import Store
 from spanview.quick.proof import prove
 from spanview.sources import kept
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -48,7 +48,7 @@ def _spans(tmp_path: Path, seed: int = 7) -> Path:
 
 def _load(folder: Path, **how: Any) -> tuple[Store, bool]:
     """Read a folder as a command does; return also whether its files were."""
-    details, was_read = Details(), False
+    details, was_read = RecordReader(), False
     store = Store(details)
     session = Session(ReadOptions((str(folder),), quick_from=1, **{"use_cache": True, **how}), store, details)
     load_files = Session._load_files
@@ -167,7 +167,7 @@ def test_not_taken(how: dict[str, Any], tmp_path: Path, cache: Path) -> None:
     """Who reads in another way reads the files."""
     folder = _spans(tmp_path)
     _load(folder)
-    details = Details()
+    details = RecordReader()
     session = Session(
         ReadOptions((str(folder),), **{"quick_from": 1, "use_cache": True, **how}), Store(details), details
     )
@@ -200,7 +200,7 @@ def test_not_kept_when_a_file_cannot_be_read(tmp_path: Path, cache: Path) -> Non
 def test_not_kept_when_a_file_changes_meanwhile(tmp_path: Path, cache: Path) -> None:
     """What was read is no more what is there."""
     folder = _spans(tmp_path)
-    details = Details()
+    details = RecordReader()
     session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), Store(details), details)
     for _ in session.load():
         pass
@@ -246,7 +246,7 @@ def test_proof_is_kept(tmp_path: Path, cache: Path) -> None:
     folder = tmp_path / "spans"
     folder.mkdir()
     make(folder, random.Random(3), files=6, records=60, anywhere=True)
-    details = Details()
+    details = RecordReader()
     first = Store(details)
     session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), first, details)
     for _ in session.load():
@@ -256,7 +256,7 @@ def test_proof_is_kept(tmp_path: Path, cache: Path) -> None:
         pass
     session.keep(is_proven=True)
     assert cache.is_dir()
-    details = Details()
+    details = RecordReader()
     second = Store(details)
     session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), second, details)
     for _ in session.load():

@@ -21,7 +21,7 @@ from programs import Following
 from programs import spanview as run
 from spanview.index.store import Store
 from spanview.sources import details, packed, unpacking
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -162,7 +162,7 @@ def test_plain_files_are_opened_once_for_it(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(packed, "open_file", open_file)
     for name in ("7.txt", "8.json", "proxy_1_tracing.json", "spans.jsonl"):
         (tmp_path / name).write_bytes(file_of(documents(name)))
-    reader = Details()
+    reader = RecordReader()
     store = Store(reader)
     session = Session(ReadOptions((str(tmp_path),), follow=True), store, reader)
     for _ in session.load():
@@ -186,7 +186,7 @@ def test_a_bomb_tells_how_far_it_is(tmp_path: Path) -> None:
     """A small file that takes long is read in steps, in which progress is shown and the viewer can be left."""
     path = tmp_path / "bomb"
     path.write_bytes(gzip.compress(bytes(3_000_000)))
-    reader = Details()
+    reader = RecordReader()
     session = Session(ReadOptions((str(path),)), Store(reader), reader)
     steps = [progress.bytes_read for progress in session.load()]
     assert len(steps) > 10
@@ -237,7 +237,7 @@ def test_what_unpacks_to_too_much(suffix: str, tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "bomb"
     spans = file_of(documents("first", "second"))
     path.write_bytes(ZSTD.compress(spans + b" " * 200_000_000 + b"\n" + file_of(documents("third"))))
-    reader = Details()
+    reader = RecordReader()
     store = Store(reader)
     with path.open("rb") as stream:
         session = Session(ReadOptions((suffix or str(path),)), store, reader, stream)

@@ -22,7 +22,7 @@ from builders import Builder, Document, file_of
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, ProblemKind
 from spanview.sources import session, tail
-from spanview.sources.details import Details, read_at
+from spanview.sources.details import RecordReader, read_at
 from spanview.sources.discover import discover
 from spanview.sources.session import Session
 from spanview.sources.terms import Changes, ReadOptions
@@ -38,7 +38,7 @@ class Reading:
     """A session with its store, begun on a folder."""
 
     def __init__(self, *paths: Path, follow: bool = True, newest_first: bool = False) -> None:
-        self.details = Details()
+        self.details = RecordReader()
         self.store = Store(self.details)
         options = ReadOptions(tuple(map(str, paths)), follow=follow, newest_first=newest_first)
         self.session = Session(options, self.store, self.details)
@@ -527,7 +527,7 @@ def test_standard_input_keeps_its_details() -> None:
     reader, writer = os.pipe()
     os.write(writer, spans("a", "b"))
     os.close(writer)
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     with os.fdopen(reader, "rb") as stream:
         for _ in Session(ReadOptions(("-",)), store, details, stream).load():
@@ -539,7 +539,7 @@ def test_standard_input_keeps_its_details() -> None:
 def test_a_quiet_pipe_lets_what_came_be_shown() -> None:
     """When nothing more comes for a moment, progress is told again though the pipe is open."""
     reader, writer = os.pipe()
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     with os.fdopen(reader, "rb") as stream, os.fdopen(writer, "wb", buffering=0) as other_end:
         loading = Session(ReadOptions(("-",)), store, details, stream).load()
@@ -555,7 +555,7 @@ def test_a_quiet_pipe_lets_what_came_be_shown() -> None:
 def test_standard_input_that_fails_is_a_problem() -> None:
     """An error while standard input is read ends it, with a problem, and what came before stays."""
     reader, writer = os.pipe()
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     with os.fdopen(reader, "rb"), os.fdopen(writer, "wb") as wrong_end:
         for _ in Session(ReadOptions(("-",)), store, details, wrong_end).load():

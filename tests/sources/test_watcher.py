@@ -13,7 +13,7 @@ import pytest
 from builders import Builder, file_of
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher, follow
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -95,7 +95,7 @@ def test_failure_is_told_once_and_following_goes_on(
     monkeypatch.setattr("watchfiles.watch", fails)
     monkeypatch.setattr("spanview.sources.follow._FIRST_RETRY_S", 0.01)
     (tmp_path / "1.json").write_bytes(file_of([Builder().span("a")]))
-    details = Details()
+    details = RecordReader()
     store = Store(details)
     session = Session(ReadOptions((str(tmp_path),), follow=True), store, details)
     for _ in session.load():
@@ -126,7 +126,7 @@ def test_watcher_that_hears_nothing_is_polling(
     monkeypatch.setattr("watchfiles.watch", lambda *_, stop_event, **__: stop_event.wait() and iter(()))
     path = tmp_path / "1.json"
     path.write_bytes(b"")
-    details = Details()
+    details = RecordReader()
     session = Session(ReadOptions((str(tmp_path),), follow=True), Store(details), details)
     for _ in session.load():
         pass

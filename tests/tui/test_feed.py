@@ -16,7 +16,7 @@ from spanview.index.store import Store
 from spanview.model.problems import Warnings
 from spanview.quick import proof
 from spanview.sources import kept
-from spanview.sources.details import Details
+from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from spanview.tui.app import feed
@@ -45,7 +45,7 @@ def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def _fed(*paths: Path, follow: bool = False) -> Iterator[tuple[Store, list[FeedState], Feed]]:
-    details = Details()
+    details = RecordReader()
     store = Store(details, notes_changes=True)
     states: list[FeedState] = []
     options = ReadOptions(tuple(map(os.fspath, paths)), quick_from=1, use_cache=True, newest_first=True, follow=follow)
@@ -94,7 +94,7 @@ def test_everything_is_decoded_in_the_end(folder: Path) -> None:
 
 def test_it_begins_before_anybody_listens(folder: Path) -> None:
     """What is read first is in the store when somebody comes to show it; it is told then, and the rest is read."""
-    details = Details()
+    details = RecordReader()
     store = Store(details, notes_changes=True)
     options = ReadOptions((os.fspath(folder),), newest_first=True)
     fed = Feed(store, lambda: Session(options, store, details), follow=False)
@@ -119,7 +119,7 @@ def test_it_begins_before_anybody_listens(folder: Path) -> None:
 
 def test_it_ends_though_nobody_ever_listened(folder: Path) -> None:
     """A start that fails leaves no thread behind."""
-    details = Details()
+    details = RecordReader()
     store = Store(details, notes_changes=True)
     options = ReadOptions((os.fspath(folder),), newest_first=True)
     fed = Feed(store, lambda: Session(options, store, details), follow=False)

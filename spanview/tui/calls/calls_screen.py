@@ -65,7 +65,7 @@ _COLUMNS: Final[Sequence[TableColumn[Function]]] = (
     TableColumn("ENDED", 8, lambda each: "" if each.generator else _some(each.ended), from_width=_WIDE, goes=13),
     TableColumn("ERR", 7, lambda each: _some(each.failures), "error", key="errors", goes=12),
     TableColumn("RETRY", 8, lambda each: _some(each.retried), key="retried", goes=11),
-    TableColumn("NO ATTEMPT", 13, lambda each: _some(each.no_attempt), key="no attempt", goes=10),
+    TableColumn("NO ATTEMPT", 11, lambda each: _some(each.no_attempt), key="no attempt", goes=10),
     TableColumn("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50), goes=9),
     TableColumn("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), key="wait", goes=8),
     TableColumn("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE, goes=7),

@@ -10,6 +10,7 @@ run                0 - 900 µs   driver          run                -500 - -100 
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -339,6 +340,25 @@ async def test_paused(way: Way) -> None:
         await look.press("space")
         expected = await fresh(way, all_of_it())
         await look.until(lambda: shown(look) == expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "screen"), [("t", SpansScreen), ("A", FunctionCallsScreen), ("H", RequestsScreen), ("L", TraceScreen)]
+)
+async def test_an_enter_in_one_burst_is_for_the_first_row(
+    key: str, screen: type[BaseScreen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for what the key before it has asked for."""
+    compute = Live._compute
+
+    def slowly(self: Live[Any], *arguments: Any) -> object:
+        time.sleep(0.4)
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(Live, "_compute", slowly)
+    async with looking_at(data=all_of_it(), size=(110, 40)) as look:
+        await look.send(key, "enter")
+        await look.until(lambda: look.is_on(screen))
 
 
 # -- when it is computed ----------------------------------------------------------------------------------------------

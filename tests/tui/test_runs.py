@@ -92,9 +92,9 @@ async def test_a_run_is_no_span_to_copy() -> None:
     """Neither its id nor its JSON: the footer says what to do, and the clipboard stays as it is."""
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
         await look.press("enter", "down", "y")
-        assert "these are like siblings, → shows each: there is nothing to copy" in look.footer
+        assert "these are similar siblings, → expands them: there is nothing to copy" in look.footer
         await look.press("up", "y", "down", "Y")
-        assert "these are like siblings" in look.footer
+        assert "these are similar siblings" in look.footer
         assert look.app.clipboard == f"{1:016x}"
 
 

@@ -344,7 +344,7 @@ class SpanviewApp(App[None]):
         self.paused = not self.paused
         if not self.paused:
             self._news.at_once()
-        self.say("what is shown holds still" if self.paused else "what is new is shown")
+        self.say("paused" if self.paused else "following again")
 
     def growth_has_changed(self) -> None:
         """Let the screens say which traces grow now."""

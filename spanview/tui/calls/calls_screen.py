@@ -209,6 +209,7 @@ class CallsScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """List the calls of the function."""
+        await self.live.wait_for_answer()
         chosen = self.rows.selected
         if chosen is not None and self._calls is not None:
             await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, chosen.function))

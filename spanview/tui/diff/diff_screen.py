@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.content import Content
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.widgets.linelist import LineList
 
-_PATIENCE_S: Final = 2.0
-"""So long an Enter waits for the first path."""
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
 _MOST_SPANS_AT_ONCE: Final = 50_000
@@ -136,7 +132,6 @@ class DiffScreen(BaseScreen):
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
         self._looking = Work(self)
         self._order = Order.CHANGE
-        self._has_paths = asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -183,7 +178,6 @@ class DiffScreen(BaseScreen):
         self.rows.show_model(model, self._order)
         self.query_one(DiffHeads).refresh()
         self._show_sides()
-        self._has_paths.set()
 
     def on_resize(self) -> None:
         """Show as much of the sides as there is room for."""
@@ -249,10 +243,7 @@ class DiffScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """List the spans of the path, of both sides."""
-        # In one burst with the key that led here, it is for the first path: that comes soon, and further keys wait.
-        if self.live.is_asked:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._has_paths.wait(), _PATIENCE_S)
+        await self.live.wait_for_answer()
         model, path = self.rows.model, self.rows.selected
         if model is None or path is None:
             return

@@ -247,6 +247,7 @@ class FlameScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Let the selected path take the whole width; where it does, open the trace of its first span."""
+        await self.live.wait_for_answer()
         blocks = self.blocks
         if blocks.model is None or blocks.selected == ROOT:
             return

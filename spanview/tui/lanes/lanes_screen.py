@@ -268,6 +268,7 @@ class LanesScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Show the selected block in its trace."""
+        await self.live.wait_for_answer()
         row = self.rows.row
         if row is not None:
             await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)

@@ -169,6 +169,7 @@ class ServeScreen(BaseScreen):
         """List the requests of the group, slowest first."""
         from spanview.tui.serve.requests_screen import RequestsScreen
 
+        await self.live.wait_for_answer()
         group = self.rows.selected
         if group is not None:
             await self.app.push_screen(RequestsScreen(self._store, self.live, group))

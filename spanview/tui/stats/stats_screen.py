@@ -252,6 +252,7 @@ class StatsScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """List the spans of the group, slowest first."""
+        await self.live.wait_for_answer()
         group, counted = self.rows.selected, self._counted
         if counted is not None and group is not None:
             key = group.key

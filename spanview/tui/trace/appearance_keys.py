@@ -84,7 +84,7 @@ class FoldKeys:
         node = self._rows.node
         self._model.expand_all()
         self.refold(node)
-        more = "; like siblings are one row each; R shows them" if self._model.has_folded else ""
+        more = "; similar siblings share a row, R shows them" if self._model.has_folded else ""
         self._screen.viewer.say(f"all expanded{more}")
 
     def toggle_runs(self) -> None:
@@ -93,7 +93,7 @@ class FoldKeys:
         folds = self._model.toggle_folds()
         viewer.keep(folds=folds)
         self.refold(node)
-        viewer.say("like siblings are one row each; → shows them" if folds else "each sibling has its row")
+        viewer.say("similar siblings share a row, → expands it" if folds else "each sibling has its row")
 
 
 class AppearanceKeys:

@@ -64,7 +64,7 @@ class DetailsBelow:
         """Return in words why no span is selected."""
         node = self._rows.node
         is_run = node is not None and self._model.run(node)
-        return "these are like siblings, → shows each" if is_run else "this parent was not seen"
+        return "these are similar siblings, → expands them" if is_run else "this parent was not seen"
 
     def _subject(self, node: int) -> SpanInTree:
         stitched, row = self._model.stitched, self._model.tree.rows[node]
@@ -98,7 +98,7 @@ class DetailsBelow:
         errors = self._model.stitched.failed_between(run.first, run.end)
         parts = [f"{sanitise(store.names.texts[store.spans.name[row]], 120) or '(no name)'} ×{len(run.members):,}"]
         parts += [f"✖ {count(errors, 'error')}"] if errors else []
-        parts += [self._rows.appearance.kind(row), "→ shows each"]
+        parts += [self._rows.appearance.kind(row), "→ expand"]
         self._pane.show_lines("   ".join(parts), lines_of_run(run, errors))
 
     # -- what is counted among all spans -----------------------------------------------------------------------------

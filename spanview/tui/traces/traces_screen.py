@@ -374,7 +374,7 @@ class TracesScreen(BaseScreen):
             self.query_one(Prompt).clear()
             self.set_focus(self.rows)
             self._filter_by("")
-            self.viewer.say("everything is listed")
+            self.viewer.say("filter cleared")
         elif self.grouped:
             self._show_groups(on=False, anew=False)
         elif self.viewer.marked is not None:

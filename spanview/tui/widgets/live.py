@@ -6,7 +6,9 @@ to compute, in a thread, and how to show the answer, in the screen's own.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -28,6 +30,8 @@ _REST: Final = 1.0
 """So many times as long as the work took nothing is computed: at the most, half of one core is busy with it."""
 _LONGEST_WAIT_S: Final = 0.5
 """So long it waits for a key to act."""
+_PATIENCE_S: Final = 2.0
+"""So long a key waits for the first answer."""
 _OLD_S: Final = 2.0
 """What is older than this, and not up to date, says of when it is."""
 Answer = TypeVar("Answer")
@@ -72,7 +76,7 @@ class Live(Generic[Answer]):
         self._begun_at = self._rest_until = float("-inf")
         self._shown_at = float("-inf")
         self._shown_ns = 0
-        self.has_answer = False
+        self._has_answer = asyncio.Event()
 
     # -- what the screen says of it ----------------------------------------------------------------------------------
 
@@ -92,6 +96,11 @@ class Live(Generic[Answer]):
     def version(self) -> Hashable:
         """What is shown is computed from this version of the scope."""
         return self._version
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether anything was computed yet."""
+        return self._has_answer.is_set()
 
     @property
     def is_behind(self) -> bool:
@@ -150,6 +159,15 @@ class Live(Generic[Answer]):
         self._ask = ask or self._ask
         return was_asked
 
+    async def wait_for_answer(self) -> None:
+        """Wait a little for the first answer where it is being computed; further keys wait, too.
+
+        An Enter that comes in one burst with the key that led here is for the first row of what is to come.
+        """
+        if self.is_asked:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_answer.wait(), _PATIENCE_S)
+
     def catch_up(self) -> None:
         """Compute it anew where there is something new and it is time; else look again when it may be."""
         if not self.is_behind or self._is_held or self._work.is_busy or not self._screen.is_current:
@@ -199,7 +217,8 @@ class Live(Generic[Answer]):
         self.catch_up()
 
     def _note(self, chosen: ChosenTraces, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
-        self._chosen, self._version, self.has_answer = chosen, version, True
+        self._chosen, self._version = chosen, version
+        self._has_answer.set()
         self._shown_at = self._clock() if at is None else at
         self._shown_ns = time.time_ns() if ns is None else ns
 

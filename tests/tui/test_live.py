@@ -374,7 +374,7 @@ class Stage:
         monkeypatch.setattr(live, "Work", lambda _: self)
         self.now = 100.0
         self.viewer = SimpleNamespace(paused=False, feed_state=FOLLOWING, acts_until=float("-inf"))
-        self.is_current, self.is_left = True, False
+        self.is_in_front, self.is_left = True, False
         self.timers: list[tuple[float, Callable[[], object]]] = []
         self.work: tuple[Callable[[Tell], Any], Callable[[Any], object]] | None = None
         self.share_text = "0%"
@@ -510,12 +510,12 @@ def test_what_holds_it(stage: Stage, held: str) -> None:
     stage.wait(5.0)
     stage.viewer.paused = held == "paused"
     stage.viewer.feed_state = LOADING if held == "loading" else FOLLOWING
-    stage.is_current = held != "elsewhere"
+    stage.is_in_front = held != "elsewhere"
     stage.grow()
     stage.wait(5.0)
     assert (stage.computes(), stage.timers) == (False, [])
     assert stage.live.as_of.startswith(" as of ")
-    stage.viewer.paused, stage.viewer.feed_state, stage.is_current = False, FOLLOWING, True
+    stage.viewer.paused, stage.viewer.feed_state, stage.is_in_front = False, FOLLOWING, True
     stage.live.catch_up()
     stage.compute()
     assert (stage.shown, stage.live.as_of) == ([1, 2], "")

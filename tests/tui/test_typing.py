@@ -272,3 +272,15 @@ async def test_a_name_finds_itself() -> None:
             look.paste(text)
             await look.until_shown("1 of 2 traces")
             await look.press(ESCAPE)
+
+
+async def test_a_click_that_another_screen_overtook() -> None:
+    """What was clicked doesn't open above the screen that a key opened meanwhile."""
+    async with looking_at(*documents()) as look:
+        rows = look.screen.query_one(TraceList)
+        await look.press("question_mark")
+        rows.post_message(TraceList.Chosen(rows))
+        await look.rest()
+        assert look.is_on(HelpScreen)
+        await look.press(ESCAPE)
+        assert look.is_on(TracesScreen)

@@ -259,7 +259,7 @@ class DiffScreen(BaseScreen):
             await self.app.push_screen(screen)
 
     def _open_spans(self, model: DiffModel, path: PathDiff, spans: Spans) -> None:
-        if self.is_current and (screen := self._spans_screen(model, path, spans)) is not None:
+        if self.is_in_front and (screen := self._spans_screen(model, path, spans)) is not None:
             self.app.push_screen(screen)
 
     def _spans_screen(self, model: DiffModel, path: PathDiff, spans: Spans) -> SpansScreen | None:

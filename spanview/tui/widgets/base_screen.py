@@ -72,6 +72,11 @@ class BaseScreen(Screen[None]):
         return self._pruning or self not in self.app.screen_stack
 
     @property
+    def is_in_front(self) -> bool:
+        """Whether no other screen is above it. Of textual's `is_current`, the screen below the top one is one, too."""
+        return self.app.screen_stack[-1:] == [self]
+
+    @property
     def acts_until(self) -> float:
         """When the last key has acted, by `time.monotonic`."""
         return self.viewer.acts_until
@@ -113,7 +118,7 @@ class BaseScreen(Screen[None]):
 
     async def _act(self, action: str) -> None:
         field = self.focused
-        if not self.is_current:
+        if not self.is_in_front:
             return
         if action == "open" and isinstance(field, Input):
             await field.action_submit()
@@ -159,7 +164,7 @@ class BaseScreen(Screen[None]):
         self.app.call_later(self._open, event.sender)
 
     async def _open(self, rows: LineList) -> None:
-        if self.is_current and rows is self.rows:
+        if self.is_in_front and rows is self.rows:
             await self.action_open()
 
     async def action_open(self) -> None:

@@ -170,7 +170,7 @@ class Live(Generic[Answer]):
 
     def catch_up(self) -> None:
         """Compute it anew where there is something new and it is time; else look again when it may be."""
-        if not self.is_behind or self._is_held or self._work.is_busy or not self._screen.is_current:
+        if not self.is_behind or self._is_held or self._work.is_busy or not self._screen.is_in_front:
             return
         now, acts_until = self._clock(), self._screen.viewer.acts_until
         due = max(self._begun_at + EVERY_S, self._rest_until)

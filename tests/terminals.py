@@ -1,4 +1,7 @@
-"""A real program at a real pseudo-terminal: what it is sent, and every byte that it writes."""
+"""A real program at a real pseudo-terminal: what it is sent, and every byte that it writes.
+
+Where nothing about its start is asked for but words and a size, it is forked by a server that has its imports.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,9 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from rich.cells import get_character_cell_size
+
+import zygote
+from zygote import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,15 +75,20 @@ class Terminal:
         # The first terminal that the leader of a session opens is its own: what /dev/tty stands for.
         opening = f': <"{os.ttyname(slave)}"; exec "$0" "$@" {redirection}'
         shell = ["/bin/sh", "-c", opening]
-        self._process = subprocess.Popen(
-            [*shell, python, "-m", "spanview", *command, *arguments],
-            stdin=slave if given is None else given,
-            stdout=slave,
-            stderr=slave,
-            env=variables | dict(environment or {}),
-            start_new_session=True,
-            cwd=folder,
-        )
+        self._process: subprocess.Popen[bytes] | Forked
+        if not (environment or redirection or given is not None or python != sys.executable) and zygote.can_run({}):
+            words = (*command, *arguments)
+            self._process = Forked(words, slave, os.fspath(folder or os.getcwd()), variables, has_terminal=True)
+        else:
+            self._process = subprocess.Popen(
+                [*shell, python, "-m", "spanview", *command, *arguments],
+                stdin=slave if given is None else given,
+                stdout=slave,
+                stderr=slave,
+                env=variables | dict(environment or {}),
+                start_new_session=True,
+                cwd=folder,
+            )
         os.close(slave)
         self.output = b""
         """Everything that was written so far."""
@@ -140,7 +151,7 @@ class Terminal:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
-                assert self.is_running, f"ended with {self._process.returncode}: {self.output[-6000:]!r}"
+                assert self.is_running, f"ended with {self._process.poll()}: {self.output[-6000:]!r}"
                 self._grown.wait(min(left, 0.2))
         return True
 

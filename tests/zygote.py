@@ -11,6 +11,8 @@ call, three descriptors ──────────────────�
 pid ◀───────────────────────────────────────────   wait
 status ◀────────────────────────────────────────   ◀─────────────────────  end
 
+A server of its own, which has the modules of the viewer too, forks what runs at a terminal: it begins a session there.
+
 The server ends with the process that started it, when its standard input does, and removes its socket. Run as a
 program it is the server.
 """
@@ -18,6 +20,7 @@ program it is the server.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import select
@@ -26,6 +29,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import traceback
@@ -45,6 +49,13 @@ _IMPORTED: Final = (
     *("spanview.commands.following", "spanview.commands.piped", "spanview.sources.session", "spanview.analysis.query"),
 )
 """What the server has when it forks, with all that these import."""
+_OF_VIEWERS: Final = (
+    "spanview.commands.view",
+    "spanview.tui.app.app",
+    "spanview.tui.app.opening",
+    "spanview.tui.app.warm",
+)
+"""What the server of viewers has besides; the screens come as everywhere, while nobody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,7 @@ class _Call:
     words: list[str]
     folder: str
     environment: dict[str, str]
+    has_terminal: bool
 
 
 def can_run(environment: Mapping[str, str]) -> bool:
@@ -67,21 +79,35 @@ class Forked:
         given: Standard input.
         folder: Where it runs.
         environment: All variables.
+        has_terminal: Whether standard input is a terminal, which is then the other streams too; pipes without.
     """
 
-    def __init__(self, words: Sequence[str], given: int, folder: str, environment: Mapping[str, str]) -> None:
-        output, output_of_it = os.pipe()
-        notices, notices_of_it = os.pipe()
-        self.stdout: IO[bytes] = open(output, "rb")  # noqa: SIM115 - closed by who reads it
-        self.stderr: IO[bytes] = open(notices, "rb")  # noqa: SIM115
-        call = json.dumps(asdict(_Call([*words], folder, dict(environment)))).encode("utf-8", "surrogateescape")
+    def __init__(
+        self,
+        words: Sequence[str],
+        given: int,
+        folder: str,
+        environment: Mapping[str, str],
+        *,
+        has_terminal: bool = False,
+    ) -> None:
+        self.stdout: IO[bytes] | None = None
+        self.stderr: IO[bytes] | None = None
+        streams = [given, given, given]
+        if not has_terminal:
+            output, streams[1] = os.pipe()
+            notices, streams[2] = os.pipe()
+            self.stdout = open(output, "rb")  # noqa: SIM115 - closed by who reads it
+            self.stderr = open(notices, "rb")  # noqa: SIM115
+        call = asdict(_Call([*words], folder, dict(environment), has_terminal))
         self._answers = socket.socket(socket.AF_UNIX)
-        self._answers.connect(_address())
-        socket.send_fds(self._answers, [b"\0"], [given, output_of_it, notices_of_it])
-        self._answers.sendall(call)
+        self._answers.connect(_address(has_terminal))
+        socket.send_fds(self._answers, [b"\0"], streams)
+        self._answers.sendall(json.dumps(call).encode("utf-8", "surrogateescape"))
         self._answers.shutdown(socket.SHUT_WR)
-        os.close(output_of_it)
-        os.close(notices_of_it)
+        if not has_terminal:
+            os.close(streams[1])
+            os.close(streams[2])
         self._answer = b""
         self._status: int | None = None
         self.pid: Final = self._next_number(None)
@@ -142,6 +168,8 @@ def run(
             beside.submit(_feed, writer, given)
         else:
             process = Forked(words, given.fileno(), folder, environment)
+        assert process.stdout is not None
+        assert process.stderr is not None
         with process.stdout, process.stderr:
             try:
                 notices = beside.submit(process.stderr.read)
@@ -157,11 +185,11 @@ def _feed(writer: int, data: bytes) -> None:
 
 
 @cache
-def _address() -> str:
-    """Start the server, and return the path of its socket."""
+def _address(has_viewers: bool) -> str:  # noqa: FBT001 - what the cache goes by
+    """Start the server, or that of viewers, and return the path of its socket."""
     path = os.path.join(tempfile.mkdtemp(prefix="zygote"), "socket")
     process = subprocess.Popen(
-        [sys.executable, __file__, path],
+        [sys.executable, __file__, path, *(_OF_VIEWERS if has_viewers else ())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
@@ -183,11 +211,11 @@ def _address() -> str:
 # -- the server --------------------------------------------------------------------------------------------------------
 
 
-def _serve(path: str) -> None:
+def _serve(path: str, *modules: str) -> None:
     import gc
     from importlib import import_module
 
-    for name in _IMPORTED:
+    for name in (*_IMPORTED, *modules):
         import_module(name)
     gc.freeze()
     # What it starts waits for spanview and is waited for by nobody.
@@ -233,6 +261,9 @@ def _run(call: _Call, descriptors: Sequence[int]) -> NoReturn:
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    if call.has_terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.chdir(call.folder)
     os.environ.clear()
     os.environ.update(call.environment)
@@ -257,4 +288,4 @@ def _run(call: _Call, descriptors: Sequence[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(*sys.argv[1:])

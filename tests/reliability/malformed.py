@@ -404,7 +404,7 @@ ROWS: Final = (
         "the same, compressed, piped, every command",
         "files",
         _READ,
-        len(LAYOUTS),
+        -(-len(LAYOUTS) // 2),
         _everywhere,
         None,
         _not_posix,

@@ -358,10 +358,10 @@ def _anything(trials: int, folder: Path) -> Figures:
 
 
 ROWS: Final = (
-    Row("17a", "markup in any string", "places", 1_100, 110, partial(_walk, texts=MARKUP)),
+    Row("17a", "markup in any string", "places", 1_100, 55, partial(_walk, texts=MARKUP)),
     Row("17b", "the same, clicked on", "clicks", 600, 30, partial(_click, texts=MARKUP)),
-    Row("18a", "ESC, OSC, C1, bidi, zero width …", "places", 1_350, 135, partial(_walk, texts=RAW)),
+    Row("18a", "ESC, OSC, C1, bidi, zero width …", "places", 1_350, 68, partial(_walk, texts=RAW)),
     Row("18b", "the same, clicked on", "clicks", 730, 37, partial(_click, texts=RAW)),
     Row("18c", "the same, pasted into prompts", "pastes", 333, 17, _prompts),
-    Row("18d", "anything that a terminal can send", "pieces", 5_000, 250, _anything),
+    Row("18d", "anything that a terminal can send", "pieces", 5_000, 125, _anything),
 )

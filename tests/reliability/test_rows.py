@@ -36,6 +36,9 @@ def test_row(row: Row, tmp_path: Path) -> None:
     """A promise holds in each trial; the ceilings of an idle machine are as many times as high on a busy one."""
     if reason := row.unavailable():
         pytest.skip(reason)
+    if row.ceiling_s is None:
+        assert row.mistakes(row.run(row.least, tmp_path), row.least) == []
+        return
     with Busy() as busy:
         figures = row.run(row.least, tmp_path)
     assert row.mistakes(figures, row.least, busy.factor) == []

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -55,15 +56,22 @@ def need(*modules: str) -> None:
     Args:
         modules: What has to be importable.
     """
+    if not (told := _what_is_lacking(modules)):
+        return
+    reason = f"What this needs of Ray isn't here, so no real Ray program was run: {told}"
+    must_be_there = sys.platform == "linux" and platform.machine() == "x86_64" and os.environ.get("CI") == "true"
+    if must_be_there:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@cache
+def _what_is_lacking(modules: tuple[str, ...]) -> str:
+    """Return what a new interpreter says last when it can't import modules; nothing where it can."""
     found = subprocess.run(
         [sys.executable, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, timeout=120, check=False
     )
-    if found.returncode:
-        reason = f"What this needs of Ray isn't here, so no real Ray program was run: {found.stderr.splitlines()[-1]}"
-        must_be_there = sys.platform == "linux" and platform.machine() == "x86_64" and os.environ.get("CI") == "true"
-        if must_be_there:
-            pytest.fail(reason)
-        pytest.skip(reason)
+    return found.stderr.splitlines()[-1] if found.returncode else ""
 
 
 class RaySession:

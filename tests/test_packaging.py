@@ -77,7 +77,17 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run([sys.executable, "-m", "venv", folder], ROOT)
     interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     done = subprocess.run(
-        [interpreter, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries=1", *lowest()],
+        [
+            interpreter,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-compile",
+            "--disable-pip-version-check",
+            "--retries=1",
+            *lowest(),
+        ],
         capture_output=True,
         text=True,
         check=False,

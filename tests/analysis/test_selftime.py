@@ -158,7 +158,7 @@ SHAPES: dict[str, Callable[[int, int], tuple[int, int, int]]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_four_times_as_many_spans_take_four_times_as_many_steps(shape: str) -> None:
     """However deep or wide a trace, and however its spans lie; of each size the figures are right."""
-    small, large = (_steps(SHAPES[shape], count) / count for count in (300, 1_200))
+    small, large = (_steps(SHAPES[shape], count) / count for count in (150, 600))
     # A logarithm may show; a square would be 4.
     assert large < 1.6 * small
 

@@ -15,6 +15,7 @@ import pytest
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
 from quick.folders import make
+from seeds import seeds
 from spanview.analysis import walk
 from spanview.exports import alike_texts, shares, span_texts, trace_tree
 from spanview.exports.jsonl import jsonl_chunks
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from builders import Document
     from spanview.index.store import Store
 
-SEEDS: Final = range(20)
+SEEDS: Final = seeds(20)
 
 
 def exported(store: Store, traces: Sequence[int], rows: Sequence[int]) -> tuple[bytes, bytes]:
@@ -141,7 +142,7 @@ def alike(count: int, dice: random.Random) -> list[Document]:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("indent", [None, 4])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that differ in single values only, of which some are written in another way than they are read."""
     dice = random.Random(seed)

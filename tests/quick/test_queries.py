@@ -151,7 +151,7 @@ def test_attributes_of_any_kind(seed: int, tmp_path: Path) -> None:
         assert _compare(load(tmp_path, quick_from=0, decodes_all=True), dice)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(14))
 def test_folders_of_any_kind(seed: int, tmp_path: Path) -> None:
     """With damage and doubles."""
     dice = random.Random(seed)

@@ -126,7 +126,7 @@ def test_same_with_damage_that_only_a_decoder_sees(seed: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("quick_from", [0, _NEVER])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_same_with_room_given_up_in_between(
     seed: int, quick_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +154,7 @@ def _slots_of(slots: Slots) -> tuple[int, list[int]]:
 
 @pytest.mark.parametrize("kind", [WorkerStart.FORKED, WorkerStart.STARTED])
 @pytest.mark.parametrize("count", [2, 4])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_same_with_other_processes(
     seed: int, count: int, kind: WorkerStart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

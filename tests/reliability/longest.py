@@ -72,6 +72,7 @@ async def _walk(field: str, text: str, figures: Figures, usual: Sequence[float])
             figures.expect(holds=fits, what=f"{field}, {text[:9]!a}, {key}: {look.text[:500]!a}")
         figures.expect(holds="1 span · 1 trace" in look.header, what=f"{field}, {text[:9]!a}: {look.header!a}")
     gc.unfreeze()
+    gc.freeze()
     return taken
 
 

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 def as_before() -> Iterator[None]:
     """Let garbage be collected as it was before."""
     before = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.set_threshold(*before)
     gc.unfreeze()
+    gc.freeze()
 
 
 @pytest.fixture(name="tidy")

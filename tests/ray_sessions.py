@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import psutil
 import pytest
 
+from pages import TEXTS
 from programs import environment_with
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 _PROCESS: Final = re.compile(r"python-core-(?:driver|worker)-.*_(\d+)\.log")
+
+
+def with_hook(name: str) -> str:
+    """Return the start of a program, which names a hook as the page does."""
+    line = f'ray.init(_tracing_startup_hook="{name}")'
+    assert f"`{line}`" in TEXTS["spanview/docs/tracing.md"]
+    return f"import ray\n\n{line}\n"
 
 
 def need(*modules: str) -> None:

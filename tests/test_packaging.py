@@ -30,6 +30,8 @@ pytestmark = pytest.mark.xdist_group("lowest")
 
 ROOT: Final = Path(__file__).parent.parent
 RECORDING: Final = ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans"
+_INSTALL: Final = ("-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", "--retries=1")
+"""What isn't imported needs no bytecode."""
 COMMANDS: Final[tuple[Sequence[str], ...]] = (
     ("tree",),
     ("tree", "--bars"),
@@ -76,22 +78,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lowest")
     run([sys.executable, "-m", "venv", folder], ROOT)
     interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = subprocess.run(
-        [
-            interpreter,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-compile",
-            "--disable-pip-version-check",
-            "--retries=1",
-            *lowest(),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [interpreter, *_INSTALL, *lowest()]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if "(from versions: none)" in done.stderr:
         pytest.skip("pip reaches no index here, so nothing can be installed")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""A real Ray program, traced by each of Ray's two hooks, and read back whole.
+"""A real Ray program, traced by each of Ray's two hooks as the pages say, and read back whole.
 
 call in the program                  PRODUCERs   CONSUMERs   of them failed
 -------------------                  ---------   ---------   --------------
@@ -25,7 +25,7 @@ import spanview as package
 from independent_reader import Record, read_text
 from pages import RECIPES
 from programs import Following, spanview
-from ray_sessions import BUNDLED_FOLDER, SMALL, RaySession, need
+from ray_sessions import BUNDLED_FOLDER, SMALL, RaySession, need, with_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,6 @@ PROGRAM: Final = """
 import os
 import sys
 
-import ray
 from opentelemetry import trace
 
 
@@ -76,8 +75,7 @@ def fails():
     raise ValueError("meant to fail")
 
 
-hook, marker = sys.argv[1:]
-ray.init(_tracing_startup_hook=hook)
+(marker,) = sys.argv[1:]
 with trace.get_tracer("program").start_as_current_span("program"):
     assert ray.get([leaf.remote(number) for number in range(3)]) == [1, 2, 3]
     assert ray.get(middle.remote(2)) == 3
@@ -93,10 +91,10 @@ with trace.get_tracer("program").start_as_current_span("program"):
 ray.shutdown()
 """
 
-HOOKS: Final = {
-    "bundled": "ray.util.tracing.setup_local_tmp_tracing:setup_tracing",
-    "documented": "docs_hook:setup_tracing",
-}
+BEGINNINGS: Final = {"bundled": RECIPES["bundled-hook"], "documented": with_hook("docs_hook:setup_tracing")}
+"""How a program begins that has each hook; the program connects before it says what runs remotely."""
+ENDINGS: Final = {"bundled": ".txt", "documented": ".json"}
+"""Of the files' names."""
 CALLS: Final = {
     # function: PRODUCERs, CONSUMERs, CONSUMERs that failed
     "__main__.leaf": (5, 5, 0),
@@ -136,21 +134,22 @@ def _ray() -> None:
     need("ray")
 
 
-@pytest.fixture(scope="module", params=list(HOOKS))
+@pytest.fixture(scope="module", params=list(BEGINNINGS))
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
     """Run the program under a hook, with `spanview spans -f` beside it."""
     top = tmp_path_factory.mktemp("ray")
     with RaySession(top) as session:
-        session.write("program.py", PROGRAM)
+        session.write("program.py", BEGINNINGS[request.param] + PROGRAM)
         session.write("docs_hook.py", RECIPES["docs_hook.py"])
         with Following("spans", "-f", BUNDLED_FOLDER) as following:
             done = session.run(
-                f'python program.py {HOOKS[request.param]} "$PWD/marker"',
+                'python program.py "$PWD/marker"',
                 {"PYTHONPATH": str(top)},
                 {**SMALL, "log_to_driver": False},
             )
             assert done.returncode == 0, done.stderr
             files = session.own_files()
+            assert {Path(path).suffix for path in files} == {ENDINGS[request.param]}
             by_file = {path: read_text(Path(path).read_text()) for path in files}
             records = [record for each in by_file.values() for record in each]
             file_of = {id(record): path for path, each in by_file.items() for record in each}

@@ -2,13 +2,12 @@
 
 session            recipes                                       seen
 -------            -------                                       ---------
-ray.init           bundled-hook                                  calls
 ray start          ray-start, own-spans, message                 calls, spans of one's own in their places
 ray.init           my_tracing.py, run-with-hook                  calls, service, a thread's span
 ray.init           my_tracing.py where no worker can import it   calls without an attempt
 Ray Serve          serve-environment                             requests from the proxy to the second replica
 Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
-The documentation's hook, docs_hook.py, is run by test_ray.py.
+Ray's own hook, bundled-hook, and its documentation's, docs_hook.py, are run by test_ray.py.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import pytest
 import spanview as package
 from pages import RECIPES, TEXTS
 from programs import spanview
-from ray_sessions import RaySession, need
+from ray_sessions import RaySession, need, with_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,13 +78,6 @@ with trace.get_tracer("shop").start_as_current_span("sender"):
     message = runpy.run_module("made")["message"]
 ray.get(work.remote(message))
 """
-
-
-def with_hook(name: str) -> str:
-    """Return the start of a program, which names a hook as the page does."""
-    line = f'ray.init(_tracing_startup_hook="{name}")'
-    assert f"`{line}`" in TEXTS["spanview/docs/tracing.md"]
-    return f"import ray\n\n{line}\n"
 
 
 def succeeded(done: CompletedProcess[str]) -> None:
@@ -144,20 +136,6 @@ def test_every_recipe_is_run() -> None:
     assert set(RECIPES) == TESTED
     part = TEXTS["spanview/docs/tracing.md"]
     assert len(re.findall("^```(?!$|yaml)", part, re.MULTILINE)) == part.count("<!-- recipe: ")
-
-
-@pytest.mark.ray
-def test_bundled_hook(session: RaySession) -> None:
-    """`ray.init` with Ray's own hook: each call is a trace with an attempt that was waited for."""
-    session.write("program.py", RECIPES["bundled-hook"] + CALLS)
-    succeeded(session.run("python program.py"))
-    files = session.own_files()
-    assert {Path(path).suffix for path in files} == {".txt"}
-    assert calls_of(files) == {"__main__.double": (3, 3, 0, 0)}
-    assert (
-        traces_of(files)
-        == [["__main__.double ray.remote", "__main__.double ray.remote > __main__.double ray.remote_worker"]] * 3
-    )
 
 
 @pytest.mark.ray

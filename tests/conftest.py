@@ -6,7 +6,8 @@ ray       real Ray programs                                              first, 
 machine   what watches time, or all that a machine has of something      the same, in another process
           everything else                                                wherever there is time; what takes long first
 
-Tests that wait are let run beside tests that calculate: there is one process more than there are processors.
+Tests that wait are let run beside tests that calculate: on two processors there are two processes more, since those of
+the first two groups wait half of the time.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ sys.dont_write_bytecode = False
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what has a seed, as hypothesis marks its tests."""
+    """Mark what has a seed as tried in full with `THOROUGH=1` only, as hypothesis marks its tests."""
     if "seed" in getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.seeded)
+        item.add_marker(pytest.mark.shortened)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

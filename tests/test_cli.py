@@ -723,11 +723,9 @@ def test_bars_for_a_chat(folder: Path) -> None:
     ],
 )
 def test_same_input_gives_the_same_bytes(words: Sequence[str]) -> None:
-    """Two runs print the same, however the interpreter shuffles its sets."""
-    one, other = (
-        spanview(*words, "fixtures/made", folder=FIXTURES.parent, environment={"PYTHONHASHSEED": seed})
-        for seed in ("1", "2")
-    )
+    """Two runs print the same, however the interpreter shuffles its sets: at one seed, and at any."""
+    one = spanview(*words, "fixtures/made", folder=FIXTURES.parent, environment={"PYTHONHASHSEED": "1"})
+    other = spanview(*words, "fixtures/made", folder=FIXTURES.parent)
     assert one == other
     assert one.output
 

@@ -78,7 +78,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lowest")
     run([sys.executable, "-m", "venv", folder], ROOT)
     interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    words = [interpreter, *_INSTALL, *lowest()]
+    words = [str(interpreter), *_INSTALL, *lowest()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if "(from versions: none)" in done.stderr:
         pytest.skip("pip reaches no index here, so nothing can be installed")

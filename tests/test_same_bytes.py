@@ -49,13 +49,12 @@ _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root",
 _FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _SOME: Final = "name~^odd"
 _COMMANDS: Final = (
-    ("tree", "-q", _SOME),
     ("tree", "--bars", "-q", _SOME),
     ("spans",),
     ("spans", "-q", "duration>2ms"),
     *(("export", "--format", name, "-q", _SOME) for name in _FORMATS),
     *(("stats", "--by", by, "--json") for by in _BY),
-    *(("stats", "--by", by) for by in ("name", "ray", "serve")),
+    *(("stats", "--by", by) for by in ("name", "ray")),
     ("check",),
     ("check", "--json"),
     ("diff", *(words := ("status=ERROR", "status=OK"))),

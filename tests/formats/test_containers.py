@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder
+from seeds import THOROUGH
 from spanview.formats import containers, own
 from spanview.formats.containers import first_element
 from spanview.formats.decoder import Decoder
@@ -164,6 +165,7 @@ def zipkin(count: int, *, indent: int | None = None) -> bytes:
 FORMATS: Final = {"tree": tree, "jaeger": jaeger, "otlp": otlp, "zipkin": zipkin}
 
 
+@pytest.mark.shortened
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("name", FORMATS)
 def test_damage_costs_one_element(name: str, indent: int | None) -> None:
@@ -171,7 +173,7 @@ def test_damage_costs_one_element(name: str, indent: int | None) -> None:
     whole = FORMATS[name](20, indent=indent)
     ids = [f"{number:016x}".encode() for number in range(1, 21)]
     chance, lost = random.Random(1), SPANS if name != "zipkin" else 1
-    for _ in range(40):
+    for _ in range(40 if THOROUGH else 10):
         at = chance.randrange(whole.index(ids[0]), whole.rindex(ids[4]))
         batches = decoded([whole[:at] + b"\x01" + whole[at:] + b"\n"])
         spans, gaps, _ = counts(batches)

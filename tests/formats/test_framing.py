@@ -99,6 +99,7 @@ def _cuts(text: bytes, cases: Iterable[str], case: str) -> range:
     return range(1, len(text)) if THOROUGH else range(1 + names.index(case), len(text), len(names))
 
 
+@pytest.mark.shortened
 @pytest.mark.parametrize("filling", FILLINGS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_torn_at_every_byte(layout: str, filling: str) -> None:
@@ -117,6 +118,7 @@ def test_torn_at_every_byte(layout: str, filling: str) -> None:
         assert not framed.has_text, cut
 
 
+@pytest.mark.shortened
 @pytest.mark.parametrize("filling", [b"\n", b"\r\n", bytes(5)], ids=["newline", "CRLF", "NUL hole"])
 @pytest.mark.parametrize("layout", ["compact", "indented"])
 def test_torn_before_another_key_order(layout: str, filling: bytes) -> None:
@@ -138,6 +140,7 @@ def test_torn_before_another_key_order(layout: str, filling: bytes) -> None:
             assert framed.gaps == [(ProblemKind.TORN, 0, len(first))], cut
 
 
+@pytest.mark.shortened
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_torn_while_it_is_followed(layout: str) -> None:
     """A record that breaks off, is looked at in the quiet, and is followed by others costs nothing but itself."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from builders import Builder, Document, file_of, store_of_files
 from independent_reader import read_text
 from records import record_of
+from seeds import seeds
 from spanview.formats.decoder import Decoder
 from spanview.formats.prefixed import MixedLines, unmixed
 from spanview.model.problems import ProblemKind
@@ -203,7 +204,7 @@ def test_no_lines_of_others() -> None:
     assert unmixed(record) == b'{\n  "x": 1\n}'
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_documents_of_mixed_lines(seed: int) -> None:
     """What is taken out of a stretch of a log is what each document's own lines give."""
     dice, build = random.Random(seed), Builder()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, file_of
+from seeds import seeds
 from spanview.index.store import Store
 from spanview.quick import pages, processes
 from spanview.sources import quickly
@@ -57,7 +58,7 @@ def _change(folder: Path, whole: Path, dice: random.Random) -> None:
         shutil.copy(whole / "new.json", folder / "new.json")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two folders live through the same, one of them scanned when it was loaded."""
     dice = random.Random(seed)

@@ -169,6 +169,6 @@ def _set_clocks_live(trials: int, folder: Path) -> Figures:
 
 
 ROWS: Final = (
-    Row("29a", "clocks set by up to a day", "steps", 2_000, 200, _set_clocks),
+    Row("29a", "clocks set by up to a day", "steps", 2_000, 100, _set_clocks),
     Row("29b", "clocks set while a thread follows", "steps", 100, 10, _set_clocks_live, 1.5),
 )

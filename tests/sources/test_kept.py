@@ -14,6 +14,7 @@ import pytest
 from quick.folders import make
 from quick.test_same import contents
 from records import whole
+from seeds import seeds
 from spanview.cli import main
 from spanview.index.store import Store
 from spanview.quick.proof import prove
@@ -65,7 +66,7 @@ def _load(folder: Path, **how: Any) -> tuple[Store, bool]:
     return store, was_read
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
     """Columns, traces, problems and counts, whatever is in the files."""
     folder = _spans(tmp_path, seed)
@@ -145,7 +146,7 @@ def test_checksums(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch)
     assert cache.is_dir()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_damaged_index(seed: int, tmp_path: Path, cache: Path) -> None:
     """Whichever byte of it is another one, or wherever it ends: the folder is read, and nothing is said."""
     dice = random.Random(seed)

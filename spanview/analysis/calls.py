@@ -9,7 +9,6 @@ The two names of a call can differ (`main.<locals>.A.ok` and `A.ok`), so its spa
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanview.analysis.exits import exits_among
+from spanview.analysis.intervals import compact
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
@@ -368,15 +368,7 @@ def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:
     """Return the values of each function, sorted."""
     order = np.argsort(of, kind="stable")
     parts = np.split(values[order], np.searchsorted(of[order], np.arange(1, size)))
-    return [_compact(np.sort(part)) for part in parts]
-
-
-def _compact(values: NDArray[Any]) -> Sequence[int]:
-    """Return values as a sequence of Python's integers."""
-    if values.dtype == object:
-        numbers: list[int] = values.tolist()
-        return numbers
-    return array("q", values.tobytes())
+    return [compact(np.sort(part).tolist()) for part in parts]
 
 
 def _most_at_once(starts: Places, ends: Places, of: Places, size: int) -> list[int]:

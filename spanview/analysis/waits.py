@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.analysis.ray_names import RAN
+from spanview.analysis.ray_names import RAN, started_attempts
 from spanview.analysis.serve import is_queued, queue_between
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
@@ -112,13 +112,6 @@ def _first_starts(store: Store) -> Places:
 
     from spanview.index.arrays import copy_of
 
-    spans = store.spans
-    size = len(spans.next_row)
-    ran = [number for number, text in enumerate(store.names.texts) if text.endswith(RAN)]
-    kinds, names, sources, starts = (
-        copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
-    )
-    rows = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME))
-    first = np.full(len(store.sources), np.iinfo(np.int64).max)
-    np.minimum.at(first, sources[rows], starts[rows])
+    rows, first = started_attempts(store), np.full(len(store.sources), np.iinfo(np.int64).max)
+    np.minimum.at(first, copy_of(store.spans.source)[rows], copy_of(store.spans.start_ns)[rows])
     return first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query_values import Number, number_of
@@ -88,23 +89,18 @@ class TreeFacts:
         self._counts[trace] = len(tree.rows)
 
 
+@dataclass(slots=True)
 class Subject:
-    """One span, or one trace, that a query's terms look at.
+    """One span, or one trace, that a query's terms look at."""
 
-    Args:
-        facts: What was found out about the trees so far.
-        trace: The trace's number.
-        row: The span's row; None where only the trace is asked about.
-    """
-
-    __slots__ = ("_span", "facts", "row", "store", "trace")
-
-    def __init__(self, store: Store, facts: TreeFacts, trace: int, row: int = -1) -> None:
-        self.store = store
-        self.facts = facts
-        self.trace = trace
-        self.row = row
-        self._span: Span | None = None
+    store: Store
+    facts: TreeFacts
+    """What was found out about the trees so far."""
+    trace: int
+    """The trace's number."""
+    row: int = -1
+    """The span's row; -1 where only the trace is asked about."""
+    _span: Span | None = None
 
     @property
     def span(self) -> Span:

@@ -18,6 +18,8 @@ class LitPath:
     """A critical path, ready to be drawn."""
 
     def __init__(self, stitched: StitchedTrace, path: CriticalPath) -> None:
+        from spanview.analysis.critical import Blame
+
         self.stitched = stitched
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
         shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
@@ -25,7 +27,9 @@ class LitPath:
         self._nodes = array("q", [shown[segment.node] for segment in segments])
         self._starts = array("q", [segment.start_ns for segment in segments])
         self._ends = array("q", [segment.end_ns for segment in segments])
-        own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
+        own, waits = (
+            sum(segment.end_ns - segment.start_ns for segment in segments if segment.kind is kind) for kind in Blame
+        )
         self._positions = sorted({stitched.position[node] for node in self._nodes})
         spans = count(len(shown), "span")
         self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanview.analysis.exits import exits_among
-from spanview.analysis.intervals import compact
+from spanview.analysis.intervals import compact, time_between
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
@@ -104,14 +104,12 @@ class Calls:
         spans, names = self._store.spans, self._store.names.texts
         starts = [start for start in map(spans.start_ns.__getitem__, attempts) if start != NO_TIME]
         submitted = spans.end_ns[row]
-        last = attempts[-1] if attempts else None
-        has_times = last is not None and NO_TIME not in (spans.start_ns[last], spans.end_ns[last])
         return Call(
             row,
             names[spans.name[row]].removesuffix(SUBMITTED),
             attempts,
             max(0, min(starts) - submitted) if starts and submitted != NO_TIME else None,
-            spans.end_ns[last] - spans.start_ns[last] if last is not None and has_times else None,
+            time_between(spans.start_ns[attempts[-1]], spans.end_ns[attempts[-1]]) if attempts else None,
             self._outcome(row, attempts),
         )
 

@@ -14,6 +14,8 @@ from itertools import accumulate, compress
 from operator import gt, sub
 from typing import TYPE_CHECKING, Self
 
+from spanview.model.times import NO_TIME
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -45,6 +47,11 @@ class Covered:
     def _until(self, ns: int) -> int:
         number = bisect_left(self.starts, ns)
         return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
+
+
+def time_between(start_ns: int, end_ns: int) -> int | None:
+    """Return the nanoseconds from one time to another; None where one of them is `NO_TIME`."""
+    return None if NO_TIME in (start_ns, end_ns) else end_ns - start_ns
 
 
 def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:

@@ -6,6 +6,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import Number, number_of
 from spanview.analysis.selftime import self_times
 from spanview.analysis.workers import pid_of_file
@@ -153,7 +154,7 @@ class Subject:
     @property
     def duration_ns(self) -> int | None:
         """The span's duration, None where it has no start or no end."""
-        return _between(self.store.spans.start_ns[self.row], self.store.spans.end_ns[self.row])
+        return time_between(self.store.spans.start_ns[self.row], self.store.spans.end_ns[self.row])
 
     @property
     def start_ns(self) -> int | None:
@@ -164,8 +165,4 @@ class Subject:
     @property
     def trace_duration_ns(self) -> int | None:
         """The time from the first start to the last end of the trace, None where one of them is missing."""
-        return _between(self.store.trace_table.start_ns[self.trace], self.store.trace_table.end_ns[self.trace])
-
-
-def _between(start: int, end: int) -> int | None:
-    return None if NO_TIME in (start, end) else end - start
+        return time_between(self.store.trace_table.start_ns[self.trace], self.store.trace_table.end_ns[self.trace])

@@ -99,10 +99,22 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     keys = np.full(len(forest), -1)
     known = forest.rows < len(column.numbers)
     keys[known] = copy_of(column.numbers)[forest.rows[known]]
-    groups = (
-        _group(column.texts[key], count, errors, durations, self_ns)
+    groups = [
+        Group(
+            key=column.texts[key],
+            count=count,
+            errors=errors,
+            total_ns=sum(durations),
+            self_ns=self_ns,
+            min_ns=durations[0] if durations else None,
+            p50_ns=nearest_rank(durations, 50),
+            p95_ns=nearest_rank(durations, 95),
+            p99_ns=nearest_rank(durations, 99),
+            max_ns=durations[-1] if durations else None,
+            histogram=histogram(durations),
+        )
         for key, count, errors, durations, self_ns in grouped(forest, keys, tell)
-    )
+    ]
     return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
 
 
@@ -205,19 +217,3 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
 def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
     """Return the statistics as `spanview stats --json` prints them."""
     return {"by": by, "groups": [asdict(group) for group in groups]}
-
-
-def _group(key: str | None, count: int, errors: int, durations: list[int], self_ns: int) -> Group:
-    return Group(
-        key=key,
-        count=count,
-        errors=errors,
-        total_ns=sum(durations),
-        self_ns=self_ns,
-        min_ns=durations[0] if durations else None,
-        p50_ns=nearest_rank(durations, 50),
-        p95_ns=nearest_rank(durations, 95),
-        p99_ns=nearest_rank(durations, 99),
-        max_ns=durations[-1] if durations else None,
-        histogram=histogram(durations),
-    )

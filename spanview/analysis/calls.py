@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanview.analysis.exits import exits_among
-from spanview.analysis.intervals import compact, time_between
+from spanview.analysis.intervals import compact, most_at_once_of_each, time_between
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
@@ -348,7 +348,7 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
         number(functions[has_ended]),
         _sorted(waits, functions[has_any][has_waited], size),
         _sorted(_differences(ended, started), of_runs, size),
-        _most_at_once(started, ended, of_runs, size),
+        most_at_once_of_each(started, ended, of_runs, size),
     )
     texts = [store.names.texts[name].removesuffix(SUBMITTED) for name in names.tolist()]
     return [Function(*values) for values in zip(texts, *columns, strict=True)]
@@ -367,23 +367,6 @@ def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:
     order = np.argsort(of, kind="stable")
     parts = np.split(values[order], np.searchsorted(of[order], np.arange(1, size)))
     return [compact(np.sort(part).tolist()) for part in parts]
-
-
-def _most_at_once(starts: Places, ends: Places, of: Places, size: int) -> list[int]:
-    """Return how many of some intervals of each function there are at one time at the most.
-
-    One that ends as another starts is over; one that takes no time is there all the same.
-    """
-    times = np.concatenate((starts, np.maximum(ends, starts + 1)))
-    changes, functions = np.repeat((1, -1), len(starts)), np.concatenate((of, of))
-    order = np.lexsort((times, functions))
-    times, functions, running = times[order], functions[order], np.cumsum(changes[order])
-    # Of what changes at one time, the last counts. What begins for a function, ends for it.
-    is_last = np.append((np.diff(times) != 0) | (np.diff(functions) != 0), np.ones(min(1, len(times)), np.bool_))
-    most = np.zeros(size, np.int64)
-    np.maximum.at(most, functions[is_last], running[is_last])
-    found: list[int] = most.tolist()
-    return found
 
 
 def to_json(functions: Iterable[Function]) -> dict[str, Any]:

@@ -118,6 +118,12 @@ class Calls:
         """How many attempts each call has."""
         return np.diff(self.firsts)
 
+    @property
+    def alone(self) -> list[int]:
+        """The rows of calls without an attempt."""
+        rows: list[int] = self.rows[self.counts == 0].tolist()
+        return rows
+
     def indices_of(self, function: str) -> list[int]:
         """Return the indices of the calls of a function."""
         texts = self._store.names.texts

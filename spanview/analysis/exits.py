@@ -34,17 +34,12 @@ def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
     for row in rows:
         if statuses[row] == ERROR:
             if row not in known and len(known) < _MOST_READ:
-                known[row] = _is_exit(store, row)
+                known[row] = _EXIT.encode() in (store.record(row) or b"") and is_exit(
+                    store.span(row).status.description
+                )
             if known.get(row):
                 exits.add(row)
     return exits
-
-
-def _is_exit(store: Store, row: int) -> bool:
-    record = store.record(row)
-    if record is None or _EXIT.encode() not in record:
-        return False
-    return is_exit(store.span(row).status.description)
 
 
 def is_exit(description: str | None) -> bool:

@@ -213,7 +213,7 @@ class _Reasons:
         self._before = self._submitted_before(producers, counts == 0)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
-        wanted = {*calls.rows[calls.counts == 0].tolist()}
+        wanted = {*calls.alone}
         self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
         for row in wanted - self.answers.keys():
             open_why = Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)

@@ -84,13 +84,12 @@ def generators(facts: Facts) -> Finding:
 
 
 def _unset(facts: Facts) -> list[int]:
-    rows: list[int] = facts.alone[facts.statuses[facts.alone] != ERROR].tolist()
-    return rows
+    return [row for row in facts.calls.alone if facts.statuses[row] != ERROR]
 
 
 def trace_ctx(facts: Facts) -> Finding:
     """Find calls that failed because of an argument that tracing adds."""
-    failed = facts.alone[facts.statuses[facts.alone] == ERROR].tolist()
+    failed = [row for row in facts.calls.alone if facts.statuses[row] == ERROR]
     rows, least = facts.read_again(failed, _was_broken)
     calls = number(len(rows), "call was", "calls were")
     detail = f"{least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
@@ -98,8 +97,7 @@ def trace_ctx(facts: Facts) -> Finding:
 
 
 def _was_broken(facts: Facts, row: int) -> bool:
-    record = facts.store.record(row)
-    if record is None or _MARK.encode() not in record:
+    if _MARK.encode() not in (facts.store.record(row) or b""):
         return False
     span = facts.store.span(row)
     messages = [event.attributes.get("exception.message") for event in span.events if event.is_exception]

@@ -127,12 +127,6 @@ class Facts:
         """Ray's calls."""
         return calls_in(self.forest, is_everything=True)
 
-    @property
-    def alone(self) -> Places:
-        """The rows of calls without an attempt."""
-        rows: Places = self.calls.rows[self.calls.counts == 0]
-        return rows
-
     @cached_property
     def reasons(self) -> dict[int, Why]:
         """Why calls have no attempt, by row."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
+_BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt")
 _WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
 """As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
 _DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")
@@ -91,7 +92,7 @@ def pids_used_again(facts: Facts) -> Finding | None:
     if not len(orphans):
         return None
     sources = enumerate(facts.store.sources)
-    of_hook = {number: source.path for number, source in sources if _is_of_bundled_hook(source.path)}
+    of_hook = {number: source.path for number, source in sources if _BUNDLED_HOOKS.fullmatch(_name(source.path))}
     later = _first_drivers(facts, of_hook)
     rows = [
         row
@@ -111,10 +112,6 @@ def pids_used_again(facts: Facts) -> Finding | None:
         "on another host."
     )
     return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
-
-
-def _is_of_bundled_hook(path: str) -> bool:
-    return bool(_PROCESS_FILE.fullmatch(_name(path))) and path.endswith(".txt")
 
 
 def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[int, str]]:

@@ -110,9 +110,8 @@ def broken_streams(facts: Facts) -> Finding:
 
 
 def _broke_off(facts: Facts, row: int) -> bool:
-    record = facts.store.record(row)
     # Of most records the bytes tell that they have no exception.
-    if record is None or b'"exception"' not in record:
+    if b'"exception"' not in (facts.store.record(row) or b""):
         return False
     span = facts.store.span(row)
     code = span.attributes.get(HTTP_STATUS)

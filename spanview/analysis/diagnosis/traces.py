@@ -133,6 +133,6 @@ def capped_events(facts: Facts) -> Finding:
 
 
 def _is_capped(facts: Facts, row: int) -> bool:
-    record = facts.store.record(row)
     # Most of what is large has few events.
-    return record is not None and record.count(b'"timestamp"') >= _CAP and len(facts.store.span(row).events) == _CAP
+    record = facts.store.record(row) or b""
+    return record.count(b'"timestamp"') >= _CAP and len(facts.store.span(row).events) == _CAP

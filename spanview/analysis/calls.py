@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanview.analysis.exits import exits_among
+from spanview.analysis.forest_selftime import exact
 from spanview.analysis.intervals import compact, most_at_once_of_each, time_between
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
@@ -362,10 +363,8 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:
     """Return differences, of Python's integers where 64 bits don't hold them, as those of times centuries apart."""
-    differences = later - earlier
-    if ((later ^ earlier) & (later ^ differences) < 0).any():
-        differences = later.astype(object) - earlier.astype(object)
-    return differences
+    earlier, later, _ = exact(earlier, later)
+    return later - earlier
 
 
 def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:

@@ -34,9 +34,8 @@ def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
     for row in rows:
         if statuses[row] == ERROR:
             if row not in known and len(known) < _MOST_READ:
-                known[row] = _EXIT.encode() in (store.record(row) or b"") and is_exit(
-                    store.span(row).status.description
-                )
+                may_be_one = _EXIT.encode() in (store.record(row) or b"")
+                known[row] = may_be_one and is_exit(store.span(row).status.description)
             if known.get(row):
                 exits.add(row)
     return exits

@@ -35,7 +35,6 @@ from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
 from spanview.analysis.telling import unheard
 from spanview.model.codes import ERROR
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -128,15 +127,10 @@ def part_of_name(name: str) -> Part | None:
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
 
 
-def is_queued(parent_name: str, name: str) -> bool:
-    """Return whether a span with this name is a replica whose parent is its routing, so that it had a queue."""
-    return part_of_name(name) is Part.REPLICA and part_of_name(parent_name) is Part.ROUTE
-
-
 def queue_between(spans: SpanTable, route_row: int, replica_row: int) -> int | None:
     """Return the queue of a replica below its routing, in nanoseconds, by their rows; None where a start is missing."""
-    submitted, started = spans.start_ns[route_row], spans.start_ns[replica_row]
-    return None if NO_TIME in (submitted, started) else max(0, started - submitted)
+    queue_ns = time_between(spans.start_ns[route_row], spans.start_ns[replica_row])
+    return None if queue_ns is None else max(0, queue_ns)
 
 
 def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[Request]:

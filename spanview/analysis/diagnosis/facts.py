@@ -16,7 +16,6 @@ from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
-from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
 _MOST_READ: Final = 20_000
 """Records that one detector reads again."""
-_SKEW_NS: Final = np.uint64(2_000)
 
 
 class Name(IntFlag):
@@ -146,16 +144,6 @@ class Facts:
     def trace_count(self) -> int:
         """How many traces there are, those without an id left out."""
         return len(np.unique(self.traces[self.traces != self.store.intake.unplaced]))
-
-    @cached_property
-    def early(self) -> tuple[Places, Places]:
-        """Spans that start more than 2 µs before their parents, and these; circles of parents left out."""
-        rows = np.flatnonzero(self.parents >= 0)
-        starts, parents = self.starts[rows], self.starts[self.parents[rows]]
-        early = (starts != NO_TIME) & (starts < parents)
-        early[early] = parents[early].astype(np.uint64) - starts[early].astype(np.uint64) > _SKEW_NS
-        rows = rows[early]
-        return rows, self.parents[rows]
 
     def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
         """Return the rows whose records hold something, and `At least ` where there are too many to be read.

@@ -25,6 +25,8 @@ _MOST_READ: Final = 256 * 1024 * 1024
 _MUCH_NS: Final = 1_000_000
 """Clocks that differ by more are worth a warning."""
 _MICROSECOND: Final = 1_000
+_SKEW_NS: Final = np.uint64(2_000)
+"""Clocks that differ by no more aren't told of."""
 
 
 def missing_roots(facts: Facts) -> Finding:
@@ -74,10 +76,14 @@ def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding:
 
 def clock_skew(facts: Facts) -> Finding | None:
     """Find spans that start before their parents, and the two processes whose clocks differ most."""
-    rows, parents = facts.early
+    # Circles of parents are left out.
+    rows = np.flatnonzero((facts.parents >= 0) & (facts.starts != NO_TIME))
+    rows = rows[facts.starts[rows] < facts.starts[facts.parents[rows]]]
+    by = facts.starts[facts.parents[rows]].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
+    rows, by = rows[by > _SKEW_NS], by[by > _SKEW_NS]
+    parents = facts.parents[rows]
     if not len(rows):
         return None
-    by = facts.starts[parents].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
     order = np.argsort(by)[::-1]
     rows, parents, most = rows[order], parents[order], int(by[order[0]])
     row, parent = int(rows[0]), int(parents[0])

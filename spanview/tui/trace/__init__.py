@@ -12,10 +12,10 @@ row_bars         the time side of rows
 waterfall        the rows, and the ruler above them
 trace_picture    from what is shown to what is drawn in pictures and texts
 stitcher         keeps what is shown in line with what has come, in named states
-search           finding spans: by a query, by name, and those that failed
+search           finding spans by a query
 missing_parents  what is known of spans that no file holds
 details_below    the details of the selected span, below the waterfall
-appearance_keys  what the keys do to folds, columns, colours and the critical path
+appearance_keys  what the keys do to columns, colours and the critical path
 picture_keys     what the keys do to take along what is shown
 trace_screen     the screen, which maps keys to all of these
 """

@@ -1,13 +1,12 @@
-"""What the keys do to the looks of a trace: folds, further columns, room for names, colours, the critical path.
+"""What the keys do to the looks of a trace: further columns, room for names, colours, the critical path.
 
-What columns, names, colours and folds were chosen last is kept in the settings.
+What columns, names and colours were chosen last is kept in the settings.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import count
 from spanview.tui.app.settings import chosen
 from spanview.tui.trace.appearance import EXTRAS, SELF, ColorBy
 from spanview.tui.trace.lit_path import LitPath
@@ -27,73 +26,6 @@ _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 """Of a line, for names."""
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
-
-
-class FoldKeys:
-    """Hides what is below rows, and shows it."""
-
-    def __init__(self, screen: BaseScreen, rows: Waterfall) -> None:
-        self._screen = screen
-        self._model = rows.model
-        self._rows = rows
-
-    def refold(self, node: int | None) -> None:
-        """Take in that other rows are in sight; the cursor stays on a node, or on what hides it."""
-        cursor = 0 if node is None else self._model.row_of(node)
-        self._rows.rows_have_changed(len(self._model.rows), cursor)
-        self._rows.reveal()
-
-    def take_folds(self, *, folds: bool) -> None:
-        """Fold runs of like siblings as it was chosen last; take in that nodes may have other numbers."""
-        node = self._rows.node
-        if folds != self._model.folds:
-            self._model.toggle_folds()
-        self.refold(node)
-
-    def collapse(self) -> None:
-        """Hide what is below, or go to the parent."""
-        if self._model.rows and not self._model.collapse(self._rows.cursor):
-            parent = self._model.parent_row(self._rows.cursor)
-            if parent is not None:
-                self._rows.move_to(parent)
-        elif self._rows.node is not None:
-            self._screen.viewer.say(f"{count(self._model.below(self._rows.node), 'span')} hidden; → shows them")
-        self._rows.refresh_rows()
-
-    def expand(self) -> None:
-        """Show what is below, or go to the first child."""
-        model, rows, viewer = self._model, self._rows, self._screen.viewer
-        is_run = rows.node is not None and model.run(rows.node)
-        if model.rows and model.expand(rows.cursor):
-            viewer.say("each sibling is shown" if is_run else "what is below is shown")
-        elif rows.node is not None and model.below(rows.node):
-            rows.move_to(rows.cursor + 1)
-        else:
-            viewer.say("nothing stands below this span")
-        rows.refresh_rows()
-
-    def collapse_all(self) -> None:
-        """Hide everything but the roots."""
-        node = self._rows.node
-        self._model.collapse_all()
-        self.refold(node)
-        self._screen.viewer.say("all collapsed; ] expands them")
-
-    def expand_all(self) -> None:
-        """Show what hangs below every span."""
-        node = self._rows.node
-        self._model.expand_all()
-        self.refold(node)
-        more = "; similar siblings share a row, R shows them" if self._model.has_folded else ""
-        self._screen.viewer.say(f"all expanded{more}")
-
-    def toggle_runs(self) -> None:
-        """Fold runs of like siblings into a row each, or show each sibling."""
-        node, viewer = self._rows.node, self._screen.viewer
-        folds = self._model.toggle_folds()
-        viewer.keep(folds=folds)
-        self.refold(node)
-        viewer.say("similar siblings share a row, → expands it" if folds else "each sibling has its row")
 
 
 class AppearanceKeys:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
+from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.diff.side import MARK
 from spanview.tui.keys import On
 from spanview.tui.span.details import Details
 from spanview.tui.trace.appearance import Appearance
-from spanview.tui.trace.appearance_keys import AppearanceKeys, FoldKeys
+from spanview.tui.trace.appearance_keys import AppearanceKeys
 from spanview.tui.trace.details_below import DetailsBelow
 from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.picture_keys import PictureKeys
-from spanview.tui.trace.search import Jumps, Search
+from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
@@ -86,10 +88,10 @@ class TraceScreen(BaseScreen):
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
         self.stitcher = Stitcher(self, model, appearance, self._show)
-        self._folds = FoldKeys(self, rows)
         self._appearance = AppearanceKeys(self, rows, ruler, legend)
-        self._jumps = Jumps(self, rows)
-        self._search = Search(self, rows, prompt, go=self._go_to_first_match, refold=self._folds.refold)
+        self._search = Search(self, rows, prompt, self._go_to_first_match)
+        self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
+        """The positions of the spans with a name, of which trace and of which name."""
         self._missing = MissingParents(self, rows, self._show_details_soon)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
@@ -131,7 +133,7 @@ class TraceScreen(BaseScreen):
         if self.is_left:
             return
         if self._at_row is not None:
-            self._jumps.to_node(self._model.stitched.node_of.get(self._at_row, 0))
+            self._rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self._rows.reveal)
         if self._at_error:
             self.call_after_refresh(self._show_first_error)
@@ -139,7 +141,7 @@ class TraceScreen(BaseScreen):
     def _show_first_error(self) -> None:
         if not self.is_left:
             # The root may be the first one.
-            self._jumps.to_error(1, stay=True)
+            self._go_to_next(self._model.stitched.failed, 1, "error", stay=True)
 
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
@@ -200,7 +202,10 @@ class TraceScreen(BaseScreen):
         """Show the columns, colours and folds that were chosen last."""
         settings = self.viewer.settings
         self.stitcher.join_calls(joins=settings.joins)
-        self._folds.take_folds(folds=settings.folds)
+        node = self._rows.node
+        if settings.folds != self._model.folds:
+            self._model.toggle_folds()
+        self._rows.refold(node)
         self._appearance.take_settings(settings)
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -272,7 +277,7 @@ class TraceScreen(BaseScreen):
         if not self.stitcher.has_rows:
             self.stitcher.when_stitched(lambda: self._open_span(section))
         elif node is not None and self._model.run(node):
-            self._folds.expand()
+            self.action_expand()
         elif subject is not None:
             await self.app.push_screen(SpanScreen(subject, section, self))
         else:
@@ -304,7 +309,7 @@ class TraceScreen(BaseScreen):
             self._search.type(event.text, done=event.done)
 
     def _go_to_first_match(self) -> None:
-        self.stitcher.when_stitched(lambda: self._jumps.to_match(1, stay=True))
+        self.stitcher.when_stitched(lambda: self._go_to_next(self._rows.matches, 1, "match", stay=True))
 
     def action_only_matches(self) -> None:
         """Hide what a search has not found, or show everything again."""
@@ -312,45 +317,106 @@ class TraceScreen(BaseScreen):
 
     def action_match(self, by: int) -> None:
         """Go to the next match, or to the one before."""
-        self._jumps.to_match(by)
+        self._go_to_next(self._rows.matches, by, "match")
 
     def action_same_name(self, by: int) -> None:
         """Go to the next span with the name of the selected one, or to the one before."""
-        self._jumps.to_same_name(by)
+        stitched, node = self._model.stitched, self._rows.node
+        if node is None or stitched.tree.is_missing(node):
+            self.viewer.say("this parent was not seen: its name isn't known")
+            return
+        name = self._store.spans.name[stitched.tree.rows[node]]
+        if self._same_name is None or self._same_name[:2] != (stitched, name):
+            self._same_name = stitched, name, stitched.positions_of_name(name)
+        self._go_to_next(self._same_name[2], by, "span of this name")
+
+    def _go_to_next(self, positions: list[int], by: int, noun: str, *, stay: bool = False) -> None:
+        """Go to the next of some positions, or to the one before, in the order of the whole tree.
+
+        Args:
+            positions: In order; behind the last one comes the first.
+            by: Below 0 for the one before.
+            noun: What stands there, in a word.
+            stay: Whether the one under the cursor is the next one, where it is one of them.
+        """
+        stitched, current = self._model.stitched, self._rows.node
+        if not positions or current is None:
+            self.viewer.say(f"no {noun} in this trace")
+            return
+        here = stitched.position[current]
+        if by > 0 and self._model.run(current):
+            # The row stands for all of its run, whose first one hasn't been seen.
+            stay = True
+        number = bisect_left(positions, here) - 1 if by < 0 else bisect_left(positions, here if stay else here + 1)
+        number %= len(positions)
+        self._rows.go_to(stitched.order[positions[number]])
+        self.viewer.say(f"{noun} {number + 1:,} of {len(positions):,}")
 
     def action_parent(self) -> None:
         """Go to the parent."""
-        self._jumps.to_parent()
+        node = self._rows.node
+        parent = ROOT if node is None else self._model.tree.parents[node]
+        if parent == ROOT:
+            self.viewer.say("this is a root")
+        else:
+            self._rows.go_to(parent)
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""
-        self._jumps.to_error(by)
+        self._go_to_next(self._model.stitched.failed, by, "error")
 
     def go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
-        self._jumps.to_span(row)
+        node = self._model.stitched.node_of.get(row)
+        if node is not None and node != self._rows.node:
+            self._rows.go_to(node)
 
-    # -- appearance --------------------------------------------------------------------------------------------------
+    # -- folds -------------------------------------------------------------------------------------------------------
 
     def action_collapse(self) -> None:
         """Hide what is below, or go to the parent."""
-        self._folds.collapse()
+        if self._model.rows and not self._model.collapse(self._rows.cursor):
+            parent = self._model.parent_row(self._rows.cursor)
+            if parent is not None:
+                self._rows.move_to(parent)
+        elif self._rows.node is not None:
+            self.viewer.say(f"{count(self._model.below(self._rows.node), 'span')} hidden; → shows them")
+        self._rows.refresh_rows()
 
     def action_expand(self) -> None:
         """Show what is below, or go to the first child."""
-        self._folds.expand()
+        model, rows = self._model, self._rows
+        is_run = rows.node is not None and model.run(rows.node)
+        if model.rows and model.expand(rows.cursor):
+            self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
+        elif rows.node is not None and model.below(rows.node):
+            rows.move_to(rows.cursor + 1)
+        else:
+            self.viewer.say("nothing stands below this span")
+        rows.refresh_rows()
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
-        self._folds.collapse_all()
+        node = self._rows.node
+        self._model.collapse_all()
+        self._rows.refold(node)
+        self.viewer.say("all collapsed; ] expands them")
 
     def action_expand_all(self) -> None:
         """Show what hangs below every span."""
-        self._folds.expand_all()
+        node = self._rows.node
+        self._model.expand_all()
+        self._rows.refold(node)
+        more = "; similar siblings share a row, R shows them" if self._model.has_folded else ""
+        self.viewer.say(f"all expanded{more}")
 
     def action_runs(self) -> None:
         """Fold runs of like siblings into a row each, or show each sibling."""
-        self._folds.toggle_runs()
+        node = self._rows.node
+        folds = self._model.toggle_folds()
+        self.viewer.keep(folds=folds)
+        self._rows.refold(node)
+        self.viewer.say("similar siblings share a row, → expands it" if folds else "each sibling has its row")
 
     def action_join_calls(self) -> None:
         """Show each Ray call with one attempt as one row, or as its two spans."""
@@ -358,6 +424,8 @@ class TraceScreen(BaseScreen):
         self.viewer.keep(joins=joins)
         self.stitcher.join_calls(joins=joins)
         self.viewer.say("a row for each Ray call" if joins else "a row for each span")
+
+    # -- appearance --------------------------------------------------------------------------------------------------
 
     def action_column(self, number: int) -> None:
         """Show a further column, or leave it out."""

@@ -135,6 +135,18 @@ class Waterfall(LineList):
         self.rows_have_changed(len(self.model.rows), cursor)
         self.keep_in_place(cursor - before)
 
+    def refold(self, node: int | None) -> None:
+        """Take in that other rows are in sight; the cursor stays on a node, or on what hides it."""
+        self.rows_have_changed(len(self.model.rows), 0 if node is None else self.model.row_of(node))
+        self.reveal()
+
+    def go_to(self, node: int) -> None:
+        """Put the cursor on a node; what hides it is opened."""
+        row = self.model.reveal(node)
+        self.rows_have_changed(len(self.model.rows))
+        self.move_to(row)
+        self.reveal()
+
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]

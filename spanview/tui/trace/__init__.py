@@ -10,12 +10,11 @@ row_marks        what stands before and behind a name
 row_texts        what rows say beside their names, on the screen and in pictures
 row_bars         the time side of rows
 waterfall        the rows, and the ruler above them
-trace_picture    from what is shown to what is drawn in pictures and texts
+trace_picture    from what is shown to pictures in files, and texts for the clipboard
 stitcher         keeps what is shown in line with what has come, in named states
 search           finding spans by a query
 missing_parents  what is known of spans that no file holds
 details_below    the details of the selected span, below the waterfall
 appearance_keys  what the keys do to columns, colours and the critical path
-picture_keys     what the keys do to take along what is shown
 trace_screen     the screen, which maps keys to all of these
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
@@ -17,7 +17,6 @@ from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.appearance_keys import AppearanceKeys
 from spanview.tui.trace.details_below import DetailsBelow
 from spanview.tui.trace.missing_parents import MissingParents
-from spanview.tui.trace.picture_keys import PictureKeys
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
@@ -28,20 +27,24 @@ from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.stitched_trace import StitchedTrace
+    from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.live import Live
+    from spanview.tui.widgets.work import Owner
 
 _ACTIONS_ON_ROWS: Final = frozenset(
     (
@@ -95,7 +98,7 @@ class TraceScreen(BaseScreen):
         self._missing = MissingParents(self, rows, self._show_details_soon)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
-        self._pictures = PictureKeys(self, rows)
+        self._copying = Work(self)
         self.zoom = Zoom(
             self, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
@@ -480,13 +483,33 @@ class TraceScreen(BaseScreen):
 
     # -- taking along ------------------------------------------------------------------------------------------------
 
+    def _snapshot(self) -> tuple[Store, TraceModel, Appearance]:
+        """Return what is shown, for another thread: a trace can be long, and a disk slow."""
+        model = self._model.snapshot()
+        return self._store, model, self._rows.appearance.snapshot(model)
+
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""
-        self._pictures.write()
+        shown = self._snapshot()
+
+        def written(_: Tell) -> str:
+            from spanview.tui.trace.trace_picture import write_picture
+
+            return write_picture(*shown)
+
+        # The application's work, as a file that is written is told of on any screen; each file has its own.
+        Work(cast("Owner", self.app)).begin(written, self.viewer.say)
 
     def action_copy_text(self) -> None:
         """Copy what is shown as text."""
-        self._pictures.copy_text()
+        shown = self._snapshot()
+
+        def text(_: Tell) -> tuple[str, str]:
+            from spanview.tui.trace.trace_picture import picture_to_copy
+
+            return picture_to_copy(*shown)
+
+        self._copying.begin(text, lambda made: self.viewer.copy(*made))
 
     def action_copy(self) -> None:
         """Copy the span id."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _DEPTH: Final = 8
 """Cells that the number of a depth may take."""
+_FIGURES: Final = ("max", "p95", "min", "total")
+"""Of like siblings, what matters most first; the median stands where a span has its duration."""
 
 
 def indent_of(depth: int, width: int) -> str:
@@ -47,7 +49,8 @@ def marks_of_run(first: list[str], run: Run, errors: int) -> list[str]:
         if errors:
             counted.append(f"✖{number(errors)}")
         below = [f"+{number(run.hidden)}"] if run.hidden else []
-        figures = [f"{name} {text}" for name, text in run.figures.texts()] if number is in_full else []
+        shown = _FIGURES if number is in_full and run.figures else ()
+        figures = [f"{name} {duration(run.figures[name])}" for name in shown]
         texts += [" ".join([*counted, *below, *figures[:some]]) for some in range(len(figures), -1, -1)]
         texts.append(" ".join(counted))
     return texts
@@ -62,8 +65,4 @@ def lines_of_run(run: Run, errors: int) -> list[tuple[str, str]]:
         lines.append(("below them", count(run.hidden, "span")))
     if errors:
         lines.append(("errors", f"✖ {errors:,}"))
-    figures = run.figures
-    if figures.longest is not None:
-        pairs = (("min", figures.shortest), ("p50", figures.p50), ("p95", figures.p95), ("max", figures.longest))
-        lines += [(name, duration(ns)) for name, ns in (*pairs, ("total", figures.total))]
-    return lines
+    return [*lines, *((name, duration(ns)) for name, ns in run.figures.items())]

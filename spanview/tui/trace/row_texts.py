@@ -95,7 +95,7 @@ class RowTexts:
         if tree.is_missing(node):
             return [""]
         if run := self._model.run(node):
-            text = duration(run.figures.p50)
+            text = duration(run.figures.get("p50"))
             return [f"p50 {text}", text]
         start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
         return ["no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)]

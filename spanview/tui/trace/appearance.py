@@ -149,7 +149,7 @@ class Appearance:
 
     def lit_path_of(self, stitched: StitchedTrace) -> LitPath | None:
         """Return the critical path of a trace, where one is lit; called in a thread where the trace is long."""
-        return None if self.lit_path is None else LitPath.through(self._store, stitched)
+        return None if self.lit_path is None else LitPath(self._store, stitched)
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""
@@ -168,7 +168,9 @@ class Appearance:
     @property
     def color_by(self) -> ColorBy:
         """What colours stand for: services where the trace has several, unless something was chosen."""
-        return self._chosen or (ColorBy.SERVICE if self._model.has_services else ColorBy.PROCESS)
+        return self._chosen or (
+            ColorBy.SERVICE if len(self._model.stitched.tally("service")[0]) > 1 else ColorBy.PROCESS
+        )
 
     @property
     def colored_by(self) -> str:

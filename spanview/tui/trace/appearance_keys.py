@@ -137,11 +137,10 @@ class AppearanceKeys:
         else:
             self._screen.viewer.say("critical path: looking for it …")
             # Behind the painting: one interpreter runs both.
-            self._screen.call_after_refresh(self._path.begin, lambda _: self._find_path(), self._light)
-
-    def _find_path(self) -> LitPath:
-        """Called in a thread: a trace can have a hundred thousand spans."""
-        return LitPath.through(self._model.store, self._model.stitched)
+            model = self._model
+            self._screen.call_after_refresh(
+                self._path.begin, lambda _: LitPath(model.store, model.stitched), self._light
+            )
 
     def _light(self, path: LitPath) -> None:
         if path.stitched is not self._model.stitched:

@@ -74,7 +74,7 @@ class Bars:
         if run := model.run(node):
             self._draw_run(run, cells, window)
             return joined(cells)
-        interval = model.interval(node)
+        interval = model.stitched.interval(node)
         if interval is None:
             self._draw_unended(node, cells, window)
             return joined(cells)
@@ -132,8 +132,8 @@ class Bars:
         """Draw the bar, light where something below the span runs; return the cell behind it."""
         width, color, is_colorless = len(cells), self.color_of(node), self._is_colorless()
         first, drawn = span_cells(left, right_, width)
-        own, begin, length = self._model.own_times(node), window.start_ns, window.length_ns
-        began, ended = self._model.interval(node) or (begin, begin)
+        own, begin, length = self._model.stitched.own_times(node), window.start_ns, window.length_ns
+        began, ended = self._model.stitched.interval(node) or (begin, begin)
         for cell, character in enumerate(drawn, first):
             start, end = max(began, begin + cell * length // width), min(ended, begin + (cell + 1) * length // width)
             # Thousands of descendants leave gaps that no cell can show.

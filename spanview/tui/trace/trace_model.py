@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from spanview.index.tree import ROOT
 from spanview.tui.trace.stitched_trace import StitchedTrace
 
 if TYPE_CHECKING:
-    from spanview.analysis.intervals import Covered
+    from collections.abc import Iterator, Sequence
+
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.tui.trace.runs import Run
     from spanview.tui.widgets.window import Window
 
 
-class Rows(Sequence[tuple[int, int]]):
+class Rows:
     """Node and depth of each row, from the top.
 
     Args:
@@ -27,24 +27,18 @@ class Rows(Sequence[tuple[int, int]]):
     """
 
     def __init__(self, stitched: StitchedTrace, positions: list[int]) -> None:
-        self.positions = positions
         self._stitched = stitched
+        self._positions = positions
 
-    @overload
-    def __getitem__(self, row: int) -> tuple[int, int]: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[tuple[int, int]]: ...
-
-    def __getitem__(self, row: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
-        order, depths = self._stitched.order, self._stitched.depths
-        if isinstance(row, slice):
-            return [(order[position], depths[position]) for position in self.positions[row]]
-        position = self.positions[row]
-        return order[position], depths[position]
+    def __getitem__(self, row: int) -> tuple[int, int]:
+        position = self._positions[row]
+        return self._stitched.order[position], self._stitched.depths[position]
 
     def __len__(self) -> int:
-        return len(self.positions)
+        return len(self._positions)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return map(self.__getitem__, range(len(self)))
 
 
 class TraceModel:
@@ -94,10 +88,6 @@ class TraceModel:
         for name in ("_others", "_unfolded", "_came", "_behind", "_folded", "_hiding", "_positions"):
             setattr(taken, name, copy(getattr(self, name)))
         return taken
-
-    def refresh(self, key: int | None = None) -> None:
-        """Stitch the trace as it is now, and show it."""
-        self.take(StitchedTrace(self.store, self.trace, self.store.tree(self.trace)), key)
 
     def take(self, stitched: StitchedTrace, key: int | None = None) -> None:
         """Show the trace as it was stitched anew.
@@ -192,11 +182,6 @@ class TraceModel:
         self._lay_out()
 
     @property
-    def has_services(self) -> bool:
-        """Whether the spans come from more than one service."""
-        return len(self.stitched.tally("service")[0]) > 1
-
-    @property
     def has_folded(self) -> bool:
         """Whether some run is one row."""
         return bool(self._folded)
@@ -207,10 +192,6 @@ class TraceModel:
         return self._wanted is None
 
     # -- rows, nodes and keys ----------------------------------------------------------------------------------------
-
-    def key(self, node: int) -> int:
-        """Return what a node is known by when the tree is stitched anew."""
-        return self.stitched.key(node)
 
     def _node_of(self, key: int | None) -> int | None:
         return None if key is None else self.stitched.node_of.get(self._came.get(key, key))
@@ -256,7 +237,7 @@ class TraceModel:
         end = self.stitched.ends[position]
         if position in self._behind or end == position + 1:
             return False
-        self._others ^= {self.key(self.stitched.order[position])}
+        self._others ^= {self.stitched.key(self.stitched.order[position])}
         self._behind[position] = end
         self._hiding.insert(bisect_left(self._hiding, position), position)
         del self._positions[row + 1 : bisect_left(self._positions, end)]
@@ -268,7 +249,7 @@ class TraceModel:
         end = self._behind.get(position)
         if end is None:
             return False
-        key = self.key(self.stitched.order[position])
+        key = self.stitched.key(self.stitched.order[position])
         if run := self._folded.pop(position, None):
             self._unfold(run)
             is_closed = self.stitched.ends[position] > position + 1 and (key in self._others) != self._are_collapsed
@@ -285,7 +266,7 @@ class TraceModel:
 
     def _unfold(self, run: Run) -> None:
         # Where others come between them, either part is known by one of its ends.
-        self._unfolded |= {self.key(run.members[0]), self.key(run.members[-1])}
+        self._unfolded |= {self.stitched.key(run.members[0]), self.stitched.key(run.members[-1])}
 
     def _unfold_round(self, node: int) -> bool:
         """Show the like siblings round a node, and round those above it, one by one; tell whether some were folded."""
@@ -314,7 +295,9 @@ class TraceModel:
         above = [*stitched.with_those_above(node)]
         if self.folds and self._wanted is None:
             was_hidden |= self._unfold_round(node)
-        closed = [key for parent in above[1:] if ((key := self.key(parent)) in self._others) != self._are_collapsed]
+        closed = [
+            key for parent in above[1:] if ((key := self.stitched.key(parent)) in self._others) != self._are_collapsed
+        ]
         self._others ^= {*closed}
         if was_hidden or closed:
             self._lay_out()
@@ -336,11 +319,3 @@ class TraceModel:
     def shown(self) -> Window:
         """The time that the waterfall shows."""
         return self.window or self.whole
-
-    def interval(self, node: int) -> tuple[int, int] | None:
-        """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
-        return self.stitched.interval(node)
-
-    def own_times(self, node: int) -> Covered:
-        """Return when a node runs and nothing below it does."""
-        return self.stitched.own_times(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import count as counted
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.waits import wait_word
@@ -58,7 +59,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         most: So many rows at the most.
     """
     shown, origin = model.shown, model.whole.start_ns
-    root, drawn = store.trace_table.root_row[model.trace], model.rows[:most]
+    root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
     name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
     legend = [(number, sanitise(text, _LONGEST_IN_LEGEND)) for number, text in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:
@@ -69,8 +70,8 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         title=trace_title(store, model.trace, model.stitched.unjoined, in_utc=True),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
-        rows=tuple(rows.row(node, depth) for node, depth in drawn),
-        left_out=_left_out(model, len(drawn)),
+        rows=tuple(rows.row(node, depth) for node, depth in islice(model.rows, most)),
+        left_out=_left_out(model, drawn),
         color_by=appearance.color_by.value,
         legend=tuple(legend),
         is_lit=appearance.lit_path is not None,
@@ -80,7 +81,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
 def _left_out(model: TraceModel, drawn: int) -> str:
     """Return how many spans stand in the rows that are not drawn, or are folded into them."""
     stitched, spans, errors = model.stitched, 0, 0
-    for node, _ in model.rows[drawn:]:
+    for node, _ in islice(model.rows, drawn, None):
         first, end = model.reach(node)
         spans += stitched.spans_between(first, end) - stitched.rows[first:end].count(NO_ROW)
         errors += stitched.failed_between(first, end)
@@ -112,7 +113,7 @@ class _Rows:
         common = (depth, arrow, name, marks, lasted, about, color)
         if run:
             return Row(*common, density=self._density(run), failures=self._failures(run))
-        interval, inferred, bar = model.interval(node), None, None
+        interval, inferred, bar = model.stitched.interval(node), None, None
         if interval is None:
             start = tree.start_ns(node)
             inferred = None if start == NO_TIME else (self._place(start), 1.0)
@@ -157,10 +158,10 @@ class _Rows:
 
     def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
         """Return the parts of a bar in which nothing below the span runs, but for those that nobody could see."""
-        interval = self._model.interval(node)
+        interval = self._model.stitched.interval(node)
         if bar is None or interval is None or bar[1] < 0 or bar[0] > 1:
             return ()
-        own = self._model.own_times(node)
+        own = self._model.stitched.own_times(node)
         if own.sums[-1] == interval[1] - interval[0]:
             return (bar,)
         stretches = map(self._stretch, zip(own.starts, own.ends, strict=True))

@@ -224,7 +224,7 @@ class TraceScreen(BaseScreen):
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
         node = self._rows.node
-        key = None if node is None else self._model.key(node)
+        key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
         self._appearance.trace_was_stitched(path)
         self._rows.refresh_rows(key)
@@ -451,7 +451,7 @@ class TraceScreen(BaseScreen):
     def _interval(self) -> tuple[int, int] | None:
         """Return when the selected span starts and ends, or what stands for one."""
         node = self._rows.node
-        return None if node is None else self._model.interval(node)
+        return None if node is None else self._model.stitched.interval(node)
 
     def on_minimap_picked(self, event: Minimap.Picked) -> None:
         """Show the stretch that was picked with the mouse."""

@@ -12,6 +12,7 @@ from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
+from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
@@ -56,7 +57,7 @@ class TraceList(TableList[int]):
 
     def fit(self, width: int) -> Fit[int]:
         """Return the columns of a line: those of services only where there is room for them, and several."""
-        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and self.model.has_services else 0
+        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and has_services(self._store) else 0
         if self._made_for != (self.model.spans_days, services):
             self._made_for = self.model.spans_days, services
             self.table = self._table()
@@ -141,7 +142,10 @@ class TraceList(TableList[int]):
 
     def _service_text(self, trace: int) -> str:
         facts = self.model.facts(trace)
-        return "…" if facts is None else self.model.service_text(facts)
+        if facts is None:
+            return "…"
+        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
+        return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
 
     def _root(self, trace: int, cells: int) -> Iterator[Piece]:
         mark, name, style = mark_text(self.marked, trace), self.model.root_name(trace), ""

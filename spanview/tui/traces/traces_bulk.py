@@ -141,13 +141,12 @@ def grid_of_many(
     across = np.clip(((starts - first) / (last - first + 1) * width).astype(np.int64), 0, width - 1)
     cells = across * rows + np.array(rows_of(of_rows))[powers]
     are_failed = columns.errors[traces] > 0
-
-    def cells_of(chosen: Flags | slice) -> tuple[dict[tuple[int, int], int], frozenset[tuple[int, int]]]:
-        counts = np.bincount(cells[chosen])
-        used = np.flatnonzero(counts)
-        failed = np.unique(cells[chosen][are_failed[chosen]]).tolist()
-        pairs = zip(used.tolist(), counts[used].tolist(), strict=True)
-        return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
-
-    lit_cells = cells_of(columns.group_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
-    return Grid(width, first, last + 1, of_rows, int(powers.min()), *cells_of(slice(None)), *lit_cells)
+    is_lit = columns.group_is(lit[0])[traces] if lit else np.ones(len(traces), np.bool_)
+    counts = np.bincount(cells[is_lit])
+    used, counted, failed = (
+        [divmod(cell, rows) for cell in np.flatnonzero(numbers).tolist()]
+        for numbers in (np.bincount(cells), counts, np.bincount(cells[is_lit & are_failed]))
+    )
+    of_cells = dict(zip(counted, counts[counts > 0].tolist(), strict=True))
+    powers_from = int(powers.min())
+    return Grid(width, first, last + 1, of_rows, powers_from, frozenset(used), of_cells, frozenset(failed))

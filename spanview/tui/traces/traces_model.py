@@ -304,27 +304,13 @@ class TracesModel:
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self.root_groups.of_name(self._store.spans.name[row])
 
-    @property
-    def has_services(self) -> bool:
-        """Whether there are several services to tell from each other."""
-        return has_services(self._store)
-
-    def service_text(self, facts: TraceFacts) -> str:
-        """Return the service of a trace's root, and how many others it has; from a file, to be made harmless."""
-        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
-        return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
-
-    def facts(self, trace: int, *, whatever_it_takes: bool = False) -> TraceFacts | None:
-        """Return what stitching tells; None where that would take too long to do while painting, or no span is in yet.
-
-        Args:
-            whatever_it_takes: Whether to stitch it however large it is; for other threads.
-        """
+    def facts(self, trace: int) -> TraceFacts | None:
+        """Return what stitching tells; None where it would take too long to do while painting, or no span is in yet."""
         count = self._store.trace_table.span_count[trace]
         known = self._facts.get(trace)
         if known is not None and known[0] == count:
             return known[1]
-        if count > HUGE and not whatever_it_takes:
+        if count > HUGE:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
         if not tree.rows:

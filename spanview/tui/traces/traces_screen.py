@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -313,17 +313,18 @@ class TracesScreen(BaseScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        if self.grouped:
-            shown = self.groups.columns()
-            at = shown.index(self.groups.sort) + 1 if self.groups.sort in shown else 0
-            self._sort_by(shown[at % len(shown)])
-        else:
-            columns = list(TraceColumn)
-            self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
+        shown: list[Any] = self.groups.columns() if self.grouped else [*TraceColumn]
+        at = shown.index(self._order.sort) + 1 if self._order.sort in shown else 0
+        self._sort_by(shown[at % len(shown)])
+
+    @property
+    def _order(self) -> GroupList | TracesModel:
+        """What knows the order of what is shown."""
+        return self.groups if self.grouped else self._model
 
     def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
         """Sort by the column that was clicked; once more turns the order round."""
-        if event.column is (self.groups if self.grouped else self._model).sort:
+        if event.column is self._order.sort:
             self.action_turn()
         else:
             self._sort_by(event.column)
@@ -334,8 +335,7 @@ class TracesScreen(BaseScreen):
 
     def action_turn(self) -> None:
         """Turn the order round."""
-        order = self.groups if self.grouped else self._model
-        self._order_by(order.sort, descending=not order.descending, which_first=True)
+        self._order_by(self._order.sort, descending=not self._order.descending, which_first=True)
 
     def _order_by(self, column: TraceColumn | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
         if isinstance(column, GroupColumn):

@@ -24,7 +24,7 @@ from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
 from spanview.model.codes import ERROR
 from spanview.tui.span.span_screen import SpanScreen
-from spanview.tui.trace.row_marks import in_short, indent_of, lines_of_run
+from spanview.tui.trace.row_texts import in_short, indent_of, lines_of_run
 from spanview.tui.trace.runs import FEWEST_IN_RUN, Timed, marked
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.stitcher import Stitcher

@@ -6,8 +6,7 @@ stitched_bulk    what is asked of all nodes of a long trace, with numpy
 trace_model      which nodes are in sight, and which time
 lit_path         the critical path, ready to be drawn
 appearance       what lines show besides names and times: further columns, colours, events, the critical path
-row_marks        what stands before and behind a name
-row_texts        what rows say beside their names, on the screen and in pictures
+row_texts        what rows say, on the screen and in pictures
 row_bars         the time side of rows
 waterfall        the rows, and the ruler above them
 trace_picture    from what is shown to pictures in files, and texts for the clipboard

@@ -10,7 +10,7 @@ from spanview.display.span_text import RAW
 from spanview.display.units import count
 from spanview.model.ids import format_span_id
 from spanview.tui.trace.appearance_keys import ROOM_FOR_DETAILS
-from spanview.tui.trace.row_marks import lines_of_run
+from spanview.tui.trace.row_texts import lines_of_run
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 

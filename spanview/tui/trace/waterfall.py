@@ -19,8 +19,7 @@ from spanview.tui.app.colorless import MATCH, letter_of
 from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.appearance import AFTER, EXTRAS
 from spanview.tui.trace.row_bars import Bars
-from spanview.tui.trace.row_marks import indent_of
-from spanview.tui.trace.row_texts import RowTexts
+from spanview.tui.trace.row_texts import RowTexts, indent_of
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, right
 

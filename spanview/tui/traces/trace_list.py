@@ -14,7 +14,7 @@ from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import NO_STYLE, Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from array import array
@@ -39,6 +39,8 @@ _LEAST_ROOT: Final = 20
 _BAR: Final = 8
 _MARK: Final = 2
 """Cells of a state that is a mark only."""
+_STATES: Final = {"": NO_STYLE, "●": "accent", "✖": "error"}
+"""Styles, by such a mark."""
 
 
 class TraceList(TableList[int]):
@@ -64,42 +66,18 @@ class TraceList(TableList[int]):
         return super().fit(width)
 
     def _table(self) -> Table[int]:
-        table, (with_date, services) = self._store.trace_table, self._made_for
-        starts, spans, errors = table.start_ns, table.span_count, table.error_count
+        spans, (with_date, services) = self._store.trace_table.span_count, self._made_for
+        start = 23 if with_date else 12
         columns: list[TableColumn[int]] = [
-            TableColumn(
-                "START",
-                23 if with_date else 12,
-                lambda trace: moment(starts[trace], with_date=with_date, digits=3),
-                "dim",
-                aligns_left=True,
-                key=TraceColumn.START,
-                goes=6,
-            ),
+            TableColumn("START", start, self._start_text, "dim", aligns_left=True, key=TraceColumn.START, goes=6),
             TableColumn("DURATION", 10, self._duration_text, key=TraceColumn.DURATION, goes=7),
             TableColumn("", _BAR, self._bar, "accent", gap=1, key=TraceColumn.DURATION, from_width=_WIDE),
             TableColumn("SPANS", 7, lambda trace: f"{spans[trace]:,}", key=TraceColumn.SPANS, is_tight=True, goes=5),
-            TableColumn(
-                "ERR",
-                5,
-                lambda trace: f"{errors[trace]:,}" if errors[trace] else "",
-                "error",
-                key=TraceColumn.ERRORS,
-                is_tight=True,
-                goes=4,
-            ),
+            TableColumn("ERR", 5, self._errors_text, "error", key=TraceColumn.ERRORS, is_tight=True, goes=4),
             TableColumn("PROC", 5, self._processes_text, "dim", goes=2),
             TableColumn("", 2, lambda _: ""),
             TableColumn("ROOT", parts=self._root, behind=1, aligns_left=True, key=TraceColumn.ROOT),
-            TableColumn(
-                "STATE",
-                13,
-                lambda trace: self._state(trace)[0],
-                lambda trace: self._state(trace)[1],
-                aligns_left=True,
-                goes=3,
-                shrinks_to=_MARK,
-            ),
+            TableColumn("STATE", 13, self._state, self._state_style, aligns_left=True, goes=3, shrinks_to=_MARK),
         ]
         if services:
             columns.insert(-2, TableColumn("SERVICE", services, self._service_text, behind=1, aligns_left=True, goes=1))
@@ -129,6 +107,13 @@ class TraceList(TableList[int]):
         """Put the cursor on a trace that is listed."""
         self.move_to(_find(self.model.order, trace, self.cursor))
 
+    def _start_text(self, trace: int) -> str:
+        return moment(self._store.trace_table.start_ns[trace], with_date=self._made_for[0], digits=3)
+
+    def _errors_text(self, trace: int) -> str:
+        errors = self._store.trace_table.error_count[trace]
+        return f"{errors:,}" if errors else ""
+
     def _duration_text(self, trace: int) -> str:
         ns = self.model.duration_ns(trace)
         return duration(ns if ns >= 0 else None)
@@ -156,16 +141,19 @@ class TraceList(TableList[int]):
         yield Piece(mark, "accent")
         yield Piece(data_text(name or "(no name)", cells - len(mark)), style)
 
-    def _state(self, trace: int) -> tuple[str, str]:
+    def _state(self, trace: int) -> str:
         errors = self._store.trace_table.error_count[trace]
         if trace in self.growing and not self.is_loading:
-            return "● growing", "accent"
+            return "● growing"
         if errors:
-            return f"✖ {count(errors, 'error')}", "error"
+            return f"✖ {count(errors, 'error')}"
         facts = self.model.facts(trace)
         if facts is None or facts.complete:
-            return "", ""
-        return "· loading" if self.is_loading else "◌ incomplete", "warning"
+            return ""
+        return "· loading" if self.is_loading else "◌ incomplete"
+
+    def _state_style(self, trace: int) -> str:
+        return _STATES.get(self._state(trace)[:1], "warning")
 
 
 def _find(order: array[int], trace: int, near: int) -> int:

@@ -14,7 +14,7 @@ from builders import Builder, span_id, trace_id
 from spanview.analysis import linked
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.tui.app.opening import Opening
-from spanview.tui.span import details, incoming_links
+from spanview.tui.span import details, links
 from spanview.tui.span.details import Details
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.trace.trace_screen import TraceScreen
@@ -200,7 +200,7 @@ async def test_looking_can_be_ended() -> None:
         goes_on.wait(20)
         yield from real(*arguments)
 
-    with patch.object(incoming_links, "linking_rows", slow), patch.object(work, "_PIECES_S", 0.0):
+    with patch.object(links, "linking_rows", slow), patch.object(work, "_PIECES_S", 0.0):
         async with looking_at(*linked_documents(), size=(120, 40)) as look:
             await look.press("enter", "enter", "tab", "tab", "G", "enter")
             await look.until_shown("50%, 0 found; Esc ends it")

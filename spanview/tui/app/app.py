@@ -164,8 +164,8 @@ class SpanviewApp(App[None]):
         """Show the traces that were read by now, and listen to what is read."""
         self.feed_state = self._feed.state
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
-        if self._keeping.notice:
-            self.say(f"settings not taken: {self._keeping.notice}")
+        if self._keeping.kept.notice:
+            self.say(f"settings not taken: {self._keeping.kept.notice}")
         self._feed.listen(self._hear)
 
     def _end_by(self, number: int) -> None:
@@ -177,7 +177,7 @@ class SpanviewApp(App[None]):
 
     def leave(self) -> None:
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
-        self._keeping.write()
+        self._keeping.kept.write()
         self._feed.wait(_READING_ENDS_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -509,7 +509,7 @@ class SpanviewApp(App[None]):
     @property
     def settings(self) -> Settings:
         """What is set."""
-        return self._keeping.now
+        return self._keeping.kept.now
 
     def keep(self, **changes: Any) -> None:
         """Set something, by the names of `Settings`, for the next time too."""
@@ -517,7 +517,7 @@ class SpanviewApp(App[None]):
 
     def forget_settings(self) -> None:
         """Bring the defaults back, on each screen that is there."""
-        is_gone = self._keeping.forget()
+        is_gone = self._keeping.kept.forget()
         self._take_theme()
         for screen in self.screens():
             screen.take_settings()

@@ -12,10 +12,8 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts
 from spanview.index.tree import ROOT
 from spanview.tui.keys import On
-from spanview.tui.span import incoming_links
-from spanview.tui.span.counterpart import Counterpart
 from spanview.tui.span.details import LINKS, Details
-from spanview.tui.span.incoming_links import IncomingLinks
+from spanview.tui.span.links import KEY, Links
 from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import TwoSided
@@ -65,8 +63,7 @@ class SpanScreen(BaseScreen):
         self._trace_view = trace_view
         self.details = Details()
         self.details.section = section
-        self._incoming = IncomingLinks(self, subject, self._show_links)
-        self._counterpart = Counterpart(self, self._show_links)
+        self._links = Links(self, subject, self._show_links)
         self._copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
@@ -126,7 +123,7 @@ class SpanScreen(BaseScreen):
         self._subject, facts = known
         self.details.show(self._subject, facts)
         self._show_links()
-        self._counterpart.look(self._subject)
+        self._links.guess()
         self.refresh_frame()
 
     # -- other spans -------------------------------------------------------------------------------------------------
@@ -141,11 +138,10 @@ class SpanScreen(BaseScreen):
         self.live.end()
         store, trace = self._subject.store, self._subject.trace
         self._subject = SpanInTree(store.span(tree.rows[node]), store, trace, tree, node)
-        self._incoming.forget(self._subject)
-        self._counterpart.forget()
+        self._links.forget(self._subject)
         self.details.show(self._subject)
         self._show_links()
-        self._counterpart.look(self._subject)
+        self._links.guess()
         self.live.catch_up()
         self.refresh_frame()
 
@@ -175,7 +171,7 @@ class SpanScreen(BaseScreen):
 
     def _show_links(self) -> None:
         """Show what is known of the spans that link to this one, or belong together with it."""
-        self.details.show_linked((*self._incoming.lines(), *self._counterpart.lines(self._subject)))
+        self.details.show_linked(tuple(self._links.lines()))
 
     async def _follow(self) -> bool:
         """Follow the link under the cursor, or look who links here; return False where neither is."""
@@ -184,8 +180,8 @@ class SpanScreen(BaseScreen):
             return False
         if part.target is not None:
             await self.viewer.open_trace(self._subject.store.spans.trace[part.target], at_row=part.target)
-        elif part.key == incoming_links.KEY:
-            self._incoming.look()
+        elif part.key == KEY:
+            self._links.look()
         elif part.tone is Tone.LINK and (match := _LINK.fullmatch(str(part.whole))):
             await self._open_linked(match[1], int(match[2], 16))
         else:
@@ -205,7 +201,7 @@ class SpanScreen(BaseScreen):
 
     def action_back(self) -> None:
         """End what is looked for, then go back."""
-        if not self._incoming.end():
+        if not self._links.end():
             self.action_leave()
 
     def action_leave(self) -> None:

@@ -14,6 +14,5 @@ stitcher         keeps what is shown in line with what has come, in named states
 search           finding spans by a query
 missing_parents  what is known of spans that no file holds
 details_below    the details of the selected span, below the waterfall
-appearance_keys  what the keys do to columns, colours and the critical path
 trace_screen     the screen, which maps keys to all of these
 """

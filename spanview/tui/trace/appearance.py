@@ -83,7 +83,8 @@ class Appearance:
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""
         self.names_percent = NAMES_PERCENT
         """How much of a line names have."""
-        self._chosen: ColorBy | None = None
+        self.chosen: ColorBy | None = None
+        """What colours are to stand for; None for what goes with the trace."""
         self.is_explained = False
         """Whether it is shown what colours stand for."""
         self.guesses: Mapping[int, Guess] = {}
@@ -168,7 +169,7 @@ class Appearance:
     @property
     def color_by(self) -> ColorBy:
         """What colours stand for: services where the trace has several, unless something was chosen."""
-        return self._chosen or (
+        return self.chosen or (
             ColorBy.SERVICE if len(self._model.stitched.tally("service")[0]) > 1 else ColorBy.PROCESS
         )
 
@@ -176,21 +177,6 @@ class Appearance:
     def colored_by(self) -> str:
         """What colours stand for, in a word."""
         return self.color_by.value
-
-    def choose_color(self, color_by: ColorBy | None) -> None:
-        """Let colours stand for something; None for what goes with the trace."""
-        self._chosen = color_by
-
-    def next_color(self) -> ColorBy:
-        """Let colours stand for the next thing, and return it."""
-        self._chosen = color = self.coming_color
-        return color
-
-    @property
-    def coming_color(self) -> ColorBy:
-        """What colours stand for next."""
-        every = list[ColorBy](ColorBy)
-        return every[(every.index(self.color_by) + 1) % len(every)]
 
     def unknown_nodes(self) -> list[int]:
         """Return a span of each process of which it isn't known where it runs, by its row."""

@@ -9,13 +9,14 @@ from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
+from spanview.tui.app.settings import chosen
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.diff.side import MARK
 from spanview.tui.keys import On
 from spanview.tui.span.details import Details
-from spanview.tui.trace.appearance import Appearance
-from spanview.tui.trace.appearance_keys import AppearanceKeys
-from spanview.tui.trace.details_below import DetailsBelow
+from spanview.tui.trace.appearance import EXTRAS, SELF, Appearance, ColorBy
+from spanview.tui.trace.details_below import ROOM_FOR_DETAILS, DetailsBelow
+from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
@@ -31,6 +32,8 @@ from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
-    from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
@@ -55,6 +57,10 @@ _ACTIONS_ON_ROWS: Final = frozenset(
     )
 )
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
+_LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
+"""Of a line, for names."""
+_FEW_PROCESSES: Final = 32
+"""Processes of which a record each is read within the time that a key may take."""
 
 
 class TraceScreen(BaseScreen):
@@ -80,18 +86,18 @@ class TraceScreen(BaseScreen):
         self._is_growing = False
         """Whether the list of traces says that it grows."""
         model = self._model = first_model(store, trace)
-        appearance = Appearance(store, model)
+        appearance = self._appearance = Appearance(store, model)
         # What is seen.
         hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
         prompt = self._prompt = Prompt(hint, is_query=True)
         self._minimap = Minimap(model)
-        ruler = self._ruler = RulerLine(model, appearance)
+        self._ruler = RulerLine(model, appearance)
         rows = self._rows = Waterfall(store, model, appearance)
-        legend = self._legend = Legend(appearance)
+        self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
         self.stitcher = Stitcher(self, model, appearance, self._show)
-        self._appearance = AppearanceKeys(self, rows, ruler, legend)
+        self._finding_times, self._finding_nodes, self._finding_path = Work(self), Work(self), Work(self)
         self._search = Search(self, rows, prompt, self._go_to_first_match)
         self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
         """The positions of the spans with a name, of which trace and of which name."""
@@ -149,7 +155,7 @@ class TraceScreen(BaseScreen):
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
         self._details.take_room()
-        self._appearance.explain_colors()
+        self._explain_colors()
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -209,7 +215,12 @@ class TraceScreen(BaseScreen):
         if settings.folds != self._model.folds:
             self._model.toggle_folds()
         self._rows.refold(node)
-        self._appearance.take_settings(settings)
+        self._appearance.columns = [number for number in settings.columns if number < len(EXTRAS)]
+        self._appearance.names_percent = settings.names_percent
+        self._ruler.refresh()
+        self._find_own_times()
+        color_by = chosen(ColorBy, settings.color_by)
+        self._with_nodes(color_by, lambda: self._take_color(color_by))
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Stitch the trace anew when it has grown, and compare the span with those that there are now."""
@@ -226,14 +237,17 @@ class TraceScreen(BaseScreen):
         node = self._rows.node
         key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
-        self._appearance.trace_was_stitched(path)
+        if (lit := self._appearance.lit_path) is not None:
+            self._appearance.lit_path = path
+            if path is not None and path.text != lit.text:
+                self.viewer.say(path.text)
         self._rows.refresh_rows(key)
         self._refresh_time()
         self._legend.refresh()
         self.refresh_frame()
-        self._appearance.find_own_times()
+        self._find_own_times()
         # What has come may be the first that is told apart.
-        self._appearance.explain_colors()
+        self._explain_colors()
         if self.stitcher.has_rows:
             self._missing.guess()
 
@@ -432,19 +446,99 @@ class TraceScreen(BaseScreen):
 
     def action_column(self, number: int) -> None:
         """Show a further column, or leave it out."""
-        self._appearance.toggle_column(number)
+        appearance = self._appearance
+        is_shown = appearance.toggle_column(number)
+        self.viewer.keep(columns=tuple(appearance.columns))
+        has_room = number in appearance.columns_in(self._rows.line_width)
+        what = "left out" if not is_shown else "shown" if has_room else "has no room here"
+        self.viewer.say(f"{EXTRAS[number].head.lower()} {what}")
+        self._find_own_times()
+        self._rows.refresh()
+        self._ruler.refresh()
+
+    def _find_own_times(self) -> None:
+        """Find out the self times of a long trace in a thread, where they are to be shown."""
+        if SELF in self._appearance.columns and not self._model.stitched.is_own_known:
+            # Behind the painting: one interpreter runs both.
+            self.call_after_refresh(
+                self._finding_times.begin, lambda _: self._model.stitched.own, lambda _: self._rows.refresh()
+            )
 
     def action_names(self, by: int) -> None:
         """Give names more of each line, or less."""
-        self._appearance.resize_names(by)
+        rows, percent = self._rows, self._appearance.names_percent
+        before = rows.name_cells
+        # On a small screen several steps may have the same room.
+        while rows.name_cells == before and _LEAST_PERCENT <= percent + by * _PERCENT_STEP <= _MOST_PERCENT:
+            percent += by * _PERCENT_STEP
+            self._appearance.names_percent = percent
+        after = rows.name_cells
+        self.viewer.keep(names_percent=percent)
+        self.viewer.say(f"names have {after} cells" + (", all they can" if after == before else ""))
+        rows.refresh()
+        self._ruler.refresh()
+
+    # -- colours -----------------------------------------------------------------------------------------------------
 
     def action_color(self) -> None:
-        """Let colours stand for the next thing."""
-        self._appearance.next_color()
+        """Let colours stand for the next thing, and say what they stand for."""
+        every = [*ColorBy]
+        color_by = every[(every.index(self._appearance.color_by) + 1) % len(every)]
+        self._with_nodes(color_by, lambda: self._choose_color(color_by))
+
+    def _choose_color(self, color_by: ColorBy) -> None:
+        self._take_color(color_by)
+        self.viewer.keep(color_by=color_by.value)
+        self.viewer.say(f"coloured by {color_by.value}")
+        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS)
+
+    def _take_color(self, color_by: ColorBy | None) -> None:
+        self._appearance.chosen = color_by
+        self._rows.refresh()
+        self._legend.refresh()
+
+    def _with_nodes(self, color_by: ColorBy | None, do: Callable[[], object]) -> None:
+        """Do something when it is known where the processes run, if that is what colours are to stand for."""
+        if color_by is ColorBy.NODE and len(unknown := self._appearance.unknown_nodes()) > _FEW_PROCESSES:
+            # A record of each process is read again.
+            self._finding_nodes.begin(lambda _: self._appearance.learn_nodes(unknown), lambda _: do())
+        else:
+            do()
+
+    def _explain_colors(self) -> None:
+        """Show what the colours stand for, where there are several and there is room."""
+        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS and len(self._appearance.legend()) > 1)
+
+    def _explain(self, *, shown: bool) -> None:
+        if self.app.no_color and shown != self._appearance.is_explained:
+            # Letters in the rows say what colours would.
+            self._rows.refresh()
+        self._legend.display = self._appearance.is_explained = shown
+        self._legend.refresh()
+
+    # -- the critical path -------------------------------------------------------------------------------------------
 
     def action_critical(self) -> None:
         """Light the critical path up, or let it be."""
-        self._appearance.toggle_path()
+        if self._appearance.lit_path is not None:
+            self._appearance.lit_path = None
+            self.viewer.say("critical path no longer lit")
+            self._rows.refresh()
+        else:
+            self.viewer.say("critical path: looking for it …")
+            # Behind the painting: one interpreter runs both.
+            self.call_after_refresh(
+                self._finding_path.begin, lambda _: LitPath(self._store, self._model.stitched), self._light
+            )
+
+    def _light(self, path: LitPath) -> None:
+        if path.stitched is not self._model.stitched:
+            # The trace has grown meanwhile.
+            self.action_critical()
+            return
+        self._appearance.lit_path = path
+        self.viewer.say(path.text)
+        self._rows.refresh()
 
     # -- time --------------------------------------------------------------------------------------------------------
 

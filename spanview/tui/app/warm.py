@@ -34,7 +34,7 @@ _SCREENS: Final = (
     "spanview.tui.diff.diff_screen",
 )
 _FOR_MANY: Final = (
-    "spanview.tui.traces.groups_bulk",
+    "spanview.tui.traces.traces_bulk",
     "spanview.tui.lanes.lanes_bulk",
     "spanview.tui.trace.stitched_bulk",
 )

@@ -3,9 +3,8 @@
 columns        what traces and groups can be sorted by
 plot_model     durations over time in cells
 traces_model   which traces are listed, in what order, and what a line says of each
-traces_bulk    the same of very many, with numpy
 groups_model   traces by root name
-groups_bulk    the same of very many, with numpy
+traces_bulk    both of very many, with numpy
 completeness   which traces are incomplete
 matching       which traces match a query
 filtering      the filter: what is typed, and what it has found

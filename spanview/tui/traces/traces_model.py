@@ -232,7 +232,7 @@ class TracesModel:
             incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
         """
         if self.has_many:
-            from spanview.tui.traces.groups_bulk import groups_of_many
+            from spanview.tui.traces.traces_bulk import groups_of_many
 
             return groups_of_many(self._store, self.root_groups, self.order, incomplete)
         from spanview.tui.traces.groups_model import groups_of

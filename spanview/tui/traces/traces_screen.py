@@ -309,7 +309,7 @@ class TracesScreen(BaseScreen):
         listed, incomplete = self._model.order[:], self._incomplete
 
         def groups() -> list[GroupRow]:
-            from spanview.tui.traces.groups_bulk import groups_of_many
+            from spanview.tui.traces.traces_bulk import groups_of_many
 
             return groups_of_many(store, groups_by, listed, incomplete)
 

@@ -162,7 +162,7 @@ async def test_services_have_colours() -> None:
     async with looking_at(data=data) as look:
         await look.press("enter")
         waterfall = look.screen.query_one(Waterfall)
-        colors = [waterfall.color_of(node) for node, _ in waterfall.model.rows]
+        colors = [waterfall._bars.color_of(node) for node, _ in waterfall.model.rows]
         assert colors[0] == colors[2] != colors[1]
 
 

@@ -197,10 +197,6 @@ class Appearance:
     def _node_number(self, row: int) -> int:
         return self._node_numbers.setdefault(self._node(row), len(self._node_numbers))
 
-    def tally(self, stitched: StitchedTrace) -> tuple[Counter[int], dict[int, int]]:
-        """Return how many spans have each colour, by its number or that of their file, and the row of one of them."""
-        return stitched.tally(_COLUMNS[self.color_by])
-
     def legend(self) -> list[tuple[int, str]]:
         """Return the numbers of the trace's colours and what they stand for, the most frequent first."""
         name_of: Callable[[int], str] = {
@@ -209,7 +205,7 @@ class Appearance:
             ColorBy.KIND: self.kind,
             ColorBy.NODE: self._node,
         }[self.color_by]
-        tally, rows = self.tally(self._model.stitched)
+        tally, rows = self._model.stitched.tally(_COLUMNS[self.color_by])
         counts: Counter[int] = Counter()
         names: dict[int, str] = {}
         for value, number_of_spans in tally.items():

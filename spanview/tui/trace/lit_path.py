@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from spanview.display.units import count, duration
+from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -47,5 +48,4 @@ class LitPath:
 
     def is_between(self, first: int, end: int) -> bool:
         """Tell whether a node between two positions is on the path."""
-        number = bisect_left(self._positions, first)
-        return number < len(self._positions) and self._positions[number] < end
+        return is_any_between(self._positions, first, end)

@@ -102,7 +102,7 @@ class Search:
     def show_only_matches(self) -> None:
         """Hide what was not found, but for what stands above it, or show everything again."""
         node, viewer = self._rows.node, self._screen.viewer
-        if not self._model.shows_all:
+        if self._model.wanted is not None:
             self._model.show_only(None)
             viewer.say("everything is shown")
         elif self._rows.matched:
@@ -120,7 +120,7 @@ class Search:
         self._stop()
         self._prompt.clear()
         self._rows.matched = set()
-        if not self._model.shows_all:
+        if self._model.wanted is not None:
             self.show_only_matches()
         self._rows.refresh()
         self._screen.set_focus(self._rows)

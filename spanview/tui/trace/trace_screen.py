@@ -424,7 +424,7 @@ class TraceScreen(BaseScreen):
         node = self._rows.node
         self._model.expand_all()
         self._rows.refold(node)
-        more = "; similar siblings share a row, R shows them" if self._model.has_folded else ""
+        more = "; similar siblings share a row, R shows them" if self._model.folded else ""
         self.viewer.say(f"all expanded{more}")
 
     def action_runs(self) -> None:

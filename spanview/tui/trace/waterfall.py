@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.appearance import AFTER, EXTRAS
 from spanview.tui.trace.row_bars import Bars
 from spanview.tui.trace.row_texts import RowTexts, indent_of
+from spanview.tui.trace.stitched_trace import is_any_between
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, right
 
@@ -112,12 +112,6 @@ class Waterfall(LineList):
             self._matches = self.matched, self.model.stitched, positions
         return self._matches[2]
 
-    def has_match_between(self, first: int, end: int) -> bool:
-        """Tell whether a search has found something between two positions."""
-        matches = self.matches
-        number = bisect_left(matches, first)
-        return number < len(matches) and matches[number] < end
-
     def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
         """Take note that there are other rows now: another node can stand under the cursor, wherever that is."""
         super().rows_have_changed(count, cursor)
@@ -185,17 +179,13 @@ class Waterfall(LineList):
         """The cells at the end of each line that show time."""
         return self._split(self.line_width).time
 
-    def color_of(self, node: int) -> Style:
-        """Return the colour of a node."""
-        return self._bars.color_of(node)
-
     # -- the left side -----------------------------------------------------------------------------------------------
 
     def _label(self, node: int, depth: int, width: int) -> list[Segment]:
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
         indent, arrow, name = indent_of(depth, width), self._texts.arrow(node), self._texts.name(node)
-        is_match = self.has_match_between(*model.reach(node))
+        is_match = is_any_between(self.matches, *model.reach(node))
         plain = self._plain_marks(node, is_match=is_match) if self.app.no_color else []
         marks = fitting(
             [" ".join(filter(None, (text, *plain))) for text in self._texts.marks(node)],

@@ -112,8 +112,7 @@ class TraceModel:
     def _is_out_of_sight(self, stitched: StitchedTrace, key: int | None) -> bool:
         """Tell whether a node was not in sight, or stood for its like siblings."""
         position = stitched.position[stitched.node_of[key]] if key is not None else -1
-        row = bisect_left(self._positions, position)
-        return row == len(self._positions) or self._positions[row] != position or position in self.folded
+        return not is_any_between(self._positions, position, position + 1) or position in self.folded
 
     # -- which nodes are in sight --------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from spanview.display.bars import bar
@@ -18,7 +17,7 @@ from spanview.tui.widgets.table import NO_STYLE, Piece, Table, TableColumn, Tabl
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from textual import events
 
@@ -164,17 +163,17 @@ def _find(order: array[int], trace: int, near: int) -> int:
 
 
 class ColumnHeads(Widget):
-    """The line above a list; a click on a column sorts by it."""
+    """The line above a list.
 
-    class Clicked(Message):
-        """A column was clicked."""
+    Args:
+        clicked: Called with what a column that was clicked sorts by.
+    """
 
-        def __init__(self, column: TraceColumn | GroupColumn) -> None:
-            super().__init__()
-            self.column = column
-
-    def __init__(self, traces: TraceList, groups: GroupList, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(
+        self, traces: TraceList, groups: GroupList, clicked: Callable[[TraceColumn | GroupColumn], object]
+    ) -> None:
+        super().__init__()
+        self._clicked = clicked
         self._traces = traces
         self._groups = groups
         self.grouped = False
@@ -197,4 +196,4 @@ class ColumnHeads(Widget):
         """Ask for another order; figures that aren't sorted by ask for none."""
         column = next((column for end, column in self._ends if event.x < end), None)
         if column is not None:
-            self.post_message(self.Clicked(column))
+            self._clicked(column)

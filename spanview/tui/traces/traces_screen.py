@@ -88,9 +88,9 @@ class TracesScreen(BaseScreen):
         self._held = ""
         """What the header said last, for as long as nothing moves."""
         self._prompt = Prompt(_HINT, self._filter.text, is_query=True)
-        self._plot = Plot(self._model)
+        self._plot = Plot(self._model, self._pick)
         self.traces, self.groups = TraceList(store, self._model), GroupList()
-        self._heads = ColumnHeads(self.traces, self.groups)
+        self._heads = ColumnHeads(self.traces, self.groups, self._column_was_clicked)
         self._empty = Static(Content(""), id="nothing")
 
     def compose(self) -> ComposeResult:
@@ -367,12 +367,12 @@ class TracesScreen(BaseScreen):
         """What knows the order of what is shown."""
         return self.groups if self.grouped else self._model
 
-    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
+    def _column_was_clicked(self, column: TraceColumn | GroupColumn) -> None:
         """Sort by the column that was clicked; once more turns the order round."""
-        if event.column is self._order.sort:
+        if column is self._order.sort:
             self.action_turn()
         else:
-            self._sort_by(event.column)
+            self._sort_by(column)
 
     def _sort_by(self, column: TraceColumn | GroupColumn) -> None:
         # Names begin with A, all else with the greatest.
@@ -443,11 +443,8 @@ class TracesScreen(BaseScreen):
         start, end = (ns, end) if side < 0 else (start, ns)
         self._pick(start, None if start is not None and end is not None and end < start else end)
 
-    def on_plot_picked(self, event: Plot.Picked) -> None:
-        """Narrow the list to what was drawn over."""
-        self._pick(event.start_ns, event.end_ns)
-
     def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
+        """Narrow the list to a range of time, or to none."""
         self._model.picked = start_ns, end_ns
         self._show(anew=True)
         found = count(len(self._model.order), "trace")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanview.analysis.select import traces_beginning
 from spanview.display.parts import Tone
@@ -21,7 +21,7 @@ from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
@@ -34,33 +34,26 @@ _LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
 """The value of a link's line: trace id and span id, as in `5bd66ef5095369c7b0d1f8f4bd33716a c532cb4098ac3dd2`."""
 
 
-class TraceView(Protocol):
-    """The screen of a trace, as the screen of one of its spans sees it."""
-
-    @property
-    def trace_tree(self) -> TraceTree:
-        """The trace, stitched as it is shown there."""
-
-    def go_to_span(self, row: int) -> None:
-        """Go to a span of the trace, by its row in the span table."""
-
-
 class SpanScreen(BaseScreen):
     """All details of one span.
 
     Args:
         subject: The span.
         section: The section to begin with.
-        trace_view: The screen of its trace, on which this one stands.
+        tree_now: Returns its trace, stitched as the screen shows it on which this one stands.
+        go_to: Called with the row of the span that was looked at last.
     """
 
     ON: ClassVar[On] = On.SPAN
     BINDINGS = bindings_of(On.SPAN)
 
-    def __init__(self, subject: SpanInTree, section: str, trace_view: TraceView) -> None:
+    def __init__(
+        self, subject: SpanInTree, section: str, tree_now: Callable[[], TraceTree], go_to: Callable[[int], object]
+    ) -> None:
         super().__init__()
         self._subject = subject
-        self._trace_view = trace_view
+        self._tree_now = tree_now
+        self._go_to_in_trace = go_to
         self.details = Details()
         self.details.section = section
         self._links = Links(self, subject, self._show_links)
@@ -130,7 +123,7 @@ class SpanScreen(BaseScreen):
 
     def _tree(self) -> tuple[TraceTree, int]:
         """Return the span's trace as it is now, and the span's node in it."""
-        tree = self._trace_view.trace_tree
+        tree = self._tree_now()
         return tree, tree.rows.index(self._subject.row)
 
     def _go_to(self, tree: TraceTree, node: int) -> None:
@@ -207,7 +200,7 @@ class SpanScreen(BaseScreen):
     def action_leave(self) -> None:
         """Go back, in the trace to the span that was looked at last."""
         self.app.pop_screen()
-        self._trace_view.go_to_span(self._subject.row)
+        self._go_to_in_trace(self._subject.row)
 
     async def action_open(self) -> None:
         """Unfold or fold what the cursor is on, or follow it."""

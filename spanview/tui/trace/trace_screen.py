@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
@@ -174,11 +173,6 @@ class TraceScreen(BaseScreen):
         """The selected span; None for a placeholder, and for like siblings."""
         return self._details.span
 
-    @property
-    def trace_tree(self) -> TraceTree:
-        """The trace, stitched as it is shown."""
-        return self._model.stitched.unjoined
-
     def title_text(self) -> str:
         """Return the trace in one line."""
         table, tree, trace = self._store.trace_table, self._model.tree, self.trace
@@ -296,7 +290,9 @@ class TraceScreen(BaseScreen):
         elif node is not None and self._model.run(node):
             self.action_expand()
         elif subject is not None:
-            await self.app.push_screen(SpanScreen(subject, section, self))
+            await self.app.push_screen(
+                SpanScreen(subject, section, lambda: self._model.stitched.unjoined, self._go_to_span)
+            )
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
@@ -382,7 +378,7 @@ class TraceScreen(BaseScreen):
         """Go to the next error, or to the one before."""
         self._go_to_next(self._model.stitched.failed, by, "error")
 
-    def go_to_span(self, row: int) -> None:
+    def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
         node = self._model.stitched.node_of.get(row)
         if node is not None and node != self._rows.node:

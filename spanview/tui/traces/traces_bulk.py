@@ -83,17 +83,14 @@ class TraceColumns:
             ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
             keys = np.array([ranks[text] for text in texts], np.int64)[which]
         else:
-            keys = self._values(column)[traces].astype(np.int64)
+            figures = {
+                TraceColumn.DURATION: self.durations,
+                TraceColumn.SPANS: self.spans,
+                TraceColumn.ERRORS: self.errors,
+            }
+            keys = figures.get(column, self.starts)[traces].astype(np.int64)
         # Turned round without overflow: what is equal keeps its order.
         return traces[np.argsort(~keys if descending else keys, kind="stable")]
-
-    def _values(self, column: TraceColumn) -> NDArray[Any]:
-        values = {
-            TraceColumn.DURATION: self.durations,
-            TraceColumn.SPANS: self.spans,
-            TraceColumn.ERRORS: self.errors,
-        }
-        return values.get(column, self.starts)
 
     def texts_of(self, names: Places) -> list[str | None]:
         """Return what numbers in `names` or `groups` stand for; None for no root."""

@@ -191,15 +191,13 @@ class TracesModel:
 
     def _key(self) -> Callable[[int], Any]:
         table = self._store.trace_table
-        if self.sort is TraceColumn.DURATION:
-            return self.duration_ns
-        if self.sort is TraceColumn.SPANS:
-            return table.span_count.__getitem__
-        if self.sort is TraceColumn.ERRORS:
-            return table.error_count.__getitem__
-        if self.sort is TraceColumn.ROOT:
-            return lambda trace: self.root_name(trace) or ""
-        return table.start_ns.__getitem__
+        keys: dict[TraceColumn, Callable[[int], Any]] = {
+            TraceColumn.DURATION: self.duration_ns,
+            TraceColumn.SPANS: table.span_count.__getitem__,
+            TraceColumn.ERRORS: table.error_count.__getitem__,
+            TraceColumn.ROOT: lambda trace: self.root_name(trace) or "",
+        }
+        return keys.get(self.sort, table.start_ns.__getitem__)
 
     def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
         """Return durations over time, of the traces outside of picked times too.

@@ -71,10 +71,10 @@ class PaletteScreen(BaseScreen):
         yield TwoSided(classes="header")
         yield Prompt("some words of an action", is_ready=True)
         spells = self.viewer.spells
-        key = TableColumn[Command](
+        key: TableColumn[Command] = TableColumn(
             "", _SHOWN, lambda each: spelt(each.key) if spells else each.key, "accent", gap=1, aligns_left=True
         )
-        text = TableColumn[Command]("", parts=lambda each, cells: [Piece(fixed(each.text, cells))])
+        text: TableColumn[Command] = TableColumn("", parts=lambda each, cells: [Piece(fixed(each.text, cells))])
         yield CommandLines(Table((key, text)))
         yield self.footer()
 

@@ -7,7 +7,6 @@ trace_model      which nodes are in sight, and which time
 lit_path         the critical path, ready to be drawn
 appearance       what lines show besides names and times: further columns, colours, events, the critical path
 row_texts        what rows say, on the screen and in pictures
-row_bars         the time side of rows
 waterfall        the rows, and the ruler above them
 trace_picture    from what is shown to pictures in files, and texts for the clipboard
 stitcher         keeps what is shown in line with what has come, in named states

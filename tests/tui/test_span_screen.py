@@ -45,8 +45,9 @@ def name_of_selected(look: Look) -> str:
     """Return the name of the span under the cursor of a trace."""
     screen = look.screen
     assert isinstance(screen, TraceScreen)
-    assert screen.chosen_span is not None
-    return screen.chosen_span.span.name
+    subject = screen._details.span
+    assert subject is not None
+    return subject.span.name
 
 
 FAMILY = """
@@ -343,7 +344,7 @@ async def test_a_query_opens_the_trace_at_the_span() -> None:
         await look.until(lambda: look.is_on(TraceScreen))
         screen = look.screen
         assert isinstance(screen, TraceScreen)
-        await look.until(lambda: screen.chosen_span is not None and screen.chosen_span.span.span_id == f"{6:016x}")
+        await look.until(lambda: screen._details.span is not None and screen._details.span.span.span_id == f"{6:016x}")
 
 
 @pytest.mark.parametrize(

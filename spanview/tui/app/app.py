@@ -365,7 +365,7 @@ class SpanviewApp(App[None]):
             trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
             trace_id = 0 if trace is None else self.trace_id(trace)
             shown = format_trace_id(trace_id) if trace_id else None
-            self.again = replace(self._opening, follow=True, query=first.filter_text, trace=shown)
+            self.again = replace(self._opening, follow=True, query=first.filter.text, trace=shown)
             self.exit()
 
     @cached_property

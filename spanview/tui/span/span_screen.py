@@ -57,7 +57,7 @@ class SpanScreen(BaseScreen):
         self.details = Details()
         self.details.section = section
         self._links = Links(self, subject, self._show_links)
-        self._copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
+        self._copier = Copier(self, lambda: self.chosen_trace, lambda: self._subject, span_query=self._span_query)
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 
@@ -84,11 +84,6 @@ class SpanScreen(BaseScreen):
     def chosen_trace(self) -> int:
         """The span's trace."""
         return self._subject.trace
-
-    @property
-    def chosen_span(self) -> SpanInTree:
-        """The span."""
-        return self._subject
 
     def title_text(self) -> str:
         """Return the way to the span."""

@@ -153,11 +153,6 @@ class DetailsBelow:
 
     # -- sections ----------------------------------------------------------------------------------------------------
 
-    @property
-    def section(self) -> str:
-        """The open section."""
-        return self._pane.section
-
     def next_section(self) -> None:
         """Show the next section; at first the details, where they aren't in sight."""
         if self._pane.display:

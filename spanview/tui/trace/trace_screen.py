@@ -107,7 +107,7 @@ class TraceScreen(BaseScreen):
         self.zoom = Zoom(
             self, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
-        self._copier = Copier(self, lambda: trace, lambda: self.chosen_span, why_no_span=self._details.why_no_span)
+        self._copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
@@ -167,11 +167,6 @@ class TraceScreen(BaseScreen):
     def chosen_trace(self) -> int:
         """The trace."""
         return self.trace
-
-    @property
-    def chosen_span(self) -> SpanInTree | None:
-        """The selected span; None for a placeholder, and for like siblings."""
-        return self._details.span
 
     def title_text(self) -> str:
         """Return the trace in one line."""
@@ -279,12 +274,12 @@ class TraceScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Show the span on a screen of its own; like siblings one by one."""
-        await self._open_span(self._details.section)
+        await self._open_span(self._pane.section)
 
     async def _open_span(self, section: str) -> None:
         from spanview.tui.span.span_screen import SpanScreen
 
-        node, subject = self._rows.node, self.chosen_span
+        node, subject = self._rows.node, self._details.span
         if not self.stitcher.has_rows:
             self.stitcher.when_stitched(lambda: self._open_span(section))
         elif node is not None and self._model.run(node):

@@ -65,7 +65,7 @@ class TracesScreen(BaseScreen):
         self._store = store
         self._nothing = nothing
         self._model = TracesModel(store)
-        self._filter = TraceFilter(self, store, self._model, query, self._show_found)
+        self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
         self._alive: set[int] = set()
@@ -87,7 +87,7 @@ class TracesScreen(BaseScreen):
         """The group and the trace that the cursor was left on by it."""
         self._held = ""
         """What the header said last, for as long as nothing moves."""
-        self._prompt = Prompt(_HINT, self._filter.text, is_query=True)
+        self._prompt = Prompt(_HINT, self.filter.text, is_query=True)
         self._plot = Plot(self._model, self._pick)
         self.traces, self.groups = TraceList(store, self._model), GroupList()
         self._heads = ColumnHeads(self.traces, self.groups, self._column_was_clicked)
@@ -107,8 +107,8 @@ class TracesScreen(BaseScreen):
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
         self.take_settings()
-        if self._filter.text:
-            self._filter_by(self._filter.text)
+        if self.filter.text:
+            self._filter_by(self.filter.text)
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
 
@@ -121,11 +121,6 @@ class TracesScreen(BaseScreen):
     def chosen_group(self) -> GroupRow | None:
         """The group under the cursor, while groups are shown."""
         return self.groups.selected if self.grouped else None
-
-    @property
-    def filter_text(self) -> str:
-        """The filter."""
-        return self._filter.text
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -145,7 +140,7 @@ class TracesScreen(BaseScreen):
         """Take in new and grown traces."""
         if changed:
             self._has_grown = True
-            self._filter.look_at(changed)
+            self.filter.look_at(changed)
         # What was read at first has not grown since somebody looks.
         if self.viewer.feed_state.following and self._is_read:
             self._grown_at |= dict.fromkeys(changed, time.monotonic())
@@ -191,7 +186,7 @@ class TracesScreen(BaseScreen):
             if state.loading:
                 lines = ["reading …"]
             elif len(self._store.spans):
-                lines = self._filter.why_nothing()
+                lines = self.filter.why_nothing()
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
@@ -240,7 +235,7 @@ class TracesScreen(BaseScreen):
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Filter as it is typed; Enter doesn't begin anew what is filtered already."""
-        if event.text != self._filter.text and event.text == self._prompt.text:
+        if event.text != self.filter.text and event.text == self._prompt.text:
             self._filter_by(event.text)
         if event.done:
             self.set_focus(self.rows)
@@ -248,20 +243,20 @@ class TracesScreen(BaseScreen):
                 self._prompt.clear()
 
     def _filter_by(self, text: str) -> None:
-        mistake = self._filter.set_text(text)
+        mistake = self.filter.set_text(text)
         self._prompt.say(mistake, is_mistake=bool(mistake))
         if not mistake:
             self._show(anew=True)
 
     def _show_found(self, found: set[int]) -> None:
-        if found or not self._filter.left:
+        if found or not self.filter.left:
             self._show()
         else:
             self._count_matches()
             self._say_if_nothing()
 
     def _count_matches(self) -> None:
-        text = self._filter.result_text(is_loading=self.viewer.feed_state.loading)
+        text = self.filter.result_text(is_loading=self.viewer.feed_state.loading)
         if text:
             self._prompt.say(text)
 
@@ -496,12 +491,12 @@ class TracesScreen(BaseScreen):
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
         if self.viewer.marked is not None:
             await self.viewer.open_other_side(self.viewer.marked)
-        elif self._filter.left:
+        elif self.filter.left:
             self.viewer.say("the filter is still looking")
         elif not self._model.order:
             self.viewer.say("no trace is listed")
         else:
-            await self.viewer.open_other_side(side_of_listed(self._model, self._filter.text))
+            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.text))
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""

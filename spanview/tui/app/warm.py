@@ -21,6 +21,7 @@ _SCREENS: Final = (
     "spanview.tui.traces.completeness",
     "spanview.tui.traces.groups_model",
     "spanview.tui.trace.trace_screen",
+    "spanview.tui.trace.trace_picture",
     "spanview.tui.span.span_screen",
     "spanview.tui.stats.stats_screen",
     "spanview.tui.flame.flame_screen",

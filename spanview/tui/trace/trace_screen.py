@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
@@ -575,26 +574,18 @@ class TraceScreen(BaseScreen):
 
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""
+        from spanview.tui.trace.trace_picture import write_picture
+
         shown = self._snapshot()
-
-        def written(_: Tell) -> str:
-            from spanview.tui.trace.trace_picture import write_picture
-
-            return write_picture(*shown)
-
         # The application's work, as a file that is written is told of on any screen; each file has its own.
-        Work(cast("Owner", self.app)).begin(written, self.viewer.say)
+        Work(cast("Owner", self.app)).begin(lambda _: write_picture(*shown), self.viewer.say)
 
     def action_copy_text(self) -> None:
         """Copy what is shown as text."""
+        from spanview.tui.trace.trace_picture import picture_to_copy
+
         shown = self._snapshot()
-
-        def text(_: Tell) -> tuple[str, str]:
-            from spanview.tui.trace.trace_picture import picture_to_copy
-
-            return picture_to_copy(*shown)
-
-        self._copying.begin(text, lambda made: self.viewer.copy(*made))
+        self._copying.begin(lambda _: picture_to_copy(*shown), lambda made: self.viewer.copy(*made))
 
     def action_copy(self) -> None:
         """Copy the span id."""

@@ -19,7 +19,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from seeds import THOROUGH
 
@@ -33,6 +33,10 @@ _LONG: Final = ("test_tools_find_nothing", "lowest_versions", "source_archive", 
 _SHARE: Final = 10
 """Property tests make the tenth part of their examples, other ones each time, and all with `THOROUGH=1`."""
 _FEWEST: Final = 20
+
+# That examples are made slowly says how busy the machine is.
+settings.register_profile("busy", settings(), suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # Hundreds of programs are started: each would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from array import array
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final, cast
+from unittest.mock import patch
 
 from textual import events
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.keys import _character_to_key
 
 from builders import EPOCH_NS, MemoryReader, file_of
+from seeds import THOROUGH
 from spanview.formats.decoder import Decoder
 from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.store import Store
@@ -249,6 +253,7 @@ async def looking_at(
     size: tuple[int, int] = USUAL,
     opening: Opening | None = None,
     data: Growing | None = None,
+    paints: bool = THOROUGH,
 ) -> AsyncIterator[Look]:
     """Run a viewer of some documents.
 
@@ -257,12 +262,26 @@ async def looking_at(
         size: Cells across and down.
         opening: What to begin with.
         data: The store, instead of documents.
+        paints: Whether each change is painted, a quarter of the time; else what a test looks at is, when it does.
     """
     data = Growing(*documents) if data is None else data
     opening = opening or Opening(("spans",))
     feed = Feed(data.store, lambda: cast("Session", NoSession()), follow=opening.follow)
     app = SpanviewApp(data.store, opening, feed)
-    async with app.run_test(size=size) as pilot:
-        look = Look(app, pilot, data)
-        await look.until(lambda: not app.feed_state.loading or not app.is_running)
-        yield look
+    painting = nullcontext() if paints else patch.object(Compositor, "render_update", _paint_nothing)
+    with painting:
+        async with app.run_test(size=size) as pilot:
+            look = Look(app, pilot, data)
+            await look.until(lambda: not app.feed_state.loading or not app.is_running)
+            yield look
+
+
+def _paint_nothing(
+    compositor: Compositor,
+    full: bool = False,  # noqa: FBT001, FBT002, ARG001 - as Textual calls it
+    screen_stack: list[Screen[object]] | None = None,
+    simplify: bool = False,  # noqa: FBT001, FBT002, ARG001
+) -> None:
+    """Take note that what has changed was painted, as it would be for a terminal."""
+    visible_screen_stack.set(screen_stack or [])
+    compositor._dirty_regions.clear()

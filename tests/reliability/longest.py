@@ -58,7 +58,7 @@ def _span(field: str, text: str) -> Document:
 async def _walk(field: str, text: str, figures: Figures, usual: Sequence[float]) -> list[float]:
     """Walk over all screens; return how long each took."""
     taken = []
-    async with looking_at(_span(field, text)) as look:
+    async with looking_at(_span(field, text), paints=True) as look:
         # Or the walks before this one are looked through again and again for what nothing needs.
         gc.collect()
         gc.freeze()

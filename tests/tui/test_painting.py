@@ -66,7 +66,7 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 async def test_a_long_list_of_traces_paints_what_is_in_sight(painted: list[int]) -> None:
     """Neither the first painting, nor moving, nor jumping to the end looks at rows that nobody sees."""
-    async with looking_at(data=spans(one_trace=False), size=(120, HEIGHT)) as look:
+    async with looking_at(data=spans(one_trace=False), size=(120, HEIGHT), paints=True) as look:
         assert look.app.screen.query_one(TraceList).row_count == MANY
         assert max(painted) < HEIGHT
         await look.rest()
@@ -83,7 +83,7 @@ async def test_many_lanes_paint_what_is_in_sight(painted: list[int]) -> None:
     number = 5_000
     services = [f"service {number % 2_500}" for number in range(number)]
     data = many_spans(range(1, number + 1), [0] * number, ["name"] * number, services)
-    async with looking_at(data=data, size=(120, HEIGHT)) as look:
+    async with looking_at(data=data, size=(120, HEIGHT), paints=True) as look:
         painted.clear()
         await look.press("L")
         await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
@@ -112,7 +112,7 @@ async def test_a_screen_is_laid_out_once_for_its_size(monkeypatch: pytest.Monkey
         lay_out(self, size, scroll)
 
     data = many_spans([1] * 60, [0, *[1] * 59], [f"name {at}" for at in range(60)], ["service"] * 60)
-    async with looking_at(data=data, size=(80, 24)) as look:
+    async with looking_at(data=data, size=(80, 24), paints=True) as look:
         monkeypatch.setattr(Screen, "_refresh_layout", noted)
         for key, seen in (("enter", "SPAN"), ("question_mark", "on this screen")):
             sizes.clear()
@@ -124,7 +124,7 @@ async def test_a_screen_is_laid_out_once_for_its_size(monkeypatch: pytest.Monkey
 
 async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
     """The same holds for the rows of one trace."""
-    async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT)) as look:
+    async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT), paints=True) as look:
         painted.clear()
         await look.press("enter")
         await look.until(lambda: look.app.screen.query_one(Waterfall).row_count == MANY)
@@ -139,7 +139,7 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
 
 async def test_a_screen_that_opens_paints_each_row_once(painted: list[int]) -> None:
     """That the list is told its size behind its first painting is no reason to paint it again."""
-    async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT)) as look:
+    async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT), paints=True) as look:
         painted.clear()
         await look.press("colon")
         assert sorted(painted) == list(range(len(painted)))

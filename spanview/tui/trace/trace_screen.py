@@ -89,8 +89,8 @@ class TraceScreen(BaseScreen):
         hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
         prompt = self._prompt = Prompt(hint, is_query=True)
         self._minimap = Minimap(model)
-        self._ruler = RulerLine(model, appearance)
         rows = self._rows = Waterfall(store, model, appearance)
+        self._ruler = RulerLine(rows)
         self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.

@@ -133,7 +133,7 @@ class TracesScreen(BaseScreen):
             return self._held
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
-        self._held = totals_text(self._store, self.viewer.places, self.viewer.notices, room)
+        self._held = totals_text(self._store, "  ".join(self.viewer.paths), self.viewer.notices, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,9 +27,8 @@ _FOREIGN: Final = frozenset(("otlp", "jaeger", "zipkin", "chrome"))
 
 def run(options: Options) -> int:
     """Write the chosen traces to a file, whole or not at all, or to standard output."""
-    selection = Selection(options, time.time_ns())
-    store, session = read_all(options)
-    session.close()
+    selection = Selection(options)
+    store = read_all(options)
     notice(store, places(options))
     with stage("export"):
         losses = Losses(options.format)

@@ -153,8 +153,8 @@ def batch_of(frames: Frames) -> Batch:
 
 def _plain_batch_of(documents: Sequence[Document]) -> Batch:
     """Return spans as the SDK writes them."""
-    places, lengths, kept = zip(*documents, strict=True)
-    return Batch(console.columns_of(kept), places, lengths)
+    columns = console.columns_of([kept for _, _, kept in documents])
+    return Batch(columns, [at for at, _, _ in documents], [size for _, size, _ in documents])
 
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:

@@ -20,7 +20,7 @@ from peaks import spanview_with_peak
 from programs import Following
 from programs import spanview as run
 from spanview.index.store import Store
-from spanview.sources import details, packed, unpacking
+from spanview.sources import details, unpacking
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -159,7 +159,7 @@ def test_plain_files_are_opened_once_for_it(tmp_path: Path, monkeypatch: pytest.
         opened.append(Path(path).name)
         return original(path, device, inode)
 
-    monkeypatch.setattr(packed, "open_file", open_file)
+    monkeypatch.setattr(details, "open_file", open_file)
     for name in ("7.txt", "8.json", "proxy_1_tracing.json", "spans.jsonl"):
         (tmp_path / name).write_bytes(file_of(documents(name)))
     reader = RecordReader()

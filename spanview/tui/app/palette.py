@@ -7,7 +7,6 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from rich.segment import Segment
 from textual.binding import Binding
 
 from spanview.display.units import count
@@ -16,9 +15,9 @@ from spanview.tui.app.themes import ANSI, NAMES
 from spanview.tui.keys import keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,27 +39,8 @@ class Command:
     """Returns an awaitable, or None when it is done."""
 
 
-class CommandLines(LineList, can_focus=False):
-    """A line a command."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.commands: list[Command] = []
-        self.spells = False
-        """Whether signs of keys are spelt out."""
-
-    def show(self, commands: list[Command]) -> None:
-        """Show other commands, from the first on."""
-        self.commands = commands
-        self.rows_have_changed(len(commands), 0)
-        self.reveal()
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one line."""
-        command = self.commands[row]
-        text = fixed(command.text, max(0, width - _SHOWN - 1))
-        key = spelt(command.key) if self.spells else command.key
-        return [Segment(f" {fixed(key, _SHOWN)}", self.paint_style("accent")), Segment(text)]
+class CommandLines(TableList[Command], can_focus=False):
+    """A line a command; the keys go to what is typed."""
 
 
 class PaletteScreen(BaseScreen):
@@ -90,7 +70,12 @@ class PaletteScreen(BaseScreen):
         """Make the screen."""
         yield TwoSided(classes="header")
         yield Prompt("some words of an action", is_ready=True)
-        yield CommandLines()
+        spells = self.viewer.spells
+        key: TableColumn[Command] = TableColumn(
+            "", _SHOWN, lambda each: spelt(each.key) if spells else each.key, "accent", gap=1, aligns_left=True
+        )
+        text: TableColumn[Command] = TableColumn("", parts=lambda each, cells: [Piece(fixed(each.text, cells))])
+        yield CommandLines(Table((key, text)))
         yield self.footer()
 
     @property
@@ -100,18 +85,12 @@ class PaletteScreen(BaseScreen):
 
     async def on_mount(self) -> None:
         """Offer everything."""
-        self.rows.spells = self.viewer.spells
         keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
         self._commands = [Command(key.shown, key.text, partial(self._below.run_action, key.action)) for key in keys]
         self._commands.append(Command("Ctrl+C", "quit", self.app.exit))
-        self._commands += [
-            Command(
-                "",
-                f"theme: {name}" + (", the terminal's own colours" if name == ANSI else ""),
-                partial(self.viewer.show_theme, name),
-            )
-            for name in NAMES
-        ]
+        for name in NAMES:
+            text = f"theme: {name}" + (", the terminal's own colours" if name == ANSI else "")
+            self._commands.append(Command("", text, partial(self.viewer.show_theme, name)))
         self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
         await self.query_one(Prompt).open()
         self._find()
@@ -149,9 +128,9 @@ class PaletteScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Do what the cursor stands on."""
-        rows = self.rows
-        if rows.commands:
+        command = self.rows.selected
+        if command is not None:
             self.app.pop_screen()
-            done = rows.commands[rows.cursor].run()
+            done = command.run()
             if isawaitable(done):
                 await done

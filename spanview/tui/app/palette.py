@@ -15,7 +15,6 @@ from spanview.tui.app.palette_match import fit
 from spanview.tui.app.themes import ANSI, NAMES
 from spanview.tui.keys import keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.prompt import Prompt
@@ -81,22 +80,16 @@ class PaletteScreen(BaseScreen):
 
     def __init__(self, below: BaseScreen) -> None:
         super().__init__()
+        self.rows: CommandLines = CommandLines()
         self._below = below
         self._commands: list[Command] = []
         self._sought: str | None = None
         """What the list was made for."""
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Prompt("some words of an action", is_ready=True)
-        yield CommandLines()
-        yield self.footer()
-
-    @property
-    def rows(self) -> CommandLines:
-        """The list."""
-        return self.query_one(CommandLines)
+        yield self.rows
 
     async def on_mount(self) -> None:
         """Offer everything."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -15,8 +15,7 @@ from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, duration
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
@@ -101,36 +100,27 @@ def _note(function: Function) -> str:
     return "   ".join(notes)
 
 
-class CallsScreen(BaseScreen):
+class CallsScreen(BaseScreen, on=On.CALLS):
     """Ray's calls by function.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.CALLS
-    BINDINGS = bindings_of(On.CALLS)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
+        self.rows: TableList[Function] = TableList(TABLE, lambda function: function.function)
         self._store = store
         self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
         self._calls: Calls | None = None
         self._functions: list[Function] | None = None
         self._sort = next(iter(_SORTS))
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads", id="heads")
-        yield TableList(TABLE, lambda function: function.function)
+        yield self.rows
         yield Static(Content(""), classes="heads", id="note")
-        yield self.footer()
-
-    @property
-    def rows(self) -> TableList[Function]:
-        """The functions."""
-        return self.query_one(TableList)
 
     def on_mount(self) -> None:
         """Begin to count."""

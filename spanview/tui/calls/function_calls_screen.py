@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -18,8 +18,7 @@ from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
@@ -162,7 +161,7 @@ class CallLines(TableList[Call]):
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
 
 
-class FunctionCallsScreen(BaseScreen):
+class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     """The calls of one function, slowest first.
 
     Args:
@@ -171,11 +170,9 @@ class FunctionCallsScreen(BaseScreen):
         function: The function's name; from a file, and so to be made harmless.
     """
 
-    ON: ClassVar[On] = On.CALLS
-    BINDINGS = bindings_of(On.CALLS)
-
     def __init__(self, store: Store, counted: AnyLive, calls: Calls, function: str) -> None:
         super().__init__()
+        self.rows: CallLines = CallLines(store)
         self._store = store
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
@@ -187,19 +184,11 @@ class FunctionCallsScreen(BaseScreen):
         self._sorting = Work(self)
         self._thinking = Work(self)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        rows = CallLines(self._store)
-        yield Static(Content(rows.table.fit(0).heads_text()), classes="heads")
-        yield rows
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield Static(Content(self.rows.table.fit(0).heads_text()), classes="heads")
+        yield self.rows
         yield Static(Content(_ENDED), classes="heads", id="note")
-        yield self.footer()
-
-    @property
-    def rows(self) -> CallLines:
-        """The calls."""
-        return self.query_one(CallLines)
 
     def on_mount(self) -> None:
         """Begin with the slowest."""

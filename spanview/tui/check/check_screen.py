@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widgets import Static
@@ -12,8 +12,7 @@ from spanview.display.units import count, size
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.check.check_model import CheckLine, identities, lines_of, severity_text
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, line
@@ -63,35 +62,26 @@ class CheckLines(LineList):
         )
 
 
-class CheckScreen(BaseScreen):
+class CheckScreen(BaseScreen, on=On.CHECK):
     """The check.
 
     Args:
         session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 
-    ON: ClassVar[On] = On.CHECK
-    BINDINGS = bindings_of(On.CHECK)
-
     def __init__(self, store: Store, session: str = SESSION) -> None:
         super().__init__()
+        self.rows: CheckLines = CheckLines()
         self._store = store
         self._session = session
         self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
         self._unfolded: set[Kind] = set()
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads")
-        yield CheckLines()
-        yield self.footer()
-
-    @property
-    def rows(self) -> CheckLines:
-        """The lines."""
-        return self.query_one(CheckLines)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Look at everything, in a thread."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widget import Widget
@@ -22,7 +22,7 @@ from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed
@@ -113,7 +113,7 @@ class DiffHeads(Widget):
             self.screen.put_in_order(order)
 
 
-class DiffScreen(BaseScreen):
+class DiffScreen(BaseScreen, on=On.DIFF):
     """The comparison.
 
     Args:
@@ -121,11 +121,9 @@ class DiffScreen(BaseScreen):
         b: The other one.
     """
 
-    ON: ClassVar[On] = On.DIFF
-    BINDINGS = bindings_of(On.DIFF)
-
     def __init__(self, store: Store, a: ComparedSide, b: ComparedSide) -> None:
         super().__init__()
+        self.rows: PathLines = PathLines()
         self._store = store
         self._given = a, b
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
@@ -133,20 +131,12 @@ class DiffScreen(BaseScreen):
         self._looking = Work(self)
         self._order = Order.CHANGE
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="sides")
         yield TwoSided(classes="chosen")
-        rows = PathLines()
-        yield DiffHeads(rows)
-        yield rows
-        yield self.footer()
-
-    @property
-    def rows(self) -> PathLines:
-        """The paths."""
-        return self.query_one(PathLines)
+        yield DiffHeads(self.rows)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Merge both sides."""

@@ -17,7 +17,7 @@ from spanview.tui.app.colorless import CURSOR
 from spanview.tui.app.settings import chosen
 from spanview.tui.flame.flame_model import By, FlameModel
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.live import Live
@@ -138,32 +138,23 @@ def _number_of(name: str) -> int:
     return sum(name.encode("utf-8", "replace"))
 
 
-class FlameScreen(BaseScreen):
+class FlameScreen(BaseScreen, on=On.FLAME):
     """The flame view.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.FLAME
-    BINDINGS = bindings_of(On.FLAME)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
+        self.blocks = FlameBlocks()
         self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield TwoSided(classes="chosen")
-        yield FlameBlocks()
-        yield self.footer()
-
-    @property
-    def blocks(self) -> FlameBlocks:
-        """The blocks."""
-        return self.query_one(FlameBlocks)
+        yield self.blocks
 
     def on_mount(self) -> None:
         """Merge the traces, in a thread."""

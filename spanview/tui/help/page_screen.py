@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from spanview.display.page_text import WIDEST, page_console, typeset
 from spanview.docs import text_of
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.linelist import LineList
 
 if TYPE_CHECKING:
     from rich.segment import Segment
     from textual import events
-    from textual.app import ComposeResult
 
 
 class PageLines(LineList):
@@ -54,31 +52,19 @@ class PageLines(LineList):
         return self._lines[row]
 
 
-class PageScreen(BaseScreen):
+class PageScreen(BaseScreen, on=On.HELP):
     """A page of the manual.
 
     Args:
         page: One of `docs.PAGES`.
     """
 
-    ON: ClassVar[On] = On.HELP
-    BINDINGS = bindings_of(On.HELP)
     HINTS: ClassVar[str] = "? keys  Esc back"
 
     def __init__(self, page: str) -> None:
         super().__init__()
+        self.rows: PageLines = PageLines(page)
         self._page = page
-
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield PageLines(self._page)
-        yield self.footer()
-
-    @property
-    def rows(self) -> PageLines:
-        """The lines."""
-        return self.query_one(PageLines)
 
     def on_mount(self) -> None:
         """Take the keys."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray_names import RAN
@@ -19,7 +19,7 @@ from spanview.tui.app.settings import chosen
 from spanview.tui.keys import On
 from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
 from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
@@ -44,15 +44,12 @@ _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
 
 
-class LanesScreen(BaseScreen):
+class LanesScreen(BaseScreen, on=On.LANES):
     """The lanes.
 
     Args:
         scope: The traces that count.
     """
-
-    ON: ClassVar[On] = On.LANES
-    BINDINGS = bindings_of(On.LANES)
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
@@ -60,6 +57,7 @@ class LanesScreen(BaseScreen):
         self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
         self._asking = Work(self)
         self._model = LanesModel(store)
+        self.rows: LaneLines = LaneLines(self._model)
         self.zoom = Zoom(
             self,
             self._model,
@@ -70,21 +68,14 @@ class LanesScreen(BaseScreen):
         self.is_known = False
         """Whether it has been found out who the lanes are."""
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Minimap(self._model)
         yield LaneHeads(self._model, classes="heads")
-        yield LaneLines(self._model)
+        yield self.rows
         yield Legend(self._model)
         yield TwoSided(classes="chosen", id="lane")
         yield TwoSided(classes="chosen", id="block")
-        yield self.footer()
-
-    @property
-    def rows(self) -> LaneLines:
-        """The lanes."""
-        return self.query_one(LaneLines)
 
     def on_mount(self) -> None:
         """Find the lanes out, in a thread."""

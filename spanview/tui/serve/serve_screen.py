@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -12,8 +12,7 @@ from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import failures_text, request_text, status_text
 from spanview.display.units import count, duration
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
@@ -80,34 +79,25 @@ _SORTS: Final[dict[str, Callable[[RequestGroup], Any]]] = {
 """What comes first; like ones stay in the order of their keys, as they come."""
 
 
-class ServeScreen(BaseScreen):
+class ServeScreen(BaseScreen, on=On.SERVE):
     """Serve's requests.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.SERVE
-    BINDINGS = bindings_of(On.SERVE)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
+        self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)
         self._store = store
         self.live: Live[list[RequestGroup]] = Live(self, scope, self._read, self._take_groups)
         self._groups: list[RequestGroup] | None = None
         self._sort = next(iter(_SORTS))
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads")
-        yield TableList(TABLE, lambda group: group.key)
-        yield self.footer()
-
-    @property
-    def rows(self) -> TableList[RequestGroup]:
-        """The groups."""
-        return self.query_one(TableList)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Begin to count."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.analysis.select import traces_beginning
 from spanview.display.parts import Tone
@@ -16,9 +16,8 @@ from spanview.tui.span import incoming_links
 from spanview.tui.span.counterpart import Counterpart
 from spanview.tui.span.details import LINKS, Details
 from spanview.tui.span.incoming_links import IncomingLinks
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.display.timing_text import TimingFacts
     from spanview.index.tree import TraceTree
-    from spanview.tui.widgets.linelist import LineList
 
 _LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
 """The value of a link's line: trace id and span id, as in `5bd66ef5095369c7b0d1f8f4bd33716a c532cb4098ac3dd2`."""
@@ -47,7 +45,7 @@ class TraceView(Protocol):
         """Go to a span of the trace, by its row in the span table."""
 
 
-class SpanScreen(BaseScreen):
+class SpanScreen(BaseScreen, on=On.SPAN):
     """All details of one span.
 
     Args:
@@ -56,14 +54,12 @@ class SpanScreen(BaseScreen):
         trace_view: The screen of its trace, on which this one stands.
     """
 
-    ON: ClassVar[On] = On.SPAN
-    BINDINGS = bindings_of(On.SPAN)
-
     def __init__(self, subject: SpanInTree, section: str, trace_view: TraceView) -> None:
         super().__init__()
         self._subject = subject
         self._trace_view = trace_view
         self.details = Details()
+        self.rows = self.details.lines
         self.details.section = section
         self._incoming = IncomingLinks(self, subject, self._show_links)
         self._counterpart = Counterpart(self, self._show_links)
@@ -71,11 +67,9 @@ class SpanScreen(BaseScreen):
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield self.details
-        yield self.footer()
 
     def on_mount(self) -> None:
         """Show the span."""
@@ -84,11 +78,6 @@ class SpanScreen(BaseScreen):
         self.live.begin_with((self._subject, None), ChosenTraces([self._subject.trace], ""), known)
         self.set_focus(self.rows)
         self.refresh_frame()
-
-    @property
-    def rows(self) -> LineList:
-        """The lines of the open section."""
-        return self.details.lines
 
     @property
     def chosen_trace(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
@@ -19,9 +19,8 @@ from spanview.tui.trace.picture_keys import PictureKeys
 from spanview.tui.trace.search import Jumps, Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
@@ -52,7 +51,7 @@ _ACTIONS_ON_ROWS: Final = frozenset(
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 
 
-class TraceScreen(BaseScreen):
+class TraceScreen(BaseScreen, on=On.TRACE):
     """Tree and waterfall of one trace.
 
     Args:
@@ -60,9 +59,6 @@ class TraceScreen(BaseScreen):
         at_error: Whether to begin at the first error.
         at_row: The span to begin at, by its row in the span table.
     """
-
-    ON: ClassVar[On] = On.TRACE
-    BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
         super().__init__()
@@ -81,7 +77,8 @@ class TraceScreen(BaseScreen):
         prompt = self._prompt = Prompt(hint, is_query=True)
         self._minimap = Minimap(model)
         ruler = self._ruler = RulerLine(model, appearance)
-        rows = self._rows = Waterfall(store, model, appearance)
+        rows = Waterfall(store, model, appearance)
+        self.rows: Waterfall = rows
         legend = self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
@@ -99,21 +96,19 @@ class TraceScreen(BaseScreen):
         )
         self._copier = Copier(self, lambda: trace, lambda: self.chosen_span, why_no_span=self._details.why_no_span)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield self._prompt
         yield self._minimap
         yield self._ruler
-        yield self._rows
+        yield self.rows
         yield self._legend
         yield self._pane
-        yield self.footer()
 
     def on_mount(self) -> None:
         """Begin at the root, at a span, or at the first error."""
-        self.set_focus(self._rows)
-        self._rows.rows_have_changed(len(self._model.rows), 0)
+        self.set_focus(self.rows)
+        self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
         self._is_growing = self.viewer.is_growing(self.trace)
         self.refresh_frame()
@@ -132,7 +127,7 @@ class TraceScreen(BaseScreen):
             return
         if self._at_row is not None:
             self._jumps.to_node(self._model.stitched.node_of.get(self._at_row, 0))
-            self.call_after_refresh(self._rows.reveal)
+            self.call_after_refresh(self.rows.reveal)
         if self._at_error:
             self.call_after_refresh(self._show_first_error)
 
@@ -147,11 +142,6 @@ class TraceScreen(BaseScreen):
         self._appearance.explain_colors()
 
     # -- what is shown -----------------------------------------------------------------------------------------------
-
-    @property
-    def rows(self) -> Waterfall:
-        """The tree and the waterfall."""
-        return self._rows
 
     @property
     def chosen_trace(self) -> int:
@@ -215,11 +205,11 @@ class TraceScreen(BaseScreen):
 
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
-        node = self._rows.node
+        node = self.rows.node
         key = None if node is None else self._model.key(node)
         self._model.take(stitched, key)
         self._appearance.trace_was_stitched(path)
-        self._rows.refresh_rows(key)
+        self.rows.refresh_rows(key)
         self._refresh_time()
         self._legend.refresh()
         self.refresh_frame()
@@ -245,7 +235,7 @@ class TraceScreen(BaseScreen):
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Let the details follow."""
-        if event.sender is self._rows:
+        if event.sender is self.rows:
             self._show_details_soon()
 
     def _show_details_soon(self) -> None:
@@ -268,7 +258,7 @@ class TraceScreen(BaseScreen):
     async def _open_span(self, section: str) -> None:
         from spanview.tui.span.span_screen import SpanScreen
 
-        node, subject = self._rows.node, self.chosen_span
+        node, subject = self.rows.node, self.chosen_span
         if not self.stitcher.has_rows:
             self.stitcher.when_stitched(lambda: self._open_span(section))
         elif node is not None and self._model.run(node):
@@ -379,7 +369,7 @@ class TraceScreen(BaseScreen):
 
     def _interval(self) -> tuple[int, int] | None:
         """Return when the selected span starts and ends, or what stands for one."""
-        node = self._rows.node
+        node = self.rows.node
         return None if node is None else self._model.interval(node)
 
     def on_minimap_picked(self, event: Minimap.Picked) -> None:
@@ -422,7 +412,7 @@ class TraceScreen(BaseScreen):
 
     def action_copy(self) -> None:
         """Copy the span id."""
-        node = self._rows.node
+        node = self.rows.node
         if node is not None and self._model.run(node):
             self.viewer.say(f"{self._details.why_no_span()}: there is nothing to copy")
         elif node is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -24,9 +24,9 @@ from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_l
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
 from spanview.tui.traces.traces_model import TracesModel
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import TwoSided, state_text, totals_text
+from spanview.tui.widgets.header import state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -47,16 +47,13 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
-class TracesScreen(BaseScreen):
+class TracesScreen(BaseScreen, on=On.TRACES):
     """A line a trace, or a line a root name.
 
     Args:
         query: The filter to begin with.
         nothing: What to say while there is nothing to show.
     """
-
-    ON: ClassVar[On] = On.TRACES
-    BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
         super().__init__()
@@ -67,6 +64,8 @@ class TracesScreen(BaseScreen):
         self._growth = TraceGrowth(self, self._show_growth)
         self._counting = GroupCounting(self, store, self._model, self._take_groups, self._count_groups_anew)
         self.copier = Copier(self, lambda: self.chosen_trace)
+        self.traces, self.groups = TraceList(store, self._model), GroupList()
+        self.rows: LineList = self.traces
         self.grouped = False
         self._is_read = False
         """Whether everything that was there had been read when the last news came."""
@@ -78,17 +77,14 @@ class TracesScreen(BaseScreen):
         self._held = ""
         """What the header said last, for as long as nothing moves."""
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Prompt(_HINT, self._filter.text, is_query=True)
         yield Plot(self._model)
-        traces, groups = TraceList(self._store, self._model), GroupList()
-        yield ColumnHeads(traces, groups)
-        yield traces
-        yield groups
+        yield ColumnHeads(self.traces, self.groups)
+        yield self.traces
+        yield self.groups
         yield Static(Content(""), id="nothing")
-        yield self.footer()
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
@@ -97,21 +93,6 @@ class TracesScreen(BaseScreen):
             self._filter_by(self._filter.text)
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
-
-    @property
-    def traces(self) -> TraceList:
-        """The list of traces."""
-        return self.query_one(TraceList)
-
-    @property
-    def groups(self) -> GroupList:
-        """The list of groups."""
-        return self.query_one(GroupList)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that is shown."""
-        return self.groups if self.grouped else self.traces
 
     @property
     def chosen_group(self) -> GroupRow | None:
@@ -276,6 +257,7 @@ class TracesScreen(BaseScreen):
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
+        self.rows = self.groups if on else self.traces
         self.traces.display = not on
         self.groups.display = on
         self.query_one(ColumnHeads).grouped = on

@@ -12,7 +12,7 @@ from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.widgets.header import Footer, TwoSided, state_text
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
+    from textual.app import ComposeResult
     from textual.events import ScreenResume
     from textual.geometry import Size
 
@@ -25,11 +25,6 @@ ASK_AGAIN_S: Final = 0.5
 _PAUSE, _RESUME, _FOLLOW = "␣ pause", "␣ resume", "␣ follow"
 
 
-def bindings_of(screen: On) -> list[BindingType]:
-    """Return the bindings of a screen, from the table of keys."""
-    return [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(screen)]
-
-
 class StaysTrue(Protocol):
     """What brings the figures of a screen up to date; `live.Live` does."""
 
@@ -38,7 +33,7 @@ class StaysTrue(Protocol):
 
 
 class BaseScreen(Screen[None]):
-    """A screen of the viewer."""
+    """A screen of the viewer; a class of screens says by `on` which keys of the one table it has."""
 
     ON: ClassVar[On] = On.EVERYWHERE
     HINTS: ClassVar[str] = ""
@@ -46,20 +41,33 @@ class BaseScreen(Screen[None]):
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
+    rows: LineList
+    """The list that the moving keys move in."""
     live: StaysTrue | None = None
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     _theme = ""
     """The one that it was styled by."""
 
+    def __init_subclass__(cls, *, on: On | None = None, **arguments: Any) -> None:
+        if on is not None:
+            cls.ON = on
+            cls.BINDINGS = [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(on)]
+        super().__init_subclass__(**arguments)
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield from self.body()
+        yield Footer(self._act_on_hint, classes="footer")
+
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield self.rows
+
     @property
     def viewer(self) -> Viewer:
         """What shows it."""
         return cast("Viewer", self.app)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that the moving keys move in."""
-        raise NotImplementedError
 
     @property
     def chosen_trace(self) -> int | None:
@@ -105,10 +113,6 @@ class BaseScreen(Screen[None]):
     def title_text(self) -> str:
         """Return what the header says on the left."""
         raise NotImplementedError
-
-    def footer(self) -> Footer:
-        """Make the footer."""
-        return Footer(self._act_on_hint, classes="footer")
 
     def _act_on_hint(self, shown: str) -> None:
         """Do what a key does whose hint was clicked, in its turn among the keys."""

@@ -59,7 +59,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
         self._model = LanesModel(store)
         self.rows: LaneLines = LaneLines(self._model)
         self.zoom = Zoom(
-            self,
+            self.rows,
             self._model,
             time_cells=lambda: self.rows.time_cells,
             interval=lambda: self.rows.interval,
@@ -70,7 +70,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        yield Minimap(self._model)
+        yield Minimap(self._model, self.zoom.pick)
         yield LaneHeads(self._model, classes="heads")
         yield self.rows
         yield Legend(self._model)
@@ -276,10 +276,6 @@ class LanesScreen(BaseScreen, on=On.LANES):
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
-        self.zoom.pick(event.stretch)
-
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Show less time around the mouse with Ctrl, earlier time with Shift."""
         self.zoom.wheel(event, 1)
@@ -287,19 +283,3 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Show more time around the mouse with Ctrl, later time with Shift."""
         self.zoom.wheel(event, -1)
-
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more."""
-        self.zoom.zoom(by)
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self.zoom.pan(by)
-
-    def action_fit(self) -> None:
-        """Show just the time of what is selected."""
-        self.zoom.fit()
-
-    def action_whole(self) -> None:
-        """Show all of the time."""
-        self.zoom.show_whole()

@@ -75,7 +75,6 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         # What is seen.
         hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
         prompt = self._prompt = Prompt(hint, is_query=True)
-        self._minimap = Minimap(model)
         ruler = self._ruler = RulerLine(model, appearance)
         rows = Waterfall(store, model, appearance)
         self.rows: Waterfall = rows
@@ -92,8 +91,9 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._pictures = PictureKeys(self, rows)
         self.zoom = Zoom(
-            self, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
+            rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
+        self._minimap = Minimap(model, self.zoom.pick)
         self._copier = Copier(self, lambda: trace, lambda: self.chosen_span, why_no_span=self._details.why_no_span)
 
     def body(self) -> ComposeResult:
@@ -372,10 +372,6 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         node = self.rows.node
         return None if node is None else self._model.interval(node)
 
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
-        self.zoom.pick(event.stretch)
-
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Show less time around the mouse with Ctrl, earlier time with Shift."""
         self.zoom.wheel(event, 1)
@@ -383,22 +379,6 @@ class TraceScreen(BaseScreen, on=On.TRACE):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Show more time around the mouse with Ctrl, later time with Shift."""
         self.zoom.wheel(event, -1)
-
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more."""
-        self.zoom.zoom(by)
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self.zoom.pan(by)
-
-    def action_fit(self) -> None:
-        """Show just the time of the selected span."""
-        self.zoom.fit()
-
-    def action_whole(self) -> None:
-        """Show the time of the whole trace."""
-        self.zoom.show_whole()
 
     # -- taking along ------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.zooming import Zoom
 
 
 ASK_AGAIN_S: Final = 0.5
@@ -43,6 +44,8 @@ class BaseScreen(Screen[None]):
 
     rows: LineList
     """The list that the moving keys move in."""
+    zoom: Zoom
+    """What the keys of time act on, of screens that show time."""
     live: StaysTrue | None = None
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     _theme = ""
@@ -189,6 +192,22 @@ class BaseScreen(Screen[None]):
     def action_edge(self, last: int) -> None:
         """Move the cursor to the first row, or to the last."""
         self.rows.action_edge(last)
+
+    def action_zoom(self, by: int) -> None:
+        """Show less time, or more."""
+        self.zoom.zoom(by)
+
+    def action_pan(self, by: int) -> None:
+        """Show earlier or later time."""
+        self.zoom.pan(by)
+
+    def action_fit(self) -> None:
+        """Show just the time of what is selected."""
+        self.zoom.fit()
+
+    def action_whole(self) -> None:
+        """Show all of the time."""
+        self.zoom.show_whole()
 
     def action_back(self) -> None:
         """Go back to the screen before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
@@ -54,7 +55,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
-        self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
+        self.live: Live[LanesShape] = Live(self, scope, partial(LanesShape.of, store), self._take_lanes)
         self._asking = Work(self)
         self._model = LanesModel(store)
         self.rows: LaneLines = LaneLines(self._model)
@@ -82,10 +83,6 @@ class LanesScreen(BaseScreen, on=On.LANES):
         self.set_focus(self.rows)
         self.take_settings()
         self.live.begin()
-
-    def _find_lanes(self, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
-        """Called in a thread."""
-        return LanesShape.of(self._store, traces, tell)
 
     def _take_lanes(self, shape: LanesShape) -> None:
         lane, row = self.rows.lane, self.rows.row
@@ -156,7 +153,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
             self.query_one(name, TwoSided).say(left, right)
 
     def _lane_text(self, lane: Lane, at: int) -> str:
-        parts, worker = [], self._model.worker(at)
+        parts, worker = [], self._model.workers[at]
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
             rest = ", without generators" if at in self._model.shape.with_generators else ""
@@ -206,11 +203,8 @@ class LanesScreen(BaseScreen, on=On.LANES):
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
-        self._sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
-
-    def _sort(self, by: Sort) -> None:
         at = self._selected
-        self._model.sort(by)
+        self._model.sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
         self.rows.keep_on(at)
         self.refresh_frame()
 
@@ -219,7 +213,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
         sorts = list[Sort](Sort)
         by = sorts[(sorts.index(self._model.by) + 1) % len(sorts)]
         self.viewer.keep(lanes_sort=by.value)
-        self._sort(by)
+        self.take_settings()
         self.viewer.say(f"sorted by {by.value}")
 
     def action_sibling(self, by: int) -> None:

@@ -18,7 +18,7 @@ from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -186,8 +186,7 @@ class CallsScreen(BaseScreen, on=On.CALLS):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        sorts = [*_SORTS]
-        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
+        self._sort = following(_SORTS, self._sort)
         self.viewer.keep(calls_sort=self._sort)
         self.viewer.say(f"sorted by {self._sort}")
         self._show()
@@ -206,13 +205,8 @@ class CallsScreen(BaseScreen, on=On.CALLS):
 
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""
-        functions, at = self.rows.items, self.rows.cursor
-        for row in (*range(at + 1, len(functions)), *range(min(at + 1, len(functions)))):
-            each = functions[row]
-            if each.failures or each.no_attempt:
-                self.rows.move_to(row)
-                return
-        self.viewer.say("no call failed or went missing")
+        if not self.rows.move_on(lambda each: bool(each.failures or each.no_attempt)):
+            self.viewer.say("no call failed or went missing")
 
     def action_copy(self) -> None:
         """Copy the name of the function."""

@@ -21,7 +21,7 @@ from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -48,20 +48,14 @@ _TOLD_EVERY: Final = 1024
 _MOST_THOUGHTS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Sort:
-    name: str
-    rank: Callable[[Call, Sequence[int]], int]
-    """Of a call, given the starts of all spans; the greatest come first."""
-
-
-_SORTS: Final = (
-    _Sort("wait and run", lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0)),
-    _Sort("wait", lambda call, _: -1 if call.wait_ns is None else call.wait_ns),
-    _Sort("run", lambda call, _: -1 if call.run_ns is None else call.run_ns),
-    _Sort("start", lambda call, starts: starts[call.row]),
-    _Sort("outcome", lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts)),
-)
+_SORTS: Final[dict[str, Callable[[Call, Sequence[int]], int]]] = {
+    "wait and run": lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0),
+    "wait": lambda call, _: -1 if call.wait_ns is None else call.wait_ns,
+    "run": lambda call, _: -1 if call.run_ns is None else call.run_ns,
+    "start": lambda call, starts: starts[call.row],
+    "outcome": lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts),
+}
+"""What ranks a call, given the starts of all spans; the greatest come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ class _Listed:
 
     calls: Calls
     """Those of all functions."""
-    sort: _Sort
+    sort: str
     count: int
     """Of all of the function."""
     existing: int
@@ -180,7 +174,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
-        self._sort = 0
+        self._sort = next(iter(_SORTS))
         self._sorting = Work(self)
         self._thinking = Work(self)
 
@@ -219,27 +213,27 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         existing = f", {self._existing:,} existed already" if self._existing else ""
         generator = ", a generator" if self.rows.is_generator else ""
         calls = count(self._count - self._existing, "call")
-        return f"{head}   {most}{calls}{existing}{generator}, by {_SORTS[self._sort].name}"
+        return f"{head}   {most}{calls}{existing}{generator}, by {self._sort}"
 
     def _list(self, take: Callable[[_Listed], None]) -> None:
         """List the calls that are known, in an order."""
-        calls, sort = self._known[0], _SORTS[self._sort]
+        calls, sort = self._known[0], self._sort
         self._sorting.begin(lambda tell: self._listed(calls, sort, tell), take)
         self.refresh_frame()
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
         """Called in a thread: look for the calls that there are now."""
         calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
-        return self._listed(calls, _SORTS[self._sort], part(tell, 0.5, 1.0))
+        return self._listed(calls, self._sort, part(tell, 0.5, 1.0))
 
-    def _listed(self, all_calls: Calls, sort: _Sort, tell: Tell) -> _Listed:
+    def _listed(self, all_calls: Calls, sort: str, tell: Tell) -> _Listed:
         """Called in a thread: list the first calls of the function in an order."""
         starts, indices, calls = self._store.spans.start_ns, all_calls.indices_of(self._function), list[Call]()
         for number, index in enumerate(indices):
             if not number % _TOLD_EVERY:
                 tell(number / len(indices))
             calls.append(all_calls[index])
-        first = nlargest(MOST_CALLS, calls, key=lambda call: (sort.rank(call, starts), -call.row))
+        first = nlargest(MOST_CALLS, calls, key=lambda call: (_SORTS[sort](call, starts), -call.row))
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         is_generator = self._function in generators_of(self._store)
@@ -258,7 +252,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
         self.rows.is_generator = listed.is_generator
-        if listed.sort is _SORTS[self._sort]:
+        if listed.sort == self._sort:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
             self._think()
         else:
@@ -283,18 +277,14 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
 
     def action_sort(self) -> None:
         """Sort by the next thing."""
-        self._sort = (self._sort + 1) % len(_SORTS)
-        self.viewer.say(f"sorted by {_SORTS[self._sort].name}")
+        self._sort = following(_SORTS, self._sort)
+        self.viewer.say(f"sorted by {self._sort}")
         self._list(self._take_sorted if self._count is not None else self._take_known)
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""
-        calls, at = self.rows.items, self.rows.cursor
-        for row in (*range(at + 1, len(calls)), *range(min(at + 1, len(calls)))):
-            if self.rows.is_worth_a_look(calls[row]):
-                self.rows.move_to(row)
-                return
-        self.viewer.say("no call here failed or went missing")
+        if not self.rows.move_on(self.rows.is_worth_a_look):
+            self.viewer.say("no call here failed or went missing")
 
     @property
     def _chosen(self) -> int | None:

@@ -27,7 +27,7 @@ from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
-from spanview.tui.widgets.table import TableColumn, TableList
+from spanview.tui.widgets.table import TableColumn, TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -211,8 +211,7 @@ class DiffScreen(BaseScreen, on=On.DIFF):
 
     def action_sort(self) -> None:
         """Put the paths in the next order."""
-        orders = list(Order)
-        self.put_in_order(orders[(orders.index(self._order) + 1) % len(orders)])
+        self.put_in_order(following(Order, self._order))
 
     def put_in_order(self, order: Order) -> None:
         """Put the paths in an order, and keep it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -24,12 +24,9 @@ from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
@@ -43,8 +40,8 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"blocks--selected"}
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self) -> None:
+        super().__init__()
         self.model: FlameModel | None = None
         self._tops: list[int] = []
         self.selected = ROOT
@@ -149,7 +146,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         super().__init__()
         self._store = store
         self.blocks = FlameBlocks()
-        self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
+        self.live: Live[FlameModel] = Live(self, scope, lambda *ask: FlameModel(flame(store, *ask)), self._take_model)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -160,10 +157,6 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         """Merge the traces, in a thread."""
         self.set_focus(self.blocks)
         self.live.begin()
-
-    def _merge(self, traces: Sequence[int] | None, tell: Tell) -> FlameModel:
-        """Called in a thread."""
-        return FlameModel(flame(self._store, traces, tell))
 
     def _take_model(self, model: FlameModel) -> None:
         self.blocks.show(model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,7 +16,6 @@ from spanview.tui.widgets.linelist import LineList
 
 if TYPE_CHECKING:
     from textual import events
-
 
 _SHOWN: Final = 15
 """Cells before what a key does."""
@@ -35,8 +34,8 @@ class Page:
 class KeyLines(LineList):
     """A line a key, or more where what it does has no room on one."""
 
-    def __init__(self, keys: list[Key | Page | str], *, spells: bool, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, keys: list[Key | Page | str], *, spells: bool) -> None:
+        super().__init__()
         self._keys = keys
         self._spells = spells
         self._lines: list[tuple[Key | Page | str, str, str]] = []
@@ -53,11 +52,10 @@ class KeyLines(LineList):
         """Show the keys."""
         self._wrap()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self, _event: events.Resize) -> None:
         """Wrap the lines anew where there is more or less room."""
         if self.line_width != self._width:
             self._wrap()
-        super().on_resize(event)
 
     def _wrap(self) -> None:
         width, selected = self.line_width, self.selected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from spanview.display.page_text import WIDEST, page_console, typeset
 from spanview.docs import text_of
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class PageLines(LineList):
     """The lines of a page, set anew for each width."""
 
-    def __init__(self, page: str, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, page: str) -> None:
+        super().__init__()
         self._text = text_of(page)
         self._lines: list[list[Segment]] = []
         self._width = 0
@@ -29,11 +29,10 @@ class PageLines(LineList):
         """Set the page."""
         self._typeset()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self, _event: events.Resize) -> None:
         """Set the page anew where there is more or less room."""
         if self.line_width != self._width:
             self._typeset()
-        super().on_resize(event)
 
     def notify_style_update(self) -> None:
         """Set the page in the colours of another theme."""

@@ -81,8 +81,8 @@ class LaneLines(LineList):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lanelines--selected"}
 
-    def __init__(self, model: LanesModel, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, model: LanesModel) -> None:
+        super().__init__()
         self.model = model
         self.block: int | None = None
         """Place of the selected block in its lane; None where that has none."""

@@ -26,6 +26,7 @@ from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
@@ -210,8 +211,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
 
     def action_sort(self) -> None:
         """Sort by the next thing."""
-        sorts = list[Sort](Sort)
-        by = sorts[(sorts.index(self._model.by) + 1) % len(sorts)]
+        by = following(Sort, self._model.by)
         self.viewer.keep(lanes_sort=by.value)
         self.take_settings()
         self.viewer.say(f"sorted by {by.value}")

@@ -97,7 +97,6 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         """Take the keys, and show what is known."""
         self.set_focus(self.rows)
         self.live.begin_with(*self._known)
-        self.live.catch_up()
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> Sequence[Request]:
         """Called in a thread: the group as it is now."""

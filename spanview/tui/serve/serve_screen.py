@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
@@ -15,16 +16,15 @@ from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from textual.app import ComposeResult
 
     from spanview.analysis.serve_groups import RequestGroup
-    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 
@@ -90,7 +90,7 @@ class ServeScreen(BaseScreen, on=On.SERVE):
         super().__init__()
         self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)
         self._store = store
-        self.live: Live[list[RequestGroup]] = Live(self, scope, self._read, self._take_groups)
+        self.live: Live[list[RequestGroup]] = Live(self, scope, partial(serve_groups, store), self._take_groups)
         self._groups: list[RequestGroup] | None = None
         self._sort = next(iter(_SORTS))
 
@@ -104,10 +104,6 @@ class ServeScreen(BaseScreen, on=On.SERVE):
         self.set_focus(self.rows)
         self.take_settings()
         self.live.begin()
-
-    def _read(self, traces: Sequence[int] | None, tell: Tell) -> list[RequestGroup]:
-        """Called in a thread."""
-        return serve_groups(self._store, traces, tell)
 
     def _take_groups(self, groups: list[RequestGroup]) -> None:
         self._groups = groups
@@ -149,8 +145,7 @@ class ServeScreen(BaseScreen, on=On.SERVE):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        sorts = [*_SORTS]
-        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
+        self._sort = following(_SORTS, self._sort)
         self.viewer.keep(serve_sort=self._sort)
         self.viewer.say(f"sorted by {self._sort}")
         self._show()

@@ -88,7 +88,6 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         """Take the keys, and show what is known."""
         self.set_focus(self.rows)
         self.live.begin_with(*self._known)
-        self.live.catch_up()
 
     def _take_spans(self, spans: Spans) -> None:
         self.rows.table = table_of(self._store, spans.sides)

@@ -25,7 +25,7 @@ from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.table import TableList
+from spanview.tui.widgets.table import TableList, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -198,7 +198,7 @@ class StatsScreen(BaseScreen, on=On.STATS):
     def action_sort(self) -> None:
         """Sort by the next column."""
         sorts = self._sorts
-        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)] if self._sort in sorts else sorts[1]
+        self._sort = following(sorts, self._sort) if self._sort in sorts else sorts[1]
         self.viewer.keep(statistics_sort=self._sort)
         self.viewer.say(f"sorted by {self._sort}")
         self._show()

@@ -22,6 +22,12 @@ Row = TypeVar("Row")
 NO_STYLE: Final = ""
 
 
+def following(names: Iterable[Row], name: Row) -> Row:
+    """Return the name behind another of some, the first one behind the last."""
+    known = [*names]
+    return known[(known.index(name) + 1) % len(known)]
+
+
 class Piece(NamedTuple):
     """A piece of a line."""
 
@@ -214,6 +220,15 @@ class TableList(LineList, Generic[Row]):
         else:
             self.rows_have_changed(len(items), 0)
             self.reveal()
+
+    def move_on(self, fits: Callable[[Row], bool]) -> bool:
+        """Put the cursor on the next row that fits, round the end if need be; return whether there is one."""
+        behind = self.cursor + 1
+        places = (*range(behind, len(self.items)), *range(min(behind, len(self.items))))
+        place = next((place for place in places if fits(self.items[place])), None)
+        if place is not None:
+            self.move_to(place)
+        return place is not None
 
     def is_same(self, item: Row, before: Row) -> bool:
         """Tell whether a row is one of the answer before."""

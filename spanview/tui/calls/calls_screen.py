@@ -153,9 +153,9 @@ class CallsScreen(BaseScreen, on=On.CALLS):
 
     def title_text(self) -> str:
         """Return what is counted."""
-        head = f"‹ Ray calls of {self.live.what}{self.live.as_of}"
+        head = f"‹ Ray calls of {self.live.chosen.what}{self.live.as_of}"
         if self._functions is None:
-            return f"{head}   counting … {self.live.share_text}; Esc ends it"
+            return f"{head}   counting … {self.live.work.share_text}; Esc ends it"
         if not self._functions:
             return f"{head}   no Ray calls"
         calls = count(sum(each.calls for each in self._functions), "call")

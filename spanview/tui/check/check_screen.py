@@ -73,7 +73,7 @@ class CheckScreen(BaseScreen, on=On.CHECK):
     def title_text(self) -> str:
         """Return what was found."""
         if self._report is None:
-            return f"‹ check   looking … {self.live.share_text}"
+            return f"‹ check   looking … {self.live.work.share_text}"
         found = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
         return f"‹ check{self.live.as_of}   {found[0]}   {found[1]} of files"
 

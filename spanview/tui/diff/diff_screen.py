@@ -186,7 +186,7 @@ class DiffScreen(BaseScreen, on=On.DIFF):
         """Return what is compared, and in what order."""
         model = self.rows.model
         if model is None:
-            return f"‹ comparison   merging … {self.live.share_text}"
+            return f"‹ comparison   merging … {self.live.work.share_text}"
         paths = count(len(model.diff.paths), "call path")
         looking = f"   looking … {self._looking.share_text}" if self._looking.is_busy else ""
         return f"‹ comparison{self.live.as_of}{looking}   {paths}   by {model.name_of(self._order)}"

@@ -173,9 +173,9 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         """Return what is merged."""
         model = self.blocks.model
         if model is None:
-            return f"‹ where the time goes in {self.live.what}   merging … {self.live.share_text}"
+            return f"‹ where the time goes in {self.live.chosen.what}   merging … {self.live.work.share_text}"
         paths = count(len(model.flame.paths), "call path")
-        return f"‹ where the time goes in {self.live.what}{self.live.as_of}   {paths}   by {model.by.value}"
+        return f"‹ where the time goes in {self.live.chosen.what}{self.live.as_of}   {paths}   by {model.by.value}"
 
     def show_frame(self) -> None:
         """Say what is selected, too."""

@@ -127,10 +127,10 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def title_text(self) -> str:
         """Return what is shown."""
         if not self.live.has_answer:
-            return f"‹ workers in {self.live.what}   looking at spans … {self.live.share_text}"
+            return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
         number, untraced = count(len(self._model.shape.lanes), "lane"), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
-        return f"‹ workers in {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
+        return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""

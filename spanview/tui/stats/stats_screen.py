@@ -133,8 +133,9 @@ class StatsScreen(BaseScreen, on=On.STATS):
         """Return what is counted."""
         number = count(len(self._counted.groups), "row") if self._counted is not None else ""
         if self.live.is_asked:
-            number = f"counting … {self.live.share_text}; Esc ends it"
-        return f"‹ statistics of {self.live.what}{self.live.as_of}   by {data_text(self._by, 40).rstrip()}   {number}"
+            number = f"counting … {self.live.work.share_text}; Esc ends it"
+        by = data_text(self._by, 40).rstrip()
+        return f"‹ statistics of {self.live.chosen.what}{self.live.as_of}   by {by}   {number}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""

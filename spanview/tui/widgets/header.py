@@ -35,11 +35,7 @@ def totals_text(store: Store, places: str, notices: int, room: int) -> str:
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
-    parts = [
-        count(tallies.files, "file"),
-        count(len(store.spans), "span"),
-        count(len(table), "trace"),
-    ]
+    parts = [count(tallies.files, "file"), count(len(store.spans), "span"), count(len(table), "trace")]
     errors = sum(table.error_count)
     if errors:
         parts.append(count(errors, "error"))

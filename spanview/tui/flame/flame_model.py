@@ -96,11 +96,6 @@ class FlameModel:
                 break
         return path
 
-    def value(self, path: int) -> int:
-        """Return the nanoseconds that make a path wide; of `ROOT` those of all roots."""
-        values = self._values[self.by]
-        return sum(values[child] for child in self.children[ROOT]) if path == ROOT else values[path]
-
     def share(self, path: int) -> float | None:
         """Return what share of all time a path takes, by the time that makes blocks wide; None where that isn't known.
 

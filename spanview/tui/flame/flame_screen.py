@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.analysis.flame import flame
+from spanview.analysis.flame import Flame, flame
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -42,7 +42,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self.model: FlameModel | None = None
+        self.model = FlameModel(Flame((), 0, ()))
         self._tops: list[int] = []
         self.selected = ROOT
         self._drawn: tuple[tuple[object, ...], list[list[FlameBlock]]] | None = None
@@ -68,7 +68,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
     def show(self, model: FlameModel) -> None:
         """Show call paths; the one that is selected, and those that take the whole width, stay."""
         before, self.model = self.model, model
-        if before is None or self.selected == ROOT:
+        if self.selected == ROOT:
             self.selected = model.widest_below(ROOT)
         else:
             tops = [model.path_of(before.names(top)) for top in self._tops]
@@ -79,8 +79,6 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
 
     def rows(self) -> list[list[FlameBlock]]:
         """Return the blocks that are drawn; made anew when something of them changes."""
-        if self.model is None:
-            return []
         key = (self.model, self.model.by, self.top, self.size)
         if self._drawn is None or self._drawn[0] != key:
             self._drawn = key, self.model.rows(self.top, self.size.width, self.size.height)
@@ -89,7 +87,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """Paint one level."""
         rows, width = self.rows(), self.size.width
-        if self.model is None or y >= len(rows):
+        if y >= len(rows):
             return Strip.blank(width, self.rich_style)
         segments: list[Segment] = []
         at = 0
@@ -164,15 +162,14 @@ class FlameScreen(BaseScreen, on=On.FLAME):
 
     def take_settings(self) -> None:
         """Let what made blocks wide last make them wide."""
-        if self.blocks.model is not None:
-            self.blocks.model.by = chosen(By, self.viewer.settings.blocks_by) or By.TOTAL
-            self.blocks.refresh()
-            self.refresh_frame()
+        self.blocks.model.by = chosen(By, self.viewer.settings.blocks_by) or By.TOTAL
+        self.blocks.refresh()
+        self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is merged."""
         model = self.blocks.model
-        if model is None:
+        if not self.live.has_answer:
             return f"‹ where the time goes in {self.live.chosen.what}   merging … {self.live.work.share_text}"
         paths = count(len(model.flame.paths), "call path")
         return f"‹ where the time goes in {self.live.chosen.what}{self.live.as_of}   {paths}   by {model.by.value}"
@@ -181,7 +178,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         """Say what is selected, too."""
         super().show_frame()
         model, selected = self.blocks.model, self.blocks.selected
-        if model is None or selected == ROOT:
+        if selected == ROOT:
             self.query_one(".chosen", TwoSided).say("", "")
             return
         path = model.flame.paths[selected]
@@ -198,7 +195,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
     def action_move(self, by: int) -> None:
         """Go down to the widest path below, or up to the one above."""
         blocks = self.blocks
-        if blocks.model is None or blocks.selected == ROOT:
+        if blocks.selected == ROOT:
             return
         if by > 0:
             blocks.select(blocks.model.widest_below(blocks.selected))
@@ -212,7 +209,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
     def action_edge(self, last: int) -> None:
         """Go to what takes the whole width, or down the widest paths as far as they go."""
         blocks = self.blocks
-        if blocks.model is None or blocks.selected == ROOT:
+        if blocks.selected == ROOT:
             return
         # One selection, however many levels there are: each paints all blocks.
         blocks.select(blocks.model.end_of(blocks.selected, blocks.top, last=bool(last)))
@@ -220,7 +217,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
     def action_sibling(self, by: int) -> None:
         """Go to the next path beside, or to the one before."""
         blocks = self.blocks
-        if blocks.model is None or blocks.selected in {ROOT, blocks.top}:
+        if blocks.selected in {ROOT, blocks.top}:
             return
         drawn = {block.path for row in blocks.rows() for block in row}
         beside = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
@@ -233,7 +230,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         """Let the selected path take the whole width; where it does, open the trace of its first span."""
         await self.live.wait_for_answer()
         blocks = self.blocks
-        if blocks.model is None or blocks.selected == ROOT:
+        if blocks.selected == ROOT:
             return
         if blocks.top != blocks.selected:
             blocks.come_closer(blocks.selected)
@@ -245,8 +242,8 @@ class FlameScreen(BaseScreen, on=On.FLAME):
 
     def action_sort(self) -> None:
         """Let the other time make blocks wide."""
-        model = self.blocks.model
-        if model is not None:
+        if self.live.has_answer:
+            model = self.blocks.model
             self.viewer.keep(blocks_by=(By.SELF if model.by is By.TOTAL else By.TOTAL).value)
             self.take_settings()
             self.viewer.say(f"as wide as their {model.by.value}")
@@ -260,7 +257,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         """Copy the selected path."""
         model, at = self.blocks.model, self.blocks.selected
         names: list[str] = []
-        while model is not None and at != ROOT:
+        while at != ROOT:
             path = model.flame.paths[at]
             names.append(_UNSEEN if path.name is None else path.name)
             at = path.parent

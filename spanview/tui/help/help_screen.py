@@ -124,7 +124,3 @@ class HelpScreen(BaseScreen, on=On.HELP):
     async def action_help(self) -> None:
         """Go back."""
         self.app.pop_screen()
-
-    def action_copy(self) -> None:
-        """Say that there is nothing to copy."""
-        self.viewer.say("there is nothing to copy here")

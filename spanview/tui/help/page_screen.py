@@ -77,7 +77,3 @@ class PageScreen(BaseScreen, on=On.HELP):
     async def action_help(self) -> None:
         """Go back to the keys."""
         self.app.pop_screen()
-
-    def action_copy(self) -> None:
-        """Say that there is nothing to copy."""
-        self.viewer.say("there is nothing to copy here")

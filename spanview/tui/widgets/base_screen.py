@@ -174,6 +174,10 @@ class BaseScreen(Screen[None]):
         if self.is_in_front and rows is self.rows:
             await self.action_open()
 
+    def action_copy(self) -> None:
+        """Copy what is selected, where that can be."""
+        self.viewer.say("there is nothing to copy here")
+
     async def action_open(self) -> None:
         """Open what is selected, where that can be."""
 

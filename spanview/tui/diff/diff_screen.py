@@ -11,11 +11,7 @@ from textual.widgets import Static
 from spanview.analysis.diff import PathDiff
 from spanview.analysis.flame import located
 from spanview.analysis.telling import part
-from spanview.display.diff_text import (
-    figures_line,
-    per_trace_text,
-    side_lines,
-)
+from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.display.units import count
 from spanview.tui.app.settings import chosen
 from spanview.tui.diff.diff_columns import sums_in, table_in

@@ -186,15 +186,9 @@ class CallsScreen(BaseScreen, on=On.CALLS):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self._sort = following(_SORTS, self._sort)
-        self.viewer.keep(calls_sort=self._sort)
+        self.viewer.keep(calls_sort=following(_SORTS, self._sort))
+        self.take_settings()
         self.viewer.say(f"sorted by {self._sort}")
-        self._show()
-
-    def action_back(self) -> None:
-        """Go back; where it is being counted, that ends."""
-        self.live.end()
-        self.app.pop_screen()
 
     async def action_open(self) -> None:
         """List the calls of the function."""

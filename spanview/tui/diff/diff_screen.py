@@ -256,10 +256,7 @@ class DiffScreen(BaseScreen, on=On.DIFF):
 
     def action_back(self) -> None:
         """End what is being looked for, then go back."""
-        if self.rows.model is None:
-            self.live.end()
-            self.app.pop_screen()
-        elif not self._looking.end():
+        if not self._looking.end():
             self.app.pop_screen()
 
     def action_copy(self) -> None:

@@ -145,10 +145,9 @@ class ServeScreen(BaseScreen, on=On.SERVE):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self._sort = following(_SORTS, self._sort)
-        self.viewer.keep(serve_sort=self._sort)
+        self.viewer.keep(serve_sort=following(_SORTS, self._sort))
+        self.take_settings()
         self.viewer.say(f"sorted by {self._sort}")
-        self._show()
 
     async def action_open(self) -> None:
         """List the requests of the group, slowest first."""

@@ -199,10 +199,9 @@ class StatsScreen(BaseScreen, on=On.STATS):
     def action_sort(self) -> None:
         """Sort by the next column."""
         sorts = self._sorts
-        self._sort = following(sorts, self._sort) if self._sort in sorts else sorts[1]
-        self.viewer.keep(statistics_sort=self._sort)
+        self.viewer.keep(statistics_sort=following(sorts, self._sort if self._sort in sorts else sorts[0]))
+        self.take_settings()
         self.viewer.say(f"sorted by {self._sort}")
-        self._show()
 
     def action_group(self) -> None:
         """Group by the next thing."""

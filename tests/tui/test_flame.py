@@ -52,7 +52,7 @@ def test_blocks() -> None:
     model.by = By.SELF
     # What runs: root 140, a 40, b 10, c 10.
     assert _drawn(model, ROOT, 100) == [[("root", 0, 100)], [("a", 0, 25), ("c", 25, 30)], [("b", 0, 5)]]
-    below = model.children[model.children[ROOT][0]][0]
+    below = model.tree.children[model.tree.children[ROOT][0]][0]
     assert _drawn(model, below, 100) == [[("a", 0, 100)], [("b", 0, 20)]]
 
 

@@ -85,8 +85,7 @@ def _path(screen: DiffScreen) -> object:
 
 def _block(screen: FlameScreen) -> object:
     model = screen.blocks.model
-    assert model is not None
-    return model.names(screen.blocks.selected)
+    return model.tree.names(screen.blocks.selected)
 
 
 def _call(screen: FunctionCallsScreen) -> object:

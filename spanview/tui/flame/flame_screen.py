@@ -71,9 +71,9 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
         if self.selected == ROOT:
             self.selected = model.widest_below(ROOT)
         else:
-            tops = [model.path_of(before.names(top)) for top in self._tops]
+            tops = [model.tree.path_of(before.tree.names(top)) for top in self._tops]
             self._tops = [top for top in tops if top != ROOT]
-            selected = model.path_of(before.names(self.selected))
+            selected = model.tree.path_of(before.tree.names(self.selected))
             self.selected = selected if selected != ROOT else model.widest_below(self.top)
         self.refresh()
 
@@ -220,7 +220,7 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         if blocks.selected in {ROOT, blocks.top}:
             return
         drawn = {block.path for row in blocks.rows() for block in row}
-        beside = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
+        beside = blocks.model.tree.children[blocks.model.flame.paths[blocks.selected].parent]
         siblings = [path for path in beside if path in drawn or path == blocks.selected]
         at = siblings.index(blocks.selected) + by
         if 0 <= at < len(siblings):

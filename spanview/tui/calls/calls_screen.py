@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.scope import TraceScope
 
 _WIDE, _WIDEST = 100, 140
@@ -146,10 +145,8 @@ class CallsScreen(BaseScreen, on=On.CALLS):
         function = self.rows.selected
         self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
 
-    def on_line_list_moved(self, event: LineList.Moved) -> None:
-        """Say what is selected now."""
-        if event.sender is self.rows:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def title_text(self) -> str:
         """Return what is counted."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.live import AnyLive
 
 MOST_CALLS: Final = 10_000
@@ -199,10 +198,8 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(text))
 
-    def on_line_list_moved(self, event: LineList.Moved) -> None:
-        """Say what is selected now."""
-        if event.sender is self.rows:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def title_text(self) -> str:
         """Return what is listed."""

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
-    from spanview.tui.widgets.linelist import LineList
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
@@ -198,10 +197,8 @@ class DiffScreen(BaseScreen, on=On.DIFF):
         text = "" if model is None or path is None else model.labels.path(path, max(8, room))
         self.query_one(".chosen", TwoSided).say(text, unit)
 
-    def on_line_list_moved(self, _event: LineList.Moved) -> None:
-        """Say which path is selected."""
-        if not self.is_left:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say which path is selected."""
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

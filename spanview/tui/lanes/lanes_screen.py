@@ -138,10 +138,8 @@ class LanesScreen(BaseScreen, on=On.LANES):
         self.query_one(LaneHeads).refresh()
         self.refresh_frame()
 
-    def on_line_list_moved(self, event: LaneLines.Moved) -> None:
-        """Say what is selected now."""
-        if not self.is_left and event.sender is self.rows:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def show_frame(self) -> None:
         """Say what is selected, too."""

@@ -74,19 +74,18 @@ def test_colors(data: Growing) -> None:
     appearance = Appearance(data.store, model)
     assert appearance.color_by is ColorBy.SERVICE
     seen = {}
-    for _ in ColorBy:
+    for color_by in (None, ColorBy.PROCESS, ColorBy.KIND, ColorBy.NODE):
+        appearance.chosen = color_by
         numbers = [appearance.color_number(row) for row in model.tree.rows]
         names = [name for _, name in appearance.legend()]
         assert [number for number, _ in appearance.legend()] == [*dict.fromkeys(numbers)]
         seen[appearance.color_by] = names, len({*numbers})
-        appearance.next_color()
     assert seen == {
         ColorBy.SERVICE: (["shop", "bank"], 2),
         ColorBy.PROCESS: (["1", "2"], 2),
         ColorBy.KIND: (["SERVER", "INTERNAL", "CLIENT"], 3),
         ColorBy.NODE: (["n1", "n2"], 2),
     }
-    assert appearance.color_by is ColorBy.SERVICE
 
 
 async def test_keys_switch_them(data: Growing) -> None:

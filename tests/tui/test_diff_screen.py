@@ -165,7 +165,7 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         screen = look.screen
         assert isinstance(screen, TraceScreen)
         assert screen.rows.node is not None
-        assert screen._model.key(screen.rows.node) == 1
+        assert screen._model.stitched.key(screen.rows.node) == 1
         await look.press("escape", "escape", "escape")
         assert look.is_on(TracesScreen)
 

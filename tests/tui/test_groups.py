@@ -24,7 +24,7 @@ from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.traces import group_counting, traces_model
+from spanview.tui.traces import traces_model, traces_screen
 from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.traces.completeness import Completeness
 from spanview.tui.traces.group_list import GroupList, share_text, value_of
@@ -387,7 +387,7 @@ async def test_large_stores_are_counted_in_threads(monkeypatch: pytest.MonkeyPat
     """Where counting takes long, keys don't wait for it, and what comes of it is shown all the same."""
     for name in ("NUMPY_FROM_TRACES", "_QUICK"):
         monkeypatch.setattr(traces_model, name, 0)
-    monkeypatch.setattr(group_counting, "_STITCHED_AT_ONCE", 0)
+    monkeypatch.setattr(traces_screen, "_STITCHED_AT_ONCE", 0)
     async with looking_at(*documents()) as look:
         await look.press("r")
         await look.until(lambda: "batch" in look.text and "◌1" in row_on(look, "batch"))

@@ -101,7 +101,7 @@ def _request(screen: RequestsScreen) -> object:
 
 def _node(screen: TraceScreen) -> object:
     assert screen.rows.node is not None
-    return screen._model.key(screen.rows.node)
+    return screen._model.stitched.key(screen.rows.node)
 
 
 def _finding(screen: CheckScreen) -> object:

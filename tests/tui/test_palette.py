@@ -45,13 +45,13 @@ async def test_the_palette_puts_the_best_first() -> None:
         await look.press("enter", "colon")
         screen = look.screen
         assert isinstance(screen, PaletteScreen)
-        everything = [*screen.rows.commands]
+        everything = [*screen.rows.items]
         await look.type("column")
-        texts = [command.text for command in screen.rows.commands]
+        texts = [command.text for command in screen.rows.items]
         assert texts == [command.text for command in everything if "column" in command.text]
         await look.press("ctrl+u")
         await look.type("critical")
-        assert [command.key for command in screen.rows.commands] == ["c"]
+        assert [command.key for command in screen.rows.items] == ["c"]
         await look.press("ctrl+u")
         await look.type("zmn")
         assert "0 actions" in look.text

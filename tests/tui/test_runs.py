@@ -24,7 +24,7 @@ from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
 from spanview.model.codes import ERROR
 from spanview.tui.span.span_screen import SpanScreen
-from spanview.tui.trace.row_marks import in_short, indent_of, lines_of_run
+from spanview.tui.trace.row_texts import in_short, indent_of, lines_of_run
 from spanview.tui.trace.runs import FEWEST_IN_RUN, Timed, marked
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.stitcher import Stitcher
@@ -198,10 +198,10 @@ async def test_a_run_grows_in_place() -> None:
         await look.press("down", "down", "down")
         place = rows.model.rows[rows.cursor]
         assert place[1] == 1
-        key = rows.model.key(place[0])
+        key = rows.model.stitched.key(place[0])
         await look.grow(build.span("leaf", parent=1, start=60))
         assert rows.row_count == 13
-        assert rows.model.key(rows.model.rows[rows.cursor][0]) == key
+        assert rows.model.stitched.key(rows.model.rows[rows.cursor][0]) == key
         await look.press("g")
         await look.grow(*[build.span("third", span=90 + at, parent=1, start=70 + at) for at in range(9)])
         await look.grow(build.span("third", parent=1, start=80))

@@ -14,7 +14,7 @@ from builders import Builder, span_id, trace_id
 from spanview.analysis import linked
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.tui.app.opening import Opening
-from spanview.tui.span import details, incoming_links
+from spanview.tui.span import details, links
 from spanview.tui.span.details import Details
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.trace.trace_screen import TraceScreen
@@ -45,8 +45,9 @@ def name_of_selected(look: Look) -> str:
     """Return the name of the span under the cursor of a trace."""
     screen = look.screen
     assert isinstance(screen, TraceScreen)
-    assert screen.chosen_span is not None
-    return screen.chosen_span.span.name
+    subject = screen._details.span
+    assert subject is not None
+    return subject.span.name
 
 
 FAMILY = """
@@ -200,7 +201,7 @@ async def test_looking_can_be_ended() -> None:
         goes_on.wait(20)
         yield from real(*arguments)
 
-    with patch.object(incoming_links, "linking_rows", slow), patch.object(work, "_PIECES_S", 0.0):
+    with patch.object(links, "linking_rows", slow), patch.object(work, "_PIECES_S", 0.0):
         async with looking_at(*linked_documents(), size=(120, 40)) as look:
             await look.press("enter", "enter", "tab", "tab", "G", "enter")
             await look.until_shown("50%, 0 found; Esc ends it")
@@ -343,7 +344,7 @@ async def test_a_query_opens_the_trace_at_the_span() -> None:
         await look.until(lambda: look.is_on(TraceScreen))
         screen = look.screen
         assert isinstance(screen, TraceScreen)
-        await look.until(lambda: screen.chosen_span is not None and screen.chosen_span.span.span_id == f"{6:016x}")
+        await look.until(lambda: screen._details.span is not None and screen._details.span.span.span_id == f"{6:016x}")
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ async def test_from_the_traces_to_one_span() -> None:
         screen = look.screen
         assert isinstance(screen, TraceScreen)
         assert screen.rows.node is not None
-        assert screen._model.key(screen.rows.node) == 1
+        assert screen._model.stitched.key(screen.rows.node) == 1
         await look.press("q", "q", "q")
         await look.press("q")
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, file_of, store_of_files, time_text
 from span_graphs import graphs
+from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.widgets.window import Window
 from viewers import Growing
@@ -43,6 +44,11 @@ def drawn(model: TraceModel, data: Growing) -> str:
         name = "?" if model.tree.is_missing(node) else names[spans.name[model.tree.rows[node]]]
         lines.append(f"{'  ' * depth}{arrow} {name}")
     return "\n".join(lines)
+
+
+def stitch_anew(model: TraceModel) -> None:
+    """Let a model show its trace as it is now."""
+    model.take(StitchedTrace(model.store, model.trace, model.store.tree(model.trace)))
 
 
 def model_of(drawing: str) -> tuple[TraceModel, Growing]:
@@ -221,9 +227,9 @@ def test_folding_outlives_growth() -> None:
     )
     model = TraceModel(data.store, 0)
     model.collapse(1)
-    key = model.key(model.rows[1][0])
+    key = model.stitched.key(model.rows[1][0])
     data.add(builder.span("early", span=4, start=0), builder.span("d", span=5, parent=2, start=19))
-    model.refresh()
+    stitch_anew(model)
     assert is_drawn(
         model,
         data,
@@ -245,9 +251,9 @@ def test_a_parent_that_comes_takes_the_place_of_its_placeholder() -> None:
     model = TraceModel(data.store, 0)
     row = row_of(model, data, "?")
     model.collapse(row)
-    key = model.key(model.rows[row][0])
+    key = model.stitched.key(model.rows[row][0])
     data.add(builder.span("late", span=9, start=0))
-    model.refresh()
+    stitch_anew(model)
     assert is_drawn(
         model,
         data,
@@ -262,7 +268,7 @@ def test_a_parent_that_comes_takes_the_place_of_its_placeholder() -> None:
 def test_a_row_that_is_gone() -> None:
     """A key that is in sight no more gives the row that is asked for instead."""
     model, data = model_of(TREE)
-    key = model.key(node_of(model, data, "c"))
+    key = model.stitched.key(node_of(model, data, "c"))
     model.collapse_all()
     assert model.row_of_key(key, 0) == 0
     assert model.row_of_key(None, 5) == 5
@@ -290,11 +296,11 @@ def test_when_a_span_runs_alone(drawing: str, expected: list[tuple[int, int]]) -
     """What runs below a span, in however many levels, leaves it the rest."""
     model, _ = model_of(drawing)
     node = model.tree.roots[0]
-    own = model.own_times(node)
+    own = model.stitched.own_times(node)
     pairs = zip(own.starts, own.ends, strict=True)
     assert [((a - EPOCH_NS) // 1000, (b - EPOCH_NS) // 1000) for a, b in pairs] == expected
     assert own.sums[-1] == model.stitched.own[node]
-    assert model.own_times(node) is own
+    assert model.stitched.own_times(node) is own
 
 
 def test_when_a_span_runs_alone_as_the_trace_grows() -> None:
@@ -302,10 +308,10 @@ def test_when_a_span_runs_alone_as_the_trace_grows() -> None:
     builder = Builder()
     data = Growing(builder.span("a", span=1, start=0), builder.span("b", parent=1, start=2, duration=2))
     model = TraceModel(data.store, 0)
-    assert len(model.own_times(0).starts) == 2
+    assert len(model.stitched.own_times(0).starts) == 2
     data.add(builder.span("c", parent=1, start=6, duration=2))
-    model.refresh()
-    assert len(model.own_times(0).starts) == 3
+    stitch_anew(model)
+    assert len(model.stitched.own_times(0).starts) == 3
 
 
 def test_a_placeholders_interval() -> None:
@@ -317,7 +323,7 @@ def test_a_placeholders_interval() -> None:
         builder.span(parent=9, start=8, duration=None),
     )
     model = TraceModel(data.store, 0)
-    assert model.interval(model.tree.roots[0]) == (EPOCH_NS + 5_000, EPOCH_NS + 35_000)
+    assert model.stitched.interval(model.tree.roots[0]) == (EPOCH_NS + 5_000, EPOCH_NS + 35_000)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +340,7 @@ def test_a_placeholders_interval() -> None:
 def test_a_spans_interval(start: str | None, end: str | None, expected: tuple[int, int] | None) -> None:
     """A span's interval isn't known without both times, and is never negative."""
     data = Growing(Builder().span(start_time=start, end_time=end))
-    interval = TraceModel(data.store, 0).interval(0)
+    interval = TraceModel(data.store, 0).stitched.interval(0)
     us = None if interval is None else ((interval[0] - EPOCH_NS) // 1000, (interval[1] - EPOCH_NS) // 1000)
     assert us == expected
 
@@ -361,10 +367,10 @@ def test_several_services() -> None:
     builder = Builder()
     data = Growing(builder.span(service="a"), builder.span(service="a"))
     model = TraceModel(data.store, 0)
-    assert not model.has_services
+    assert len(model.stitched.tally("service")[0]) == 1
     data.add(builder.span(service="b"))
-    model.refresh()
-    assert model.has_services
+    stitch_anew(model)
+    assert len(model.stitched.tally("service")[0]) == 2
 
 
 def test_processes() -> None:

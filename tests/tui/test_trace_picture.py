@@ -15,7 +15,6 @@ from hypothesis import given, settings
 
 from builders import Builder, Document, store_of, time_text
 from span_graphs import graphs
-from spanview.analysis.critical import critical_path
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.tui.trace.appearance import Appearance
@@ -159,7 +158,7 @@ def test_a_lit_path() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     appearance = Appearance(store, model)
-    appearance.lit_path = LitPath(model.stitched, critical_path(model.tree, store.spans, store.names.texts))
+    appearance.lit_path = LitPath(store, model.stitched)
     picture = picture_of(store, model, appearance)
     assert picture.is_lit
     assert picture.rows[0].lit[-1] == (0.9, 1.0)

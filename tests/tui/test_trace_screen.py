@@ -291,7 +291,11 @@ async def test_zoom_and_pan() -> None:
     """Zooming keeps the selected span in sight; panning stops at the trace's ends; the whole comes back."""
     async with looking_at(*documents()) as look:
         await look.press("enter", "down", "down", "plus", "plus")
-        whole, window, span = model(look).whole, model(look).shown, model(look).interval(waterfall(look).node or 0)
+        whole, window, span = (
+            model(look).whole,
+            model(look).shown,
+            model(look).stitched.interval(waterfall(look).node or 0),
+        )
         assert span is not None
         assert window.length_ns == pytest.approx(whole.length_ns * 0.36, rel=0.01)
         assert window.start_ns <= span[0] < span[1] <= window.end_ns
@@ -321,7 +325,7 @@ async def test_fit() -> None:
     """Fitting shows the selected span with a little of what is round it."""
     async with looking_at(*documents()) as look:
         await look.press("enter", "down", "f")
-        window, span = model(look).shown, model(look).interval(waterfall(look).node or 0)
+        window, span = model(look).shown, model(look).stitched.interval(waterfall(look).node or 0)
         assert span is not None
         assert (window.start_ns, window.end_ns) == (span[0] - 10_000, span[1] + 10_000)
         assert "90 µs" in look.lines[2]

@@ -126,7 +126,7 @@ def test_screens_that_are_imported_are_those_that_keys_open() -> None:
     """What is imported at rest is there, in a process that has nothing else."""
     code = (
         "import sys; from spanview.tui.app.warm import import_screens; import_screens(has_many=True);"
-        "screens = 'spanview.tui.trace.trace_screen', 'spanview.tui.traces.groups_bulk';"
+        "screens = 'spanview.tui.trace.trace_screen', 'spanview.tui.traces.traces_bulk';"
         "print(*(name in sys.modules for name in screens))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -118,7 +118,7 @@ async def lit(*documents: Document, keys: tuple[str, ...] = ()) -> list[int]:
         await look.until_shown("critical path: ", " running, ")
         waterfall = look.screen.query_one(Waterfall)
         width = waterfall.line_width
-        rows = [waterfall._bars.of(node, Split.of(width).time) for node, _ in waterfall.model.rows]
+        rows = [waterfall._bar(node, Split.of(width).time) for node, _ in waterfall.model.rows]
         return [sum(len(part.text) for part in row if part.style and part.style.bold) for row in rows]
 
 
@@ -162,7 +162,7 @@ async def test_services_have_colours() -> None:
     async with looking_at(data=data) as look:
         await look.press("enter")
         waterfall = look.screen.query_one(Waterfall)
-        colors = [waterfall.color_of(node) for node, _ in waterfall.model.rows]
+        colors = [waterfall._color_of(node) for node, _ in waterfall.model.rows]
         assert colors[0] == colors[2] != colors[1]
 
 

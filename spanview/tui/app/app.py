@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from spanview.analysis.running import Running
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
-    from spanview.tui.app.feed import Feed, FeedState
+    from spanview.tui.app.feed import Feed
     from spanview.tui.app.opening import Opening
     from spanview.tui.app.settings import Settings
     from spanview.tui.diff.side import ComparedSide
@@ -98,7 +98,9 @@ class SpanviewApp(App[None]):
         self._opening = opening
         self._feed = feed
         self.feed_state = feed.state
-        self._is_read = self._is_ending = False
+        self._is_read = False
+        self.is_left = False
+        """Whether it ends."""
         self._changed: set[int] = set()
         """Traces that have grown, and that no screen has heard of."""
         self._news = PassingOn(self, lambda: self.paused, self._pass_on)
@@ -139,11 +141,6 @@ class SpanviewApp(App[None]):
         return self._opening.places
 
     @property
-    def places(self) -> str:
-        """The PATHs in one line."""
-        return "  ".join(self.paths)
-
-    @property
     def first_screen(self) -> TracesScreen:
         """The list of traces."""
         return next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
@@ -153,7 +150,7 @@ class SpanviewApp(App[None]):
         # Whoever ends the program finds the terminal as it was.
         for number in _ENDING:
             with suppress(NotImplementedError, ValueError, RuntimeError):
-                asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, None, _SIGNALLED + number)
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
             self.set_interval(EVERY_S, self.tidy.collect)
@@ -164,12 +161,9 @@ class SpanviewApp(App[None]):
         """Show the traces that were read by now, and listen to what is read."""
         self.feed_state = self._feed.state
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
-        if self._keeping.notice:
-            self.say(f"settings not taken: {self._keeping.notice}")
-        self._feed.listen(self._hear)
-
-    def _end_by(self, number: int) -> None:
-        self.exit(return_code=_SIGNALLED + number)
+        if self._keeping.kept.notice:
+            self.say(f"settings not taken: {self._keeping.kept.notice}")
+        self._feed.listen(lambda state: self.post_message(FeedNews(state)))
 
     def on_unmount(self) -> None:
         """End the reading."""
@@ -177,7 +171,7 @@ class SpanviewApp(App[None]):
 
     def leave(self) -> None:
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
-        self._keeping.write()
+        self._keeping.kept.write()
         self._feed.wait(_READING_ENDS_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -187,7 +181,7 @@ class SpanviewApp(App[None]):
 
         Textual puts a key into the queue of what has the focus when it comes; by its turn the focus may be elsewhere.
         """
-        if isinstance(event, InputEvent | Paste) and (self._is_ending or not self.screen_stack):
+        if isinstance(event, InputEvent | Paste) and (self.is_left or not self.screen_stack):
             return
         if isinstance(event, Paste):
             self._type(_line_of(event.text))
@@ -216,7 +210,7 @@ class SpanviewApp(App[None]):
 
     def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
         """End; keys that were pressed behind the one that ends it find nothing to act on any more."""
-        self._is_ending = True
+        self.is_left = True
         super().exit(result, return_code, message)
 
     def get_driver_class(self) -> type[Driver]:
@@ -225,13 +219,9 @@ class SpanviewApp(App[None]):
 
     # -- what is read ------------------------------------------------------------------------------------------------
 
-    def _hear(self, state: FeedState) -> None:
-        """Called from the reading thread."""
-        self.post_message(FeedNews(state))
-
     async def on_feed_news(self, message: FeedNews) -> None:
         """Pass on what is new, unless what is shown is to hold still."""
-        if self._is_ending:
+        if self.is_left:
             return
         self.feed_state = message.state
         self._changed |= self._store.take_changed()
@@ -274,11 +264,6 @@ class SpanviewApp(App[None]):
         """When the last key has acted, by `time.monotonic`."""
         return self.tidy.acts_until
 
-    @property
-    def is_left(self) -> bool:
-        """Whether it ends."""
-        return self._is_ending
-
     def refresh_frame(self) -> None:
         """Bring headers and footers up to date."""
         for screen in self.screens():
@@ -288,10 +273,12 @@ class SpanviewApp(App[None]):
         if self._opening.choose is not None:
             self.first_screen.limit_to(self._opening.choose)
         await self._open_wanted()
-        if not (self._is_opened or self._is_ending):
+        if not (self._is_opened or self.is_left):
             self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
         has_many = len(self._store.trace_table) >= NUMPY_FROM_TRACES
-        self._importing.begin(lambda _: import_screens(has_many=has_many), self._begin_to_tidy)
+        self._importing.begin(
+            lambda _: import_screens(has_many=has_many), lambda _: None if self.is_headless else self.tidy.put_off()
+        )
 
     async def _open_wanted(self) -> None:
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""
@@ -312,10 +299,6 @@ class SpanviewApp(App[None]):
             return
         self._is_opened = True
         await self.open_trace(trace, at_row=self._first_match(trace))
-
-    def _begin_to_tidy(self, _: None) -> None:
-        if not self.is_headless:
-            self.tidy.put_off()
 
     def _first_match(self, trace: int) -> int | None:
         """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""
@@ -377,7 +360,7 @@ class SpanviewApp(App[None]):
             trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
             trace_id = 0 if trace is None else self.trace_id(trace)
             shown = format_trace_id(trace_id) if trace_id else None
-            self.again = replace(self._opening, follow=True, query=first.filter_text, trace=shown)
+            self.again = replace(self._opening, follow=True, query=first.filter.text, trace=shown)
             self.exit()
 
     @cached_property
@@ -509,7 +492,7 @@ class SpanviewApp(App[None]):
     @property
     def settings(self) -> Settings:
         """What is set."""
-        return self._keeping.now
+        return self._keeping.kept.now
 
     def keep(self, **changes: Any) -> None:
         """Set something, by the names of `Settings`, for the next time too."""
@@ -517,7 +500,7 @@ class SpanviewApp(App[None]):
 
     def forget_settings(self) -> None:
         """Bring the defaults back, on each screen that is there."""
-        is_gone = self._keeping.forget()
+        is_gone = self._keeping.kept.forget()
         self._take_theme()
         for screen in self.screens():
             screen.take_settings()

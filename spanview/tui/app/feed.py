@@ -61,7 +61,7 @@ class Feed:
         self._follow = follow
         self.state = FeedState(following=follow)
         """How the reading stands, whether it was told or not."""
-        self._listener: Callable[[FeedState], None] | None = None
+        self._listener: Callable[[FeedState], object] | None = None
         self._is_heard = threading.Event()
         self._stop = threading.Event()
         self._shown = threading.Event()
@@ -72,7 +72,7 @@ class Feed:
         sys.setswitchinterval(_SWITCH_S)
         self._thread.start()
 
-    def listen(self, listener: Callable[[FeedState], None]) -> None:
+    def listen(self, listener: Callable[[FeedState], object]) -> None:
         """Let each new state be told, from the thread; begin to read, where that was not begun."""
         self._listener = listener
         self._is_heard.set()

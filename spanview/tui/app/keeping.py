@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from spanview.display.sanitise import sanitise
 from spanview.tui.app.settings import KeptSettings
 from spanview.tui.widgets.work import Owner, Work
-
-if TYPE_CHECKING:
-    from spanview.tui.app.settings import Settings
 
 _KEPT_AFTER_S: Final = 0.5
 """So long after a change it is written: several keys make one file."""
@@ -37,43 +34,25 @@ class Keeping:
 
     def __init__(self, app: Speaker, path: str | None) -> None:
         self._app = app
-        self._kept = KeptSettings(path)
+        self.kept = KeptSettings(path)
         self._writing = Work(app)
         self._has_told_unkept = self._has_told_aside = False
 
-    @property
-    def now(self) -> Settings:
-        """What is set."""
-        return self._kept.now
-
-    @property
-    def notice(self) -> str:
-        """Why the file was not taken, in words; empty where it was."""
-        return self._kept.notice
-
     def change(self, changes: dict[str, Any]) -> None:
         """Set something, by the names of `Settings`, and keep it soon."""
-        if self._kept.change(changes):
+        if self.kept.change(changes):
             self._app.set_timer(_KEPT_AFTER_S, self._write_soon)
 
-    def forget(self) -> bool:
-        """Bring the defaults back; return whether none is kept any more."""
-        return self._kept.forget()
-
-    def write(self) -> None:
-        """Keep what isn't kept yet, at once."""
-        self._kept.write()
-
     def _write_soon(self) -> None:
-        self._writing.queue(lambda _: self._kept.write(), lambda is_written: self._tell(is_written=is_written))
+        self._writing.queue(lambda _: self.kept.write(), lambda is_written: self._tell(is_written=is_written))
 
     def _tell(self, *, is_written: bool) -> None:
         if not is_written and not self._has_told_unkept:
             self._has_told_unkept = True
             self._say(NOT_KEPT)
-        elif is_written and self._kept.aside and not self._has_told_aside:
+        elif is_written and self.kept.aside and not self._has_told_aside:
             self._has_told_aside = True
-            self._say(f"the damaged settings are kept as {sanitise(self._kept.aside, _LONGEST_NAME)}")
+            self._say(f"the damaged settings are kept as {sanitise(self.kept.aside, _LONGEST_NAME)}")
 
     def _say(self, text: str) -> None:
         self._app.say(f"{self._app.said} · {text}" if self._app.said else text)

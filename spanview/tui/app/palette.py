@@ -7,7 +7,6 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from rich.segment import Segment
 from textual.binding import Binding
 
 from spanview.display.units import count
@@ -15,9 +14,9 @@ from spanview.tui.app.palette_match import fit
 from spanview.tui.app.themes import ANSI, NAMES
 from spanview.tui.keys import keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,27 +38,8 @@ class Command:
     """Returns an awaitable, or None when it is done."""
 
 
-class CommandLines(LineList, can_focus=False):
-    """A line a command."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.commands: list[Command] = []
-        self.spells = False
-        """Whether signs of keys are spelt out."""
-
-    def show(self, commands: list[Command]) -> None:
-        """Show other commands, from the first on."""
-        self.commands = commands
-        self.rows_have_changed(len(commands), 0)
-        self.reveal()
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one line."""
-        command = self.commands[row]
-        text = fixed(command.text, max(0, width - _SHOWN - 1))
-        key = spelt(command.key) if self.spells else command.key
-        return [Segment(f" {fixed(key, _SHOWN)}", self.paint_style("accent")), Segment(text)]
+class CommandLines(TableList[Command], can_focus=False):
+    """A line a command; the keys go to what is typed."""
 
 
 class PaletteScreen(BaseScreen):
@@ -80,7 +60,12 @@ class PaletteScreen(BaseScreen):
 
     def __init__(self, below: BaseScreen) -> None:
         super().__init__()
-        self.rows: CommandLines = CommandLines()
+        spells = self.viewer.spells
+        key: TableColumn[Command] = TableColumn(
+            "", _SHOWN, lambda each: spelt(each.key) if spells else each.key, "accent", gap=1, aligns_left=True
+        )
+        text: TableColumn[Command] = TableColumn("", parts=lambda each, cells: [Piece(fixed(each.text, cells))])
+        self.rows: CommandLines = CommandLines(Table((key, text)))
         self._below = below
         self._commands: list[Command] = []
         self._sought: str | None = None
@@ -93,18 +78,12 @@ class PaletteScreen(BaseScreen):
 
     async def on_mount(self) -> None:
         """Offer everything."""
-        self.rows.spells = self.viewer.spells
         keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
         self._commands = [Command(key.shown, key.text, partial(self._below.run_action, key.action)) for key in keys]
         self._commands.append(Command("Ctrl+C", "quit", self.app.exit))
-        self._commands += [
-            Command(
-                "",
-                f"theme: {name}" + (", the terminal's own colours" if name == ANSI else ""),
-                partial(self.viewer.show_theme, name),
-            )
-            for name in NAMES
-        ]
+        for name in NAMES:
+            text = f"theme: {name}" + (", the terminal's own colours" if name == ANSI else "")
+            self._commands.append(Command("", text, partial(self.viewer.show_theme, name)))
         self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
         await self.query_one(Prompt).open()
         self._find()
@@ -142,9 +121,9 @@ class PaletteScreen(BaseScreen):
 
     async def action_open(self) -> None:
         """Do what the cursor stands on."""
-        rows = self.rows
-        if rows.commands:
+        command = self.rows.selected
+        if command is not None:
             self.app.pop_screen()
-            done = rows.commands[rows.cursor].run()
+            done = command.run()
             if isawaitable(done):
                 await done

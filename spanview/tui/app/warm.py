@@ -21,6 +21,7 @@ _SCREENS: Final = (
     "spanview.tui.traces.completeness",
     "spanview.tui.traces.groups_model",
     "spanview.tui.trace.trace_screen",
+    "spanview.tui.trace.trace_picture",
     "spanview.tui.span.span_screen",
     "spanview.tui.stats.stats_screen",
     "spanview.tui.flame.flame_screen",
@@ -34,7 +35,7 @@ _SCREENS: Final = (
     "spanview.tui.diff.diff_screen",
 )
 _FOR_MANY: Final = (
-    "spanview.tui.traces.groups_bulk",
+    "spanview.tui.traces.traces_bulk",
     "spanview.tui.lanes.lanes_bulk",
     "spanview.tui.trace.stitched_bulk",
 )

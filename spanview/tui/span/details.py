@@ -21,6 +21,8 @@ from spanview.tui.widgets.paint import fixed, right
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -108,11 +110,9 @@ class DetailLines(LineList):
 class TabLine(Widget):
     """The titles of the sections, and where the record stands; a click opens a section."""
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._titles: list[str] = []
-        self._section = SECTIONS[0]
-        self._place = ""
+    _titles: Sequence[str] = ()
+    _section = SECTIONS[0]
+    _place = ""
 
     def show(self, titles: list[str], section: str, place: str) -> None:
         """Show other titles."""
@@ -287,9 +287,7 @@ class Details(Vertical):
 class Headline(Widget):
     """The line that names the span."""
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._text = ""
+    _text = ""
 
     def say(self, text: str) -> None:
         """Show another text, which is safe to print already."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.select import traces_beginning
 from spanview.display.parts import Tone
@@ -12,17 +12,15 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts
 from spanview.index.tree import ROOT
 from spanview.tui.keys import On
-from spanview.tui.span import incoming_links
-from spanview.tui.span.counterpart import Counterpart
 from spanview.tui.span.details import LINKS, Details
-from spanview.tui.span.incoming_links import IncomingLinks
+from spanview.tui.span.links import KEY, Links
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
@@ -34,36 +32,28 @@ _LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
 """The value of a link's line: trace id and span id, as in `5bd66ef5095369c7b0d1f8f4bd33716a c532cb4098ac3dd2`."""
 
 
-class TraceView(Protocol):
-    """The screen of a trace, as the screen of one of its spans sees it."""
-
-    @property
-    def trace_tree(self) -> TraceTree:
-        """The trace, stitched as it is shown there."""
-
-    def go_to_span(self, row: int) -> None:
-        """Go to a span of the trace, by its row in the span table."""
-
-
 class SpanScreen(BaseScreen, on=On.SPAN):
     """All details of one span.
 
     Args:
         subject: The span.
         section: The section to begin with.
-        trace_view: The screen of its trace, on which this one stands.
+        tree_now: Returns its trace, stitched as the screen shows it on which this one stands.
+        go_to: Called with the row of the span that was looked at last.
     """
 
-    def __init__(self, subject: SpanInTree, section: str, trace_view: TraceView) -> None:
+    def __init__(
+        self, subject: SpanInTree, section: str, tree_now: Callable[[], TraceTree], go_to: Callable[[int], object]
+    ) -> None:
         super().__init__()
         self._subject = subject
-        self._trace_view = trace_view
+        self._tree_now = tree_now
+        self._go_to_in_trace = go_to
         self.details = Details()
         self.rows = self.details.lines
         self.details.section = section
-        self._incoming = IncomingLinks(self, subject, self._show_links)
-        self._counterpart = Counterpart(self, self._show_links)
-        self._copier = Copier(self, lambda: self.chosen_trace, lambda: self.chosen_span, span_query=self._span_query)
+        self._links = Links(self, subject, self._show_links)
+        self._copier = Copier(self, lambda: self.chosen_trace, lambda: self._subject, span_query=self._span_query)
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 
@@ -83,11 +73,6 @@ class SpanScreen(BaseScreen, on=On.SPAN):
     def chosen_trace(self) -> int:
         """The span's trace."""
         return self._subject.trace
-
-    @property
-    def chosen_span(self) -> SpanInTree:
-        """The span."""
-        return self._subject
 
     def title_text(self) -> str:
         """Return the way to the span."""
@@ -115,14 +100,14 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         self._subject, facts = known
         self.details.show(self._subject, facts)
         self._show_links()
-        self._counterpart.look(self._subject)
+        self._links.guess()
         self.refresh_frame()
 
     # -- other spans -------------------------------------------------------------------------------------------------
 
     def _tree(self) -> tuple[TraceTree, int]:
         """Return the span's trace as it is now, and the span's node in it."""
-        tree = self._trace_view.trace_tree
+        tree = self._tree_now()
         return tree, tree.rows.index(self._subject.row)
 
     def _go_to(self, tree: TraceTree, node: int) -> None:
@@ -130,11 +115,10 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         self.live.end()
         store, trace = self._subject.store, self._subject.trace
         self._subject = SpanInTree(store.span(tree.rows[node]), store, trace, tree, node)
-        self._incoming.forget(self._subject)
-        self._counterpart.forget()
+        self._links.forget(self._subject)
         self.details.show(self._subject)
         self._show_links()
-        self._counterpart.look(self._subject)
+        self._links.guess()
         self.live.catch_up()
         self.refresh_frame()
 
@@ -164,7 +148,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
 
     def _show_links(self) -> None:
         """Show what is known of the spans that link to this one, or belong together with it."""
-        self.details.show_linked((*self._incoming.lines(), *self._counterpart.lines(self._subject)))
+        self.details.show_linked(tuple(self._links.lines()))
 
     async def _follow(self) -> bool:
         """Follow the link under the cursor, or look who links here; return False where neither is."""
@@ -173,8 +157,8 @@ class SpanScreen(BaseScreen, on=On.SPAN):
             return False
         if part.target is not None:
             await self.viewer.open_trace(self._subject.store.spans.trace[part.target], at_row=part.target)
-        elif part.key == incoming_links.KEY:
-            self._incoming.look()
+        elif part.key == KEY:
+            self._links.look()
         elif part.tone is Tone.LINK and (match := _LINK.fullmatch(str(part.whole))):
             await self._open_linked(match[1], int(match[2], 16))
         else:
@@ -194,13 +178,13 @@ class SpanScreen(BaseScreen, on=On.SPAN):
 
     def action_back(self) -> None:
         """End what is looked for, then go back."""
-        if not self._incoming.end():
+        if not self._links.end():
             self.action_leave()
 
     def action_leave(self) -> None:
         """Go back, in the trace to the span that was looked at last."""
         self.app.pop_screen()
-        self._trace_view.go_to_span(self._subject.row)
+        self._go_to_in_trace(self._subject.row)
 
     async def action_open(self) -> None:
         """Unfold or fold what the cursor is on, or follow it."""

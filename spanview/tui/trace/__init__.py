@@ -6,16 +6,12 @@ stitched_bulk    what is asked of all nodes of a long trace, with numpy
 trace_model      which nodes are in sight, and which time
 lit_path         the critical path, ready to be drawn
 appearance       what lines show besides names and times: further columns, colours, events, the critical path
-row_marks        what stands before and behind a name
-row_texts        what rows say beside their names, on the screen and in pictures
-row_bars         the time side of rows
+row_texts        what rows say, on the screen and in pictures
 waterfall        the rows, and the ruler above them
-trace_picture    from what is shown to what is drawn in pictures and texts
+trace_picture    from what is shown to pictures in files, and texts for the clipboard
 stitcher         keeps what is shown in line with what has come, in named states
-search           finding spans: by a query, by name, and those that failed
+search           finding spans by a query
 missing_parents  what is known of spans that no file holds
 details_below    the details of the selected span, below the waterfall
-appearance_keys  what the keys do to folds, columns, colours and the critical path
-picture_keys     what the keys do to take along what is shown
 trace_screen     the screen, which maps keys to all of these
 """

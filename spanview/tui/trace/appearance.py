@@ -83,7 +83,8 @@ class Appearance:
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""
         self.names_percent = NAMES_PERCENT
         """How much of a line names have."""
-        self._chosen: ColorBy | None = None
+        self.chosen: ColorBy | None = None
+        """What colours are to stand for; None for what goes with the trace."""
         self.is_explained = False
         """Whether it is shown what colours stand for."""
         self.guesses: Mapping[int, Guess] = {}
@@ -149,7 +150,7 @@ class Appearance:
 
     def lit_path_of(self, stitched: StitchedTrace) -> LitPath | None:
         """Return the critical path of a trace, where one is lit; called in a thread where the trace is long."""
-        return None if self.lit_path is None else LitPath.through(self._store, stitched)
+        return None if self.lit_path is None else LitPath(self._store, stitched)
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""
@@ -168,27 +169,14 @@ class Appearance:
     @property
     def color_by(self) -> ColorBy:
         """What colours stand for: services where the trace has several, unless something was chosen."""
-        return self._chosen or (ColorBy.SERVICE if self._model.has_services else ColorBy.PROCESS)
+        return self.chosen or (
+            ColorBy.SERVICE if len(self._model.stitched.tally("service")[0]) > 1 else ColorBy.PROCESS
+        )
 
     @property
     def colored_by(self) -> str:
         """What colours stand for, in a word."""
         return self.color_by.value
-
-    def choose_color(self, color_by: ColorBy | None) -> None:
-        """Let colours stand for something; None for what goes with the trace."""
-        self._chosen = color_by
-
-    def next_color(self) -> ColorBy:
-        """Let colours stand for the next thing, and return it."""
-        self._chosen = color = self.coming_color
-        return color
-
-    @property
-    def coming_color(self) -> ColorBy:
-        """What colours stand for next."""
-        every = list[ColorBy](ColorBy)
-        return every[(every.index(self.color_by) + 1) % len(every)]
 
     def unknown_nodes(self) -> list[int]:
         """Return a span of each process of which it isn't known where it runs, by its row."""
@@ -209,10 +197,6 @@ class Appearance:
     def _node_number(self, row: int) -> int:
         return self._node_numbers.setdefault(self._node(row), len(self._node_numbers))
 
-    def tally(self, stitched: StitchedTrace) -> tuple[Counter[int], dict[int, int]]:
-        """Return how many spans have each colour, by its number or that of their file, and the row of one of them."""
-        return stitched.tally(_COLUMNS[self.color_by])
-
     def legend(self) -> list[tuple[int, str]]:
         """Return the numbers of the trace's colours and what they stand for, the most frequent first."""
         name_of: Callable[[int], str] = {
@@ -221,7 +205,7 @@ class Appearance:
             ColorBy.KIND: self.kind,
             ColorBy.NODE: self._node,
         }[self.color_by]
-        tally, rows = self.tally(self._model.stitched)
+        tally, rows = self._model.stitched.tally(_COLUMNS[self.color_by])
         counts: Counter[int] = Counter()
         names: dict[int, str] = {}
         for value, number_of_spans in tally.items():

@@ -9,8 +9,7 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.span_text import RAW
 from spanview.display.units import count
 from spanview.model.ids import format_span_id
-from spanview.tui.trace.appearance_keys import ROOM_FOR_DETAILS
-from spanview.tui.trace.row_marks import lines_of_run
+from spanview.tui.trace.row_texts import lines_of_run
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from spanview.tui.trace.waterfall import Waterfall
     from spanview.tui.widgets.base_screen import BaseScreen
 
+ROOM_FOR_DETAILS: Final = 30
+"""Lines from which on the details, and what colours stand for, are shown below the waterfall."""
 _CURSOR_RESTS_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 _LEAST_ROOM: Final = 16
@@ -151,11 +152,6 @@ class DetailsBelow:
         return True
 
     # -- sections ----------------------------------------------------------------------------------------------------
-
-    @property
-    def section(self) -> str:
-        """The open section."""
-        return self._pane.section
 
     def next_section(self) -> None:
         """Show the next section; at first the details, where they aren't in sight."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from spanview.display.units import count, duration
+from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
-    from spanview.analysis.critical import CriticalPath
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
 
 
 class LitPath:
-    """A critical path, ready to be drawn."""
+    """A critical path, ready to be drawn; made in a thread where the trace is long."""
 
-    def __init__(self, stitched: StitchedTrace, path: CriticalPath) -> None:
+    def __init__(self, store: Store, stitched: StitchedTrace) -> None:
+        from spanview.analysis.critical import critical_path
+
         self.stitched = stitched
+        path = critical_path(stitched.unjoined, store.spans, store.names.texts)
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
         shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
         segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
@@ -31,13 +34,6 @@ class LitPath:
         self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
         if path.reason:
             self.text += f"; not sure: {path.reason}"
-
-    @classmethod
-    def through(cls, store: Store, stitched: StitchedTrace) -> Self:
-        """Return the critical path of a trace; called in a thread where the trace is long."""
-        from spanview.analysis.critical import critical_path
-
-        return cls(stitched, critical_path(stitched.unjoined, store.spans, store.names.texts))
 
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
@@ -52,5 +48,4 @@ class LitPath:
 
     def is_between(self, first: int, end: int) -> bool:
         """Tell whether a node between two positions is on the path."""
-        number = bisect_left(self._positions, first)
-        return number < len(self._positions) and self._positions[number] < end
+        return is_any_between(self._positions, first, end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
 from spanview.display.sanitise import sanitise
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 _LONGEST_GUESS: Final = 100
 
 
-class _Answer(NamedTuple):
-    """What was found out of what is missing."""
-
-    guesses: Mapping[int, Guess]
-    reasons: Mapping[int, Why]
-    open_calls: int
-    """Calls without an attempt and without an error."""
-
-
 class MissingParents:
     """Finds out, in threads, what missing parents of a trace probably are, and what has become of them.
 
@@ -46,8 +37,9 @@ class MissingParents:
         self._refresh_details = refresh_details
         self._guessed: tuple[TraceTree, bool] | None = None
         """The stitched trace that was asked about last, and whether its calls were rows."""
-        self._growth: Growth | None = None
-        """What of the trace probably runs, as far as that was asked."""
+        self._alive: Mapping[int, int] = {}
+        self._ended: Mapping[int, int] = {}
+        """The processes of missing parents, by the parents' span ids, as far as that was asked."""
         self.open_calls = 0
         """Calls of the trace that have no attempt, and that were submitted without an error, as far as was asked."""
         self._guessing, self._asking = Work(screen), Work(screen)
@@ -61,8 +53,8 @@ class MissingParents:
             self._guessed = tree, joins
             self._guessing.queue(lambda _: self._find(tree, joins=joins), self._take)
 
-    def _find(self, tree: TraceTree, *, joins: bool) -> _Answer:
-        """Called in a thread."""
+    def _find(self, tree: TraceTree, *, joins: bool) -> tuple[Mapping[int, Guess], Mapping[int, Why], int]:
+        """Called in a thread: return what missing parents are, why calls have no attempt, and how many such calls."""
         from spanview.analysis.calls import calls_of
         from spanview.analysis.reasons import reasons_of
         from spanview.analysis.unseen import guesses
@@ -70,15 +62,13 @@ class MissingParents:
         store = self._model.store
         calls = calls_of(store, [self._model.trace])
         alone = calls.rows[calls.counts == 0].tolist()
-        return _Answer(
-            guesses(store, tree) if tree.missing else {},
-            # Calls are rows only where they are joined: then each says why it has no attempt.
-            reasons_of(store, calls) if joins else {},
-            sum(store.spans.status[row] != ERROR for row in alone),
-        )
+        # Calls are rows only where they are joined: then each says why it has no attempt.
+        reasons = reasons_of(store, calls) if joins else {}
+        open_calls = sum(store.spans.status[row] != ERROR for row in alone)
+        return guesses(store, tree) if tree.missing else {}, reasons, open_calls
 
-    def _take(self, answer: _Answer) -> None:
-        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = answer
+    def _take(self, found: tuple[Mapping[int, Guess], Mapping[int, Why], int]) -> None:
+        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = found
         self._rows.refresh()
         self._refresh_details()
         self._screen.refresh_frame()
@@ -90,8 +80,8 @@ class MissingParents:
             self._asking.queue(lambda _: viewer.running.growth(self._model.trace), self._take_growth)
 
     def _take_growth(self, growth: Growth) -> None:
-        if growth != self._growth:
-            self._growth = growth
+        if (growth.parents, growth.ended) != (self._alive, self._ended):
+            self._alive, self._ended = growth.parents, growth.ended
             self._refresh_details()
 
     def lines_of(self, span_id: int) -> list[tuple[str, str]]:
@@ -102,16 +92,16 @@ class MissingParents:
                 ("probably", sanitise(guess.name, _LONGEST_GUESS)),
                 ("because", sanitise(guess.basis, _LONGEST_GUESS)),
             ]
-        if self._growth is not None and (pid := self._growth.parents.get(span_id)) is not None:
+        if (pid := self._alive.get(span_id)) is not None:
             lines.append(("alive", f"pid {pid}, which wrote its children; it may be running"))
-        if self._growth is not None and (pid := self._growth.ended.get(span_id)) is not None:
+        if (pid := self._ended.get(span_id)) is not None:
             lines.append(("ended", f"pid {pid}, which wrote its children"))
         return lines
 
     def fate_of(self, span_id: int) -> str:
         """Return what has become of a missing parent, as far as its process tells."""
-        if self._growth is not None and span_id in self._growth.parents:
+        if span_id in self._alive:
             return "it has not ended yet, likely"
-        if self._growth is not None and span_id in self._growth.ended:
+        if span_id in self._ended:
             return "it is lost, likely: its process has ended"
         return "it has not ended yet, or its record is lost"

@@ -1,4 +1,4 @@
-"""What a trace's rows say beside their names, on the screen and in pictures."""
+"""What a trace's rows say, on the screen and in pictures: names, and what stands round them as far as there is room."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from spanview.display.units import count, duration
 from spanview.model.codes import ERROR, PRODUCER
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
-from spanview.tui.trace.row_marks import in_full, in_short, marks_of_run
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
+    from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
 
 _ON_PATH: Final = "•"
 _LONGEST_GUESS: Final = 60
+_DEPTH: Final = 8
+"""Cells that the number of a depth may take."""
+_FIGURES: Final = ("max", "p95", "min", "total")
+"""Of like siblings, what matters most first; the median stands where a span has its duration."""
 
 
 class RowTexts:
@@ -95,7 +99,60 @@ class RowTexts:
         if tree.is_missing(node):
             return [""]
         if run := self._model.run(node):
-            text = duration(run.figures.p50)
+            text = duration(run.figures.get("p50"))
             return [f"p50 {text}", text]
         start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
         return ["no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)]
+
+
+def indent_of(depth: int, width: int) -> str:
+    """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
+    most = max(_DEPTH, (width // 2 - 4) // 2 * 2)
+    return "│ " * depth if 2 * depth <= most else f"{depth}│ ".rjust(most)
+
+
+def in_full(number: int) -> str:
+    """Return a number with all its digits."""
+    return f"{number:,}"
+
+
+def in_short(number: int) -> str:
+    """Return a number in five cells at the most, such as `1.2k`, `98k` or `4.1M`; never more than it is."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            tenths = number * 10 // size
+            return f"{tenths // 10}.{tenths % 10}{unit}" if tenths < 100 else f"{tenths // 10}{unit}"  # noqa: PLR2004
+    return str(number)
+
+
+def marks_of_run(first: list[str], run: Run, errors: int) -> list[str]:
+    """Return what is said of like siblings: the longest first, then ever less, at last their number and their errors.
+
+    Args:
+        first: What stands before it.
+        run: The siblings.
+        errors: How many of them, and of what hangs below them, failed.
+    """
+    texts = []
+    for number in (in_full, in_short):
+        counted = [*first, f"×{number(len(run.members))}"]
+        if errors:
+            counted.append(f"✖{number(errors)}")
+        below = [f"+{number(run.hidden)}"] if run.hidden else []
+        shown = _FIGURES if number is in_full and run.figures else ()
+        figures = [f"{name} {duration(run.figures[name])}" for name in shown]
+        texts += [" ".join([*counted, *below, *figures[:some]]) for some in range(len(figures), -1, -1)]
+        texts.append(" ".join(counted))
+    return texts
+
+
+def lines_of_run(run: Run, errors: int) -> list[tuple[str, str]]:
+    """Return all that is known of like siblings, as names and values."""
+    most = run.most_at_once
+    order = "" if most is None else f", up to {most:,} at once" if most > 1 else ", one after the other"
+    lines = [("siblings", f"{len(run.members):,} of this name and kind{order}")]
+    if run.hidden:
+        lines.append(("below them", count(run.hidden, "span")))
+    if errors:
+        lines.append(("errors", f"✖ {errors:,}"))
+    return [*lines, *((name, duration(ns)) for name, ns in run.figures.items())]

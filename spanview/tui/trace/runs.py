@@ -17,8 +17,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Final, Self
 
 from spanview.analysis.intervals import most_at_once
-from spanview.analysis.percentiles import nearest_rank
-from spanview.display.units import duration
+from spanview.analysis.percentiles import rank_of
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
@@ -82,23 +81,6 @@ def marked(counts: Sequence[int]) -> list[bool]:
     return marks
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """How long like siblings took, in nanoseconds; None where none has both times."""
-
-    shortest: int | None
-    p50: int | None
-    p95: int | None
-    longest: int | None
-    total: int
-
-    def texts(self) -> list[tuple[str, str]]:
-        """Return names and values, what matters most first."""
-        pairs = (("max", self.longest), ("p95", self.p95), ("min", self.shortest))
-        known = [(name, duration(ns)) for name, ns in pairs if ns is not None]
-        return [*known, ("total", duration(self.total))] if known else []
-
-
 class Run:
     """Siblings of one name and kind, with no other sibling between them in the order of their starts.
 
@@ -139,9 +121,11 @@ class Run:
         return most_at_once(starts, [*map(max, starts, ends)]) if len(starts) == len(self._own) else None
 
     @cached_property
-    def figures(self) -> Figures:
-        """How long they took."""
+    def figures(self) -> dict[str, int]:
+        """How long they took, in nanoseconds, by the name of each figure; empty where none has both times."""
         starts, ends = known_times(self._spans, self._own)
         lengths = sorted(map(sub, ends, starts))
-        shortest, longest = (lengths[0], lengths[-1]) if lengths else (None, None)
-        return Figures(shortest, nearest_rank(lengths, 50), nearest_rank(lengths, 95), longest, sum(lengths))
+        if not lengths:
+            return {}
+        p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
+        return {"min": lengths[0], "p50": p50, "p95": p95, "max": lengths[-1], "total": sum(lengths)}

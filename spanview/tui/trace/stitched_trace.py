@@ -330,6 +330,11 @@ class StitchedTrace:
         return [*compress(range(len(self.order)), map(gt, map(before.__getitem__, self.ends), before))]
 
 
+def is_any_between(positions: Sequence[int], first: int, end: int) -> bool:
+    """Tell whether some of sorted positions are from a first one on, and before an end."""
+    return bisect_left(positions, first) < bisect_left(positions, end)
+
+
 def _whole(store: Store, trace: int) -> Window:
     table = store.trace_table
     start, end = table.start_ns[trace], table.end_ns[trace]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from spanview.index.tree import ROOT
-from spanview.tui.trace.stitched_trace import StitchedTrace
+from spanview.tui.trace.stitched_trace import StitchedTrace, is_any_between
 
 if TYPE_CHECKING:
-    from spanview.analysis.intervals import Covered
+    from collections.abc import Iterator, Sequence
+
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.tui.trace.runs import Run
     from spanview.tui.widgets.window import Window
 
 
-class Rows(Sequence[tuple[int, int]]):
+class Rows:
     """Node and depth of each row, from the top.
 
     Args:
@@ -27,24 +27,18 @@ class Rows(Sequence[tuple[int, int]]):
     """
 
     def __init__(self, stitched: StitchedTrace, positions: list[int]) -> None:
-        self.positions = positions
         self._stitched = stitched
+        self._positions = positions
 
-    @overload
-    def __getitem__(self, row: int) -> tuple[int, int]: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[tuple[int, int]]: ...
-
-    def __getitem__(self, row: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
-        order, depths = self._stitched.order, self._stitched.depths
-        if isinstance(row, slice):
-            return [(order[position], depths[position]) for position in self.positions[row]]
-        position = self.positions[row]
-        return order[position], depths[position]
+    def __getitem__(self, row: int) -> tuple[int, int]:
+        position = self._positions[row]
+        return self._stitched.order[position], self._stitched.depths[position]
 
     def __len__(self) -> int:
-        return len(self.positions)
+        return len(self._positions)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return map(self.__getitem__, range(len(self)))
 
 
 class TraceModel:
@@ -65,7 +59,7 @@ class TraceModel:
         """Whether runs of like siblings are one row each."""
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
-        self._wanted: set[int] | None = None
+        self.wanted: set[int] | None = None
         """Keys of the nodes that are shown, with those above them; None for all."""
         self._are_collapsed = False
         """Whether the children of all nodes are hidden but for `_others`, or shown but for them."""
@@ -91,13 +85,9 @@ class TraceModel:
     def snapshot(self) -> TraceModel:
         """Return what is shown now, for another thread: it stays as it is while this one changes."""
         taken = copy(self)
-        for name in ("_others", "_unfolded", "_came", "_behind", "_folded", "_hiding", "_positions"):
+        for name in ("_others", "_unfolded", "_came", "_behind", "folded", "_hiding", "_positions"):
             setattr(taken, name, copy(getattr(self, name)))
         return taken
-
-    def refresh(self, key: int | None = None) -> None:
-        """Stitch the trace as it is now, and show it."""
-        self.take(StitchedTrace(self.store, self.trace, self.store.tree(self.trace)), key)
 
     def take(self, stitched: StitchedTrace, key: int | None = None) -> None:
         """Show the trace as it was stitched anew.
@@ -122,8 +112,7 @@ class TraceModel:
     def _is_out_of_sight(self, stitched: StitchedTrace, key: int | None) -> bool:
         """Tell whether a node was not in sight, or stood for its like siblings."""
         position = stitched.position[stitched.node_of[key]] if key is not None else -1
-        row = bisect_left(self._positions, position)
-        return row == len(self._positions) or self._positions[row] != position or position in self._folded
+        return not is_any_between(self._positions, position, position + 1) or position in self.folded
 
     # -- which nodes are in sight --------------------------------------------------------------------------------------
 
@@ -134,7 +123,7 @@ class TraceModel:
 
     def _lay_out(self) -> None:
         stitched, node_of = self.stitched, self.stitched.node_of
-        self._kept = None if self._wanted is None else stitched.with_all_above(stitched.positions_of_rows(self._wanted))
+        self._kept = None if self.wanted is None else stitched.with_all_above(stitched.positions_of_rows(self.wanted))
         closed: Sequence[int]
         others = {stitched.position[node_of[key]] for key in self._others if key in node_of}
         if self._are_collapsed:
@@ -145,12 +134,13 @@ class TraceModel:
             closed = sorted(position for position in others if stitched.ends[position] > position + 1)
         self._behind = dict(zip(closed, map(stitched.ends.__getitem__, closed), strict=True))
         """The positions of what hides something, and the first position behind what is hidden."""
-        self._folded: dict[int, Run] = {}
+        self.folded: dict[int, Run] = {}
         """The runs that are one row each, by position."""
         if self.folds and self._kept is None:
-            unfolded = {run.first for key in self._unfolded if (run := self._run_of_key(key))}
-            self._folded = {run.first: run for run in stitched.runs if run.first not in unfolded}
-            self._behind |= {run.first: run.end for run in self._folded.values()}
+            run_of = stitched.run_of
+            unfolded = {run_of[node_of[key]].first for key in self._unfolded if node_of.get(key) in run_of}
+            self.folded = {run.first: run for run in stitched.runs if run.first not in unfolded}
+            self._behind |= {run.first: run.end for run in self.folded.values()}
         self._hiding = sorted(self._behind)
         self._positions = self._in_sight(0, len(stitched.order))
         """Of the nodes in sight, in order."""
@@ -171,13 +161,9 @@ class TraceModel:
             return range(first, end)
         return self._kept[bisect_left(self._kept, first) : bisect_left(self._kept, end)]
 
-    def _run_of_key(self, key: int) -> Run | None:
-        node = self.stitched.node_of.get(key)
-        return None if node is None else self.stitched.run_of.get(node)
-
     def run(self, node: int) -> Run | None:
         """Return the like siblings that a row stands for; None where it stands for itself."""
-        return self._folded.get(self.stitched.position[node])
+        return self.folded.get(self.stitched.position[node])
 
     def toggle_folds(self) -> bool:
         """Fold runs of like siblings, or show each; return which."""
@@ -188,29 +174,10 @@ class TraceModel:
 
     def show_only(self, rows: set[int] | None) -> None:
         """Show the spans of these rows and what stands above them, and no others; None for all."""
-        self._wanted = rows
+        self.wanted = rows
         self._lay_out()
 
-    @property
-    def has_services(self) -> bool:
-        """Whether the spans come from more than one service."""
-        return len(self.stitched.tally("service")[0]) > 1
-
-    @property
-    def has_folded(self) -> bool:
-        """Whether some run is one row."""
-        return bool(self._folded)
-
-    @property
-    def shows_all(self) -> bool:
-        """Whether nothing is left out because it doesn't match."""
-        return self._wanted is None
-
     # -- rows, nodes and keys ----------------------------------------------------------------------------------------
-
-    def key(self, node: int) -> int:
-        """Return what a node is known by when the tree is stitched anew."""
-        return self.stitched.key(node)
 
     def _node_of(self, key: int | None) -> int | None:
         return None if key is None else self.stitched.node_of.get(self._came.get(key, key))
@@ -256,7 +223,7 @@ class TraceModel:
         end = self.stitched.ends[position]
         if position in self._behind or end == position + 1:
             return False
-        self._others ^= {self.key(self.stitched.order[position])}
+        self._others ^= {self.stitched.key(self.stitched.order[position])}
         self._behind[position] = end
         self._hiding.insert(bisect_left(self._hiding, position), position)
         del self._positions[row + 1 : bisect_left(self._positions, end)]
@@ -268,8 +235,8 @@ class TraceModel:
         end = self._behind.get(position)
         if end is None:
             return False
-        key = self.key(self.stitched.order[position])
-        if run := self._folded.pop(position, None):
+        key = self.stitched.key(self.stitched.order[position])
+        if run := self.folded.pop(position, None):
             self._unfold(run)
             is_closed = self.stitched.ends[position] > position + 1 and (key in self._others) != self._are_collapsed
         else:
@@ -285,14 +252,14 @@ class TraceModel:
 
     def _unfold(self, run: Run) -> None:
         # Where others come between them, either part is known by one of its ends.
-        self._unfolded |= {self.key(run.members[0]), self.key(run.members[-1])}
+        self._unfolded |= {self.stitched.key(run.members[0]), self.stitched.key(run.members[-1])}
 
     def _unfold_round(self, node: int) -> bool:
         """Show the like siblings round a node, and round those above it, one by one; tell whether some were folded."""
         runs = [run for above in self.stitched.with_those_above(node) if (run := self.stitched.run_of.get(above))]
         for run in runs:
             self._unfold(run)
-        return any(run.first in self._folded for run in runs)
+        return any(run.first in self.folded for run in runs)
 
     def collapse_all(self) -> None:
         """Hide everything but the roots."""
@@ -309,21 +276,19 @@ class TraceModel:
     def reveal(self, node: int) -> int:
         """Expand and unfold what hides a node, and return its row."""
         stitched, was_hidden = self.stitched, False
-        if self._kept is not None and not self._has_kept(stitched.position[node]):
-            self._wanted, was_hidden = None, True
+        position = stitched.position[node]
+        if self._kept is not None and not is_any_between(self._kept, position, position + 1):
+            self.wanted, was_hidden = None, True
         above = [*stitched.with_those_above(node)]
-        if self.folds and self._wanted is None:
+        if self.folds and self.wanted is None:
             was_hidden |= self._unfold_round(node)
-        closed = [key for parent in above[1:] if ((key := self.key(parent)) in self._others) != self._are_collapsed]
+        closed = [
+            key for parent in above[1:] if ((key := self.stitched.key(parent)) in self._others) != self._are_collapsed
+        ]
         self._others ^= {*closed}
         if was_hidden or closed:
             self._lay_out()
         return self.row_of(node)
-
-    def _has_kept(self, position: int) -> bool:
-        kept = self._kept or []
-        number = bisect_left(kept, position)
-        return number < len(kept) and kept[number] == position
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -336,11 +301,3 @@ class TraceModel:
     def shown(self) -> Window:
         """The time that the waterfall shows."""
         return self.window or self.whole
-
-    def interval(self, node: int) -> tuple[int, int] | None:
-        """Return when a node starts and ends; a placeholder as its children tell; None where that isn't known."""
-        return self.stitched.interval(node)
-
-    def own_times(self, node: int) -> Covered:
-        """Return when a node runs and nothing below it does."""
-        return self.stitched.own_times(node)

@@ -1,7 +1,10 @@
-"""From a trace that is looked at to what is drawn of it in pictures and texts that leave the terminal."""
+"""From a trace that is looked at to the pictures and texts of it that leave the terminal."""
 
 from __future__ import annotations
 
+import os
+from itertools import count as counted
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.waits import wait_word
@@ -11,6 +14,8 @@ from spanview.display.tree_text import error_text, trace_title
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
+from spanview.model.ids import format_trace_id
+from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.row_texts import RowTexts
 from spanview.tui.trace.runs import marked
@@ -36,6 +41,13 @@ _LARGEST_READ: Final = 64 * 1024
 """Bytes of a record that is read again for what its status says."""
 _MOST_IN_LEGEND: Final = 8
 _LONGEST_IN_LEGEND: Final = 30
+_DIGITS: Final = 8
+"""Of the trace's id, in a picture's name."""
+_LONGEST_PATH: Final = 70
+_MOST_COPIED: Final = 150
+"""So many rows are copied as text."""
+_MOST_BYTES: Final = 48_000
+"""Terminals that take a text to the clipboard take some 64 KiB, in which it is encoded a third longer."""
 
 
 def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: int = MOST_ROWS) -> Picture:
@@ -47,7 +59,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         most: So many rows at the most.
     """
     shown, origin = model.shown, model.whole.start_ns
-    root, drawn = store.trace_table.root_row[model.trace], model.rows[:most]
+    root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
     name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
     legend = [(number, sanitise(text, _LONGEST_IN_LEGEND)) for number, text in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:
@@ -58,8 +70,8 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         title=trace_title(store, model.trace, model.stitched.unjoined, in_utc=True),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
-        rows=tuple(rows.row(node, depth) for node, depth in drawn),
-        left_out=_left_out(model, len(drawn)),
+        rows=tuple(rows.row(node, depth) for node, depth in islice(model.rows, most)),
+        left_out=_left_out(model, drawn),
         color_by=appearance.color_by.value,
         legend=tuple(legend),
         is_lit=appearance.lit_path is not None,
@@ -69,7 +81,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
 def _left_out(model: TraceModel, drawn: int) -> str:
     """Return how many spans stand in the rows that are not drawn, or are folded into them."""
     stitched, spans, errors = model.stitched, 0, 0
-    for node, _ in model.rows[drawn:]:
+    for node, _ in islice(model.rows, drawn, None):
         first, end = model.reach(node)
         spans += stitched.spans_between(first, end) - stitched.rows[first:end].count(NO_ROW)
         errors += stitched.failed_between(first, end)
@@ -101,7 +113,7 @@ class _Rows:
         common = (depth, arrow, name, marks, lasted, about, color)
         if run:
             return Row(*common, density=self._density(run), failures=self._failures(run))
-        interval, inferred, bar = model.interval(node), None, None
+        interval, inferred, bar = model.stitched.interval(node), None, None
         if interval is None:
             start = tree.start_ns(node)
             inferred = None if start == NO_TIME else (self._place(start), 1.0)
@@ -146,10 +158,10 @@ class _Rows:
 
     def _own(self, node: int, bar: Stretch | None) -> tuple[Stretch, ...]:
         """Return the parts of a bar in which nothing below the span runs, but for those that nobody could see."""
-        interval = self._model.interval(node)
+        interval = self._model.stitched.interval(node)
         if bar is None or interval is None or bar[1] < 0 or bar[0] > 1:
             return ()
-        own = self._model.own_times(node)
+        own = self._model.stitched.own_times(node)
         if own.sums[-1] == interval[1] - interval[0]:
             return (bar,)
         stretches = map(self._stretch, zip(own.starts, own.ends, strict=True))
@@ -187,3 +199,66 @@ def _merged(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
             last = start, end
     if last is not None:
         yield last
+
+
+# -- what leaves the terminal ------------------------------------------------------------------------------------------
+
+
+def picture_to_copy(store: Store, model: TraceModel, appearance: Appearance) -> tuple[str, str]:
+    """Return what is shown as text for the clipboard, and what it is in words; for a thread."""
+    from spanview.display.picture_text import picture_lines
+
+    most = _MOST_COPIED
+    while True:
+        picture = picture_of(store, model, appearance, most)
+        text = "\n".join(picture_lines(picture)) + "\n"
+        if len(text.encode()) <= _MOST_BYTES or most == 1:
+            return text, f"waterfall as text{_but(picture, len(model.rows))}"
+        most = max(1, most // 2)
+
+
+def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> str:
+    """Draw what is shown into a new file of the current folder, and return in words what came of it; for a thread."""
+    from spanview.display.picture_svg import svg_chunks
+
+    picture, trace_id = picture_of(store, model, appearance), store.trace_table.trace_id(model.trace)
+    stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "trace-without-id"
+    try:
+        path = _write_anew(stem, [*svg_chunks([picture])])
+    except ExportError as error:
+        return str(error)
+    return f"wrote {_shown_path(path)}{_but(picture, len(model.rows))}"
+
+
+def _but(picture: Picture, rows: int) -> str:
+    """Return what is left out, in words."""
+    return f": the first {len(picture.rows):,} of {count(rows, 'row')}" if picture.left_out else ""
+
+
+def _write_anew(stem: str, chunks: list[bytes]) -> str:
+    """Write a file whose name is free, and return its path.
+
+    Raises:
+        ExportError: It can't be written.
+    """
+    from spanview.exports.files import write_atomically
+
+    for number in counted(1):
+        path = f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
+        try:
+            write_atomically(path, chunks, force=False)
+        except ExportError:
+            if not os.path.lexists(path):
+                raise
+        else:
+            return path
+    raise AssertionError  # the numbers don't end
+
+
+def _shown_path(path: str) -> str:
+    """Return a path from the root on, as far as a footer has room for it."""
+    try:
+        whole = os.path.abspath(path)
+    except OSError:
+        return path
+    return whole if len(whole) <= _LONGEST_PATH else f"…{whole[1 - _LONGEST_PATH :]}"

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, cast
 
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
+from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
+from spanview.tui.app.settings import chosen
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.diff.side import MARK
 from spanview.tui.keys import On
 from spanview.tui.span.details import Details
-from spanview.tui.trace.appearance import Appearance
-from spanview.tui.trace.appearance_keys import AppearanceKeys, FoldKeys
-from spanview.tui.trace.details_below import DetailsBelow
+from spanview.tui.trace.appearance import EXTRAS, SELF, Appearance, ColorBy
+from spanview.tui.trace.details_below import ROOM_FOR_DETAILS, DetailsBelow
+from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.missing_parents import MissingParents
-from spanview.tui.trace.picture_keys import PictureKeys
-from spanview.tui.trace.search import Jumps, Search
+from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
@@ -25,20 +27,23 @@ from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.app import ComposeResult
 
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
-    from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.stitched_trace import StitchedTrace
+    from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.live import Live
+    from spanview.tui.widgets.work import Owner
 
 _ACTIONS_ON_ROWS: Final = frozenset(
     (
@@ -49,6 +54,10 @@ _ACTIONS_ON_ROWS: Final = frozenset(
     )
 )
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
+_LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
+"""Of a line, for names."""
+_FEW_PROCESSES: Final = 32
+"""Processes of which a record each is read within the time that a key may take."""
 
 
 class TraceScreen(BaseScreen, on=On.TRACE):
@@ -71,30 +80,30 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         self._is_growing = False
         """Whether the list of traces says that it grows."""
         model = self._model = first_model(store, trace)
-        appearance = Appearance(store, model)
+        appearance = self._appearance = Appearance(store, model)
         # What is seen.
         hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
         prompt = self._prompt = Prompt(hint, is_query=True)
-        ruler = self._ruler = RulerLine(model, appearance)
         rows = Waterfall(store, model, appearance)
         self.rows: Waterfall = rows
-        legend = self._legend = Legend(appearance)
+        self._ruler = RulerLine(rows)
+        self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
         self.stitcher = Stitcher(self, model, appearance, self._show)
-        self._folds = FoldKeys(self, rows)
-        self._appearance = AppearanceKeys(self, rows, ruler, legend)
-        self._jumps = Jumps(self, rows)
-        self._search = Search(self, rows, prompt, go=self._go_to_first_match, refold=self._folds.refold)
+        self._finding_times, self._finding_nodes, self._finding_path = Work(self), Work(self), Work(self)
+        self._search = Search(self, rows, prompt, self._go_to_first_match)
+        self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
+        """The positions of the spans with a name, of which trace and of which name."""
         self._missing = MissingParents(self, rows, self._show_details_soon)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
-        self._pictures = PictureKeys(self, rows)
+        self._copying = Work(self)
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
         self._minimap = Minimap(model, self.zoom.pick)
-        self._copier = Copier(self, lambda: trace, lambda: self.chosen_span, why_no_span=self._details.why_no_span)
+        self._copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -126,7 +135,7 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         if self.is_left:
             return
         if self._at_row is not None:
-            self._jumps.to_node(self._model.stitched.node_of.get(self._at_row, 0))
+            self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self.rows.reveal)
         if self._at_error:
             self.call_after_refresh(self._show_first_error)
@@ -134,12 +143,12 @@ class TraceScreen(BaseScreen, on=On.TRACE):
     def _show_first_error(self) -> None:
         if not self.is_left:
             # The root may be the first one.
-            self._jumps.to_error(1, stay=True)
+            self._go_to_next(self._model.stitched.failed, 1, "error", stay=True)
 
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
         self._details.take_room()
-        self._appearance.explain_colors()
+        self._explain_colors()
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -147,16 +156,6 @@ class TraceScreen(BaseScreen, on=On.TRACE):
     def chosen_trace(self) -> int:
         """The trace."""
         return self.trace
-
-    @property
-    def chosen_span(self) -> SpanInTree | None:
-        """The selected span; None for a placeholder, and for like siblings."""
-        return self._details.span
-
-    @property
-    def trace_tree(self) -> TraceTree:
-        """The trace, stitched as it is shown."""
-        return self._model.stitched.unjoined
 
     def title_text(self) -> str:
         """Return the trace in one line."""
@@ -190,8 +189,16 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         """Show the columns, colours and folds that were chosen last."""
         settings = self.viewer.settings
         self.stitcher.join_calls(joins=settings.joins)
-        self._folds.take_folds(folds=settings.folds)
-        self._appearance.take_settings(settings)
+        node = self.rows.node
+        if settings.folds != self._model.folds:
+            self._model.toggle_folds()
+        self.rows.refold(node)
+        self._appearance.columns = [number for number in settings.columns if number < len(EXTRAS)]
+        self._appearance.names_percent = settings.names_percent
+        self._ruler.refresh()
+        self._find_own_times()
+        color_by = chosen(ColorBy, settings.color_by)
+        self._with_nodes(color_by, lambda: self._take_color(color_by))
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Stitch the trace anew when it has grown, and compare the span with those that there are now."""
@@ -206,16 +213,19 @@ class TraceScreen(BaseScreen, on=On.TRACE):
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
         node = self.rows.node
-        key = None if node is None else self._model.key(node)
+        key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
-        self._appearance.trace_was_stitched(path)
+        if (lit := self._appearance.lit_path) is not None:
+            self._appearance.lit_path = path
+            if path is not None and path.text != lit.text:
+                self.viewer.say(path.text)
         self.rows.refresh_rows(key)
         self._refresh_time()
         self._legend.refresh()
         self.refresh_frame()
-        self._appearance.find_own_times()
+        self._find_own_times()
         # What has come may be the first that is told apart.
-        self._appearance.explain_colors()
+        self._explain_colors()
         if self.stitcher.has_rows:
             self._missing.guess()
 
@@ -253,18 +263,20 @@ class TraceScreen(BaseScreen, on=On.TRACE):
 
     async def action_open(self) -> None:
         """Show the span on a screen of its own; like siblings one by one."""
-        await self._open_span(self._details.section)
+        await self._open_span(self._pane.section)
 
     async def _open_span(self, section: str) -> None:
         from spanview.tui.span.span_screen import SpanScreen
 
-        node, subject = self.rows.node, self.chosen_span
+        node, subject = self.rows.node, self._details.span
         if not self.stitcher.has_rows:
             self.stitcher.when_stitched(lambda: self._open_span(section))
         elif node is not None and self._model.run(node):
-            self._folds.expand()
+            self.action_expand()
         elif subject is not None:
-            await self.app.push_screen(SpanScreen(subject, section, self))
+            await self.app.push_screen(
+                SpanScreen(subject, section, lambda: self._model.stitched.unjoined, self._go_to_span)
+            )
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
@@ -294,7 +306,7 @@ class TraceScreen(BaseScreen, on=On.TRACE):
             self._search.type(event.text, done=event.done)
 
     def _go_to_first_match(self) -> None:
-        self.stitcher.when_stitched(lambda: self._jumps.to_match(1, stay=True))
+        self.stitcher.when_stitched(lambda: self._go_to_next(self.rows.matches, 1, "match", stay=True))
 
     def action_only_matches(self) -> None:
         """Hide what a search has not found, or show everything again."""
@@ -302,45 +314,106 @@ class TraceScreen(BaseScreen, on=On.TRACE):
 
     def action_match(self, by: int) -> None:
         """Go to the next match, or to the one before."""
-        self._jumps.to_match(by)
+        self._go_to_next(self.rows.matches, by, "match")
 
     def action_same_name(self, by: int) -> None:
         """Go to the next span with the name of the selected one, or to the one before."""
-        self._jumps.to_same_name(by)
+        stitched, node = self._model.stitched, self.rows.node
+        if node is None or stitched.tree.is_missing(node):
+            self.viewer.say("this parent was not seen: its name isn't known")
+            return
+        name = self._store.spans.name[stitched.tree.rows[node]]
+        if self._same_name is None or self._same_name[:2] != (stitched, name):
+            self._same_name = stitched, name, stitched.positions_of_name(name)
+        self._go_to_next(self._same_name[2], by, "span of this name")
+
+    def _go_to_next(self, positions: list[int], by: int, noun: str, *, stay: bool = False) -> None:
+        """Go to the next of some positions, or to the one before, in the order of the whole tree.
+
+        Args:
+            positions: In order; behind the last one comes the first.
+            by: Below 0 for the one before.
+            noun: What stands there, in a word.
+            stay: Whether the one under the cursor is the next one, where it is one of them.
+        """
+        stitched, current = self._model.stitched, self.rows.node
+        if not positions or current is None:
+            self.viewer.say(f"no {noun} in this trace")
+            return
+        here = stitched.position[current]
+        if by > 0 and self._model.run(current):
+            # The row stands for all of its run, whose first one hasn't been seen.
+            stay = True
+        number = bisect_left(positions, here) - 1 if by < 0 else bisect_left(positions, here if stay else here + 1)
+        number %= len(positions)
+        self.rows.go_to(stitched.order[positions[number]])
+        self.viewer.say(f"{noun} {number + 1:,} of {len(positions):,}")
 
     def action_parent(self) -> None:
         """Go to the parent."""
-        self._jumps.to_parent()
+        node = self.rows.node
+        parent = ROOT if node is None else self._model.tree.parents[node]
+        if parent == ROOT:
+            self.viewer.say("this is a root")
+        else:
+            self.rows.go_to(parent)
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""
-        self._jumps.to_error(by)
+        self._go_to_next(self._model.stitched.failed, by, "error")
 
-    def go_to_span(self, row: int) -> None:
+    def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
-        self._jumps.to_span(row)
+        node = self._model.stitched.node_of.get(row)
+        if node is not None and node != self.rows.node:
+            self.rows.go_to(node)
 
-    # -- appearance --------------------------------------------------------------------------------------------------
+    # -- folds -------------------------------------------------------------------------------------------------------
 
     def action_collapse(self) -> None:
         """Hide what is below, or go to the parent."""
-        self._folds.collapse()
+        if self._model.rows and not self._model.collapse(self.rows.cursor):
+            parent = self._model.parent_row(self.rows.cursor)
+            if parent is not None:
+                self.rows.move_to(parent)
+        elif self.rows.node is not None:
+            self.viewer.say(f"{count(self._model.below(self.rows.node), 'span')} hidden; → shows them")
+        self.rows.refresh_rows()
 
     def action_expand(self) -> None:
         """Show what is below, or go to the first child."""
-        self._folds.expand()
+        model, rows = self._model, self.rows
+        is_run = rows.node is not None and model.run(rows.node)
+        if model.rows and model.expand(rows.cursor):
+            self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
+        elif rows.node is not None and model.below(rows.node):
+            rows.move_to(rows.cursor + 1)
+        else:
+            self.viewer.say("nothing stands below this span")
+        rows.refresh_rows()
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
-        self._folds.collapse_all()
+        node = self.rows.node
+        self._model.collapse_all()
+        self.rows.refold(node)
+        self.viewer.say("all collapsed; ] expands them")
 
     def action_expand_all(self) -> None:
         """Show what hangs below every span."""
-        self._folds.expand_all()
+        node = self.rows.node
+        self._model.expand_all()
+        self.rows.refold(node)
+        more = "; similar siblings share a row, R shows them" if self._model.folded else ""
+        self.viewer.say(f"all expanded{more}")
 
     def action_runs(self) -> None:
         """Fold runs of like siblings into a row each, or show each sibling."""
-        self._folds.toggle_runs()
+        node = self.rows.node
+        folds = self._model.toggle_folds()
+        self.viewer.keep(folds=folds)
+        self.rows.refold(node)
+        self.viewer.say("similar siblings share a row, → expands it" if folds else "each sibling has its row")
 
     def action_join_calls(self) -> None:
         """Show each Ray call with one attempt as one row, or as its two spans."""
@@ -349,28 +422,110 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         self.stitcher.join_calls(joins=joins)
         self.viewer.say("a row for each Ray call" if joins else "a row for each span")
 
+    # -- appearance --------------------------------------------------------------------------------------------------
+
     def action_column(self, number: int) -> None:
         """Show a further column, or leave it out."""
-        self._appearance.toggle_column(number)
+        appearance = self._appearance
+        is_shown = appearance.toggle_column(number)
+        self.viewer.keep(columns=tuple(appearance.columns))
+        has_room = number in appearance.columns_in(self.rows.line_width)
+        what = "left out" if not is_shown else "shown" if has_room else "has no room here"
+        self.viewer.say(f"{EXTRAS[number].head.lower()} {what}")
+        self._find_own_times()
+        self.rows.refresh()
+        self._ruler.refresh()
+
+    def _find_own_times(self) -> None:
+        """Find out the self times of a long trace in a thread, where they are to be shown."""
+        if SELF in self._appearance.columns and not self._model.stitched.is_own_known:
+            # Behind the painting: one interpreter runs both.
+            self.call_after_refresh(
+                self._finding_times.begin, lambda _: self._model.stitched.own, lambda _: self.rows.refresh()
+            )
 
     def action_names(self, by: int) -> None:
         """Give names more of each line, or less."""
-        self._appearance.resize_names(by)
+        rows, percent = self.rows, self._appearance.names_percent
+        before = rows.name_cells
+        # On a small screen several steps may have the same room.
+        while rows.name_cells == before and _LEAST_PERCENT <= percent + by * _PERCENT_STEP <= _MOST_PERCENT:
+            percent += by * _PERCENT_STEP
+            self._appearance.names_percent = percent
+        after = rows.name_cells
+        self.viewer.keep(names_percent=percent)
+        self.viewer.say(f"names have {after} cells" + (", all they can" if after == before else ""))
+        rows.refresh()
+        self._ruler.refresh()
+
+    # -- colours -----------------------------------------------------------------------------------------------------
 
     def action_color(self) -> None:
-        """Let colours stand for the next thing."""
-        self._appearance.next_color()
+        """Let colours stand for the next thing, and say what they stand for."""
+        every = [*ColorBy]
+        color_by = every[(every.index(self._appearance.color_by) + 1) % len(every)]
+        self._with_nodes(color_by, lambda: self._choose_color(color_by))
+
+    def _choose_color(self, color_by: ColorBy) -> None:
+        self._take_color(color_by)
+        self.viewer.keep(color_by=color_by.value)
+        self.viewer.say(f"coloured by {color_by.value}")
+        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS)
+
+    def _take_color(self, color_by: ColorBy | None) -> None:
+        self._appearance.chosen = color_by
+        self.rows.refresh()
+        self._legend.refresh()
+
+    def _with_nodes(self, color_by: ColorBy | None, do: Callable[[], object]) -> None:
+        """Do something when it is known where the processes run, if that is what colours are to stand for."""
+        if color_by is ColorBy.NODE and len(unknown := self._appearance.unknown_nodes()) > _FEW_PROCESSES:
+            # A record of each process is read again.
+            self._finding_nodes.begin(lambda _: self._appearance.learn_nodes(unknown), lambda _: do())
+        else:
+            do()
+
+    def _explain_colors(self) -> None:
+        """Show what the colours stand for, where there are several and there is room."""
+        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS and len(self._appearance.legend()) > 1)
+
+    def _explain(self, *, shown: bool) -> None:
+        if self.app.no_color and shown != self._appearance.is_explained:
+            # Letters in the rows say what colours would.
+            self.rows.refresh()
+        self._legend.display = self._appearance.is_explained = shown
+        self._legend.refresh()
+
+    # -- the critical path -------------------------------------------------------------------------------------------
 
     def action_critical(self) -> None:
         """Light the critical path up, or let it be."""
-        self._appearance.toggle_path()
+        if self._appearance.lit_path is not None:
+            self._appearance.lit_path = None
+            self.viewer.say("critical path no longer lit")
+            self.rows.refresh()
+        else:
+            self.viewer.say("critical path: looking for it …")
+            # Behind the painting: one interpreter runs both.
+            self.call_after_refresh(
+                self._finding_path.begin, lambda _: LitPath(self._store, self._model.stitched), self._light
+            )
+
+    def _light(self, path: LitPath) -> None:
+        if path.stitched is not self._model.stitched:
+            # The trace has grown meanwhile.
+            self.action_critical()
+            return
+        self._appearance.lit_path = path
+        self.viewer.say(path.text)
+        self.rows.refresh()
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     def _interval(self) -> tuple[int, int] | None:
         """Return when the selected span starts and ends, or what stands for one."""
         node = self.rows.node
-        return None if node is None else self._model.interval(node)
+        return None if node is None else self._model.stitched.interval(node)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Show less time around the mouse with Ctrl, earlier time with Shift."""
@@ -382,13 +537,25 @@ class TraceScreen(BaseScreen, on=On.TRACE):
 
     # -- taking along ------------------------------------------------------------------------------------------------
 
+    def _snapshot(self) -> tuple[Store, TraceModel, Appearance]:
+        """Return what is shown, for another thread: a trace can be long, and a disk slow."""
+        model = self._model.snapshot()
+        return self._store, model, self.rows.appearance.snapshot(model)
+
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""
-        self._pictures.write()
+        from spanview.tui.trace.trace_picture import write_picture
+
+        shown = self._snapshot()
+        # The application's work, as a file that is written is told of on any screen; each file has its own.
+        Work(cast("Owner", self.app)).begin(lambda _: write_picture(*shown), self.viewer.say)
 
     def action_copy_text(self) -> None:
         """Copy what is shown as text."""
-        self._pictures.copy_text()
+        from spanview.tui.trace.trace_picture import picture_to_copy
+
+        shown = self._snapshot()
+        self._copying.begin(lambda _: picture_to_copy(*shown), lambda made: self.viewer.copy(*made))
 
     def action_copy(self) -> None:
         """Copy the span id."""

@@ -1,10 +1,13 @@
-"""Tree and waterfall: a line a span, its place in the tree on the left, its time on the right."""
+"""Tree and waterfall: a line a span, its place in the tree on the left, its time on the right.
+
+─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
+   ░▒▓█▓▒░       how many of like siblings run at each time
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -12,24 +15,30 @@ from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.display.bars import span_cells
 from spanview.display.cells import fitting
 from spanview.display.timeline import ruler
+from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
-from spanview.tui.app.colorless import MATCH, letter_of
+from spanview.tui.app.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
 from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.appearance import AFTER, EXTRAS
-from spanview.tui.trace.row_bars import Bars
-from spanview.tui.trace.row_marks import indent_of
-from spanview.tui.trace.row_texts import RowTexts
+from spanview.tui.trace.row_texts import RowTexts, indent_of
+from spanview.tui.trace.runs import marked
+from spanview.tui.trace.stitched_trace import is_any_between
+from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import data_text, fixed, right
+from spanview.tui.widgets.paint import data_text, fixed, joined, right
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance, Extra
+    from spanview.tui.trace.lit_path import LitPath
+    from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.widgets.window import Window
 
 _DURATION: Final = 10
 _ARROW: Final = 2
@@ -37,6 +46,11 @@ _BOLD: Final = Style(bold=True)
 _NARROWEST_NAME, _WIDEST_NAME, _SHORTEST_TIME = 24, 72, 8
 _SHORTEST_NAME: Final = 14
 """Cells that are left to a name, whatever is said behind it."""
+_Cells: TypeAlias = "list[tuple[str, Style | None]]"
+_LIGHT: Final = Style(dim=True)
+_EVENT, _FAILED = "◆", "✖"
+_SUBMITTED, _WAIT, _UNSEEN = "─", "┈", "╌"
+_SHADES: Final = "░▒▓█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +83,15 @@ def width_of(columns: Iterable[Extra]) -> int:
 class RulerLine(Widget):
     """The line above the waterfall."""
 
-    def __init__(self, model: TraceModel, appearance: Appearance, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._model = model
-        self._appearance = appearance
+    def __init__(self, rows: Waterfall) -> None:
+        super().__init__()
+        self._rows = rows
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        width = self.size.width - 1
-        extras = [EXTRAS[number] for number in self._appearance.columns_in(width)]
-        split = Split.of(width, width_of(extras), self._appearance.names_percent)
-        shown, origin = self._model.shown, self._model.whole.start_ns
+        rows, width = self._rows, self.size.width - 1
+        extras = [EXTRAS[number] for number in rows.appearance.columns_in(width)]
+        split, shown, origin = rows.split(width), rows.model.shown, rows.model.whole.start_ns
         scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
         return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
@@ -94,7 +106,6 @@ class Waterfall(LineList):
         self.model = model
         self.appearance = appearance
         self._texts = RowTexts(store, model, appearance)
-        self._bars = Bars(store, model, appearance, self.paint_style, lambda: self.app.no_color)
         self.matched: set[int] = set()
         """Rows of the spans that a search has found."""
         self._matches: tuple[object, object, list[int]] | None = None
@@ -113,12 +124,6 @@ class Waterfall(LineList):
             self._matches = self.matched, self.model.stitched, positions
         return self._matches[2]
 
-    def has_match_between(self, first: int, end: int) -> bool:
-        """Tell whether a search has found something between two positions."""
-        matches = self.matches
-        number = bisect_left(matches, first)
-        return number < len(matches) and matches[number] < end
-
     def rows_have_changed(self, count: int, cursor: int | None = None) -> None:
         """Take note that there are other rows now: another node can stand under the cursor, wherever that is."""
         super().rows_have_changed(count, cursor)
@@ -135,10 +140,22 @@ class Waterfall(LineList):
         self.rows_have_changed(len(self.model.rows), cursor)
         self.keep_in_place(cursor - before)
 
+    def refold(self, node: int | None) -> None:
+        """Take in that other rows are in sight; the cursor stays on a node, or on what hides it."""
+        self.rows_have_changed(len(self.model.rows), 0 if node is None else self.model.row_of(node))
+        self.reveal()
+
+    def go_to(self, node: int) -> None:
+        """Put the cursor on a node; what hides it is opened."""
+        row = self.model.reveal(node)
+        self.rows_have_changed(len(self.model.rows))
+        self.move_to(row)
+        self.reveal()
+
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
-        indent = len(indent_of(depth, self._split(self.line_width).name))
+        indent = len(indent_of(depth, self.split(self.line_width).name))
         has_arrow = self.model.run(node) is not None or self.model.below(node)
         if not has_arrow or not indent <= x < indent + _ARROW:
             return False
@@ -151,32 +168,29 @@ class Waterfall(LineList):
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one node's line."""
         node, depth = self.model.rows[row]
-        split = self._split(width)
+        split = self.split(width)
         return [
             # The median of like siblings begins where the duration of a span has a blank.
             *self._label(node, depth, split.name - bool(self.model.run(node))),
             *self._extras(node, self.appearance.columns_in(width)),
             *self._lasted(node),
-            *self._bars.of(node, split.time),
+            *self._bar(node, split.time),
         ]
 
-    def _split(self, width: int) -> Split:
+    def split(self, width: int) -> Split:
+        """Return how the width of a line is shared out."""
         extras = width_of(EXTRAS[number] for number in self.appearance.columns_in(width))
         return Split.of(width, extras, self.appearance.names_percent)
 
     @property
     def name_cells(self) -> int:
         """The cells at the beginning of each line that show the tree."""
-        return self._split(self.line_width).name
+        return self.split(self.line_width).name
 
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return self._split(self.line_width).time
-
-    def color_of(self, node: int) -> Style:
-        """Return the colour of a node."""
-        return self._bars.color_of(node)
+        return self.split(self.line_width).time
 
     # -- the left side -----------------------------------------------------------------------------------------------
 
@@ -184,7 +198,7 @@ class Waterfall(LineList):
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
         indent, arrow, name = indent_of(depth, width), self._texts.arrow(node), self._texts.name(node)
-        is_match = self.has_match_between(*model.reach(node))
+        is_match = is_any_between(self.matches, *model.reach(node))
         plain = self._plain_marks(node, is_match=is_match) if self.app.no_color else []
         marks = fitting(
             [" ".join(filter(None, (text, *plain))) for text in self._texts.marks(node)],
@@ -237,3 +251,100 @@ class Waterfall(LineList):
             return [Segment(" " + right(fitting(texts, _DURATION + 1), _DURATION + 1) + " ")]
         has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
         return [Segment(right(texts[0], _DURATION) + "  ", None if has_end else self.paint_style("warning"))]
+
+    # -- the right side ----------------------------------------------------------------------------------------------
+
+    def _color_of(self, node: int) -> Style:
+        return color_of(self.appearance.color_number(self.model.tree.rows[node]))
+
+    def _bar(self, node: int, width: int) -> list[Segment]:
+        """Return the waiting, the bar, and the marks behind it, each cell with its style."""
+        model, tree = self.model, self.model.tree
+        window, dim = model.shown, self.paint_style("dim")
+        cells: _Cells = [(" ", None)] * width
+        if run := model.run(node):
+            self._draw_run(run, cells, window)
+            return joined(cells)
+        interval = model.stitched.interval(node)
+        if interval is None:
+            self._draw_unended(node, cells, window)
+            return joined(cells)
+        left, right_ = window.place(interval[0], width), window.place(interval[1], width)
+        if right_ < 0 or left > width:
+            edge = 0 if right_ < 0 else width - 1
+            cells[edge] = ("‹" if right_ < 0 else "›", dim)
+            return joined(cells)
+        if tree.is_missing(node):
+            for cell in range(max(0, int(left)), min(width, int(right_) + 1)):
+                cells[cell] = (_UNSEEN, dim)
+            return joined(cells)
+        self._draw_wait(node, left, cells, window)
+        end = self._draw_span(node, left, right_, cells, window)
+        for moment_ns in self.appearance.events_of(tree.rows[node]):
+            place = window.place(moment_ns, width)
+            if 0 <= place < width:
+                cells[int(place)] = (_EVENT, cells[int(place)][1])
+        if self._store.spans.status[tree.rows[node]] == ERROR:
+            cells[min(end, width - 1)] = (_FAILED, self.paint_style("error"))
+        return joined(cells)
+
+    def _draw_run(self, run: Run, cells: _Cells, window: Window) -> None:
+        """Draw like siblings as how many of them run at each time, and where some failed."""
+        counts = run.timed.profile(window, len(cells))
+        most = max(counts, default=0)
+        color = self._color_of(run.members[0])
+        for cell, number in enumerate(counts):
+            if number:
+                cells[cell] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
+        for cell, is_marked in enumerate(marked(run.failures.profile(window, len(cells)))):
+            if is_marked:
+                cells[cell] = (_FAILED, self.paint_style("error"))
+
+    def _draw_unended(self, node: int, cells: _Cells, window: Window) -> None:
+        start = self.model.tree.start_ns(node)
+        if start != NO_TIME:
+            for cell in range(max(0, int(window.place(start, len(cells)))), len(cells)):
+                cells[cell] = (_UNSEEN, self.paint_style("warning"))
+
+    def _draw_wait(self, node: int, left: float, cells: _Cells, window: Window) -> None:
+        behind = span_cells(left, left, len(cells))[0]
+        submission = self.model.stitched.submission(node)
+        if submission is not None:
+            first, last = (window.place(time, len(cells)) for time in submission)
+            for cell in range(max(0, int(first)), min(int(last) + 1, behind)):
+                cells[cell] = (_SUBMITTED, self._color_of(node) + _LIGHT)
+        wait = self.model.stitched.wait(node)
+        if wait:
+            submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
+            for cell in range(max(0, round(submitted)), behind):
+                cells[cell] = (_WAIT, self.paint_style("dim"))
+
+    def _draw_span(self, node: int, left: float, right_: float, cells: _Cells, window: Window) -> int:
+        """Draw the bar, light where something below the span runs; return the cell behind it."""
+        width, color, is_colorless = len(cells), self._color_of(node), self.app.no_color
+        first, drawn = span_cells(left, right_, width)
+        own, begin, length = self.model.stitched.own_times(node), window.start_ns, window.length_ns
+        began, ended = self.model.stitched.interval(node) or (begin, begin)
+        for cell, character in enumerate(drawn, first):
+            start, end = max(began, begin + cell * length // width), min(ended, begin + (cell + 1) * length // width)
+            # Thousands of descendants leave gaps that no cell can show.
+            is_light = end > start and 2 * own.between(start, end) <= end - start
+            shade = LIGHT if is_light and is_colorless else character
+            cells[cell] = (shade, color + _LIGHT if is_light else color)
+        if self.appearance.lit_path is not None:
+            self._light_up(self.appearance.lit_path, node, range(first, min(first + len(drawn), width)), cells, window)
+        return first + len(drawn)
+
+    def _light_up(self, lit: LitPath, node: int, bar: range, cells: _Cells, window: Window) -> None:
+        """Let what is on the critical path stand out of a bar, and of the waiting before it."""
+        width, begin, length, unlit = len(cells), window.start_ns, window.length_ns, self.paint_style("unlit")
+        for cell in bar:
+            cells[cell] = UNLIT if self.app.no_color else cells[cell][0], unlit
+        for cell in range(width):
+            start, end = begin + cell * length // width, begin + (cell + 1) * length // width
+            if cell == bar.start:
+                # A bar that begins at the end of a cell is drawn from the next one on.
+                start = min(start, max(begin, self.model.tree.start_ns(node)))
+            if cells[cell][0] != " " and lit.is_at(node, start, max(end, start + 1)):
+                character = FULL if cells[cell][0] == UNLIT else cells[cell][0]
+                cells[cell] = character, self.paint_style("warning") + _BOLD

@@ -1,19 +1,16 @@
 """The first screen: all traces.
 
-columns         what traces and groups can be sorted by
-plot_model      durations over time in cells
-traces_model    which traces are listed, in what order, and what a line says of each
-traces_bulk     the same of very many, with numpy
-groups_model    traces by root name
-groups_bulk     the same of very many, with numpy
-completeness    which traces are incomplete
-matching        which traces match a query
-filtering       the filter: what is typed, and what it has found
-growth          which traces have just grown, or may still grow
-group_counting  counting groups beside the screen
-listed          the listed traces as what other screens are about
-plot            the plot above the list
-trace_list      a line a trace, and the heads of the columns
-group_list      a line a root name
-traces_screen   the screen, which maps keys to all of these
+columns        what traces and groups can be sorted by
+plot_model     durations over time in cells
+traces_model   which traces are listed, in what order, and what a line says of each
+groups_model   traces by root name
+traces_bulk    both of very many, with numpy
+completeness   which traces are incomplete
+matching       which traces match a query
+filtering      the filter: what is typed, and what it has found
+listed         the listed traces as what other screens are about
+plot           the plot above the list
+trace_list     a line a trace, and the heads of the columns
+group_list     a line a root name
+traces_screen  the screen, which maps keys to all of these
 """

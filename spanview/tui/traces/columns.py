@@ -6,15 +6,23 @@ from enum import Enum
 from typing import Final
 
 _WORDS: Final = {
-    "ERR": "errors",
-    "ERR%": "share of errors",
-    "INC": "incomplete traces",
+    "SHARE": "share of errors",
+    "INCOMPLETE": "incomplete traces",
     "NEWEST": "newest start",
     "ROOT": "root name",
 }
 
 
-class TraceColumn(Enum):
+class _Column(Enum):
+    """A column, by its head."""
+
+    @property
+    def word(self) -> str:
+        """What is sorted by, in words."""
+        return _WORDS.get(self.name, self.name.lower())
+
+
+class TraceColumn(_Column):
     """What the list can be sorted by."""
 
     START = "START"
@@ -23,13 +31,8 @@ class TraceColumn(Enum):
     ERRORS = "ERR"
     ROOT = "ROOT"
 
-    @property
-    def word(self) -> str:
-        """What is sorted by, in words."""
-        return {"ERR": "errors", "ROOT": "root name"}.get(self.value, self.value.lower())
 
-
-class GroupColumn(Enum):
+class GroupColumn(_Column):
     """What groups can be sorted by, in the order in which the columns stand."""
 
     TRACES = "TRACES"
@@ -43,8 +46,3 @@ class GroupColumn(Enum):
     TOTAL = "TOTAL"
     NEWEST = "NEWEST"
     ROOT = "ROOT"
-
-    @property
-    def word(self) -> str:
-        """What is sorted by, in words."""
-        return _WORDS.get(self.value, self.value.lower())

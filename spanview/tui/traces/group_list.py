@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from spanview.tui.diff.side import ComparedSide
 
-_GROWING: Final = "● "
+_GROWING, _BLANK = "● ", "  "
 _FIELDS: Final = {
     GroupColumn.TRACES: "traces",
     GroupColumn.ERRORS: "errors",
@@ -34,72 +34,29 @@ _FIELDS: Final = {
 }
 _LEAST_ROOT, _USUAL_ROOT = 18, 28
 """Cells that names have before a column goes for them, and before another one comes."""
-_BETWEEN: Final = 2
 
 
 class GroupList(TableList[GroupRow]):
     """A line a root name."""
 
     def __init__(self, **arguments: Any) -> None:
-        super().__init__(
-            Table(
-                (
-                    TableColumn("TRACES", 9, lambda group: f"{group.traces:,}", key=GroupColumn.TRACES, goes=7),
-                    TableColumn(
-                        "ERR",
-                        7,
-                        lambda group: f"{group.errors:,}" if group.errors else "",
-                        "error",
-                        key=GroupColumn.ERRORS,
-                        goes=5,
-                    ),
-                    TableColumn(
-                        "ERR%",
-                        7,
-                        lambda group: share_text(group.errors, group.traces),
-                        "error",
-                        key=GroupColumn.SHARE,
-                        goes=1,
-                    ),
-                    TableColumn("INC", 6, self._incomplete_text, "warning", key=GroupColumn.INCOMPLETE, goes=2),
-                    TableColumn("P50", 9, lambda group: duration(group.p50_ns), key=GroupColumn.P50, goes=3),
-                    TableColumn("P95", 9, lambda group: duration(group.p95_ns), key=GroupColumn.P95, goes=6),
-                    TableColumn("P99", 9, lambda group: duration(group.p99_ns), key=GroupColumn.P99, comes=1),
-                    TableColumn("MAX", 9, lambda group: duration(group.max_ns), key=GroupColumn.MAX, goes=4),
-                    TableColumn("TOTAL", 10, lambda group: duration(group.total_ns), key=GroupColumn.TOTAL, comes=3),
-                    TableColumn(
-                        SCALE,
-                        HISTOGRAM,
-                        lambda group: histogram_text(group.histogram),
-                        "accent",
-                        gap=_BETWEEN,
-                        comes=2,
-                    ),
-                    TableColumn(
-                        "NEWEST",
-                        23,
-                        lambda group: moment(group.newest_ns, digits=3),
-                        "dim",
-                        gap=_BETWEEN,
-                        aligns_left=True,
-                        key=GroupColumn.NEWEST,
-                        comes=4,
-                    ),
-                    TableColumn(
-                        " " * len(_GROWING) + "ROOT",
-                        parts=self._root_name,
-                        gap=_BETWEEN,
-                        aligns_left=True,
-                        key=GroupColumn.ROOT,
-                    ),
-                ),
-                least=_LEAST_ROOT + len(_GROWING),
-                usual=_USUAL_ROOT + len(_GROWING),
-                floor=1 + len(_GROWING),
-            ),
-            lambda group: group.name,
-            **arguments,
+        columns: Sequence[TableColumn[GroupRow]] = (
+            TableColumn("TRACES", 9, lambda group: f"{group.traces:,}", key=GroupColumn.TRACES, goes=7),
+            TableColumn("ERR", 7, self._errors_text, "error", key=GroupColumn.ERRORS, goes=5),
+            TableColumn("ERR%", 7, self._share_text, "error", key=GroupColumn.SHARE, goes=1),
+            TableColumn("INC", 6, self._incomplete_text, "warning", key=GroupColumn.INCOMPLETE, goes=2),
+            TableColumn("P50", 9, lambda group: duration(group.p50_ns), key=GroupColumn.P50, goes=3),
+            TableColumn("P95", 9, lambda group: duration(group.p95_ns), key=GroupColumn.P95, goes=6),
+            TableColumn("P99", 9, lambda group: duration(group.p99_ns), key=GroupColumn.P99, comes=1),
+            TableColumn("MAX", 9, lambda group: duration(group.max_ns), key=GroupColumn.MAX, goes=4),
+            TableColumn("TOTAL", 10, lambda group: duration(group.total_ns), key=GroupColumn.TOTAL, comes=3),
+            TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=2),
+            TableColumn("NEWEST", 23, self._newest, "dim", gap=2, aligns_left=True, key=GroupColumn.NEWEST, comes=4),
+            TableColumn(f"{_BLANK}ROOT", parts=self._root_name, gap=2, aligns_left=True, key=GroupColumn.ROOT),
         )
+        least, usual, floor = (len(_BLANK) + cells for cells in (_LEAST_ROOT, _USUAL_ROOT, 1))
+        table = Table(columns, least=least, usual=usual, floor=floor)
+        super().__init__(table, lambda group: group.name, **arguments)
         self.sort = GroupColumn.TRACES
         self.descending = True
         self.growing: Collection[str | None] = ()
@@ -133,6 +90,15 @@ class GroupList(TableList[GroupRow]):
         """Return what can be sorted by: what is shown."""
         return self.fit(self.line_width).keys
 
+    def _errors_text(self, group: GroupRow) -> str:
+        return f"{group.errors:,}" if group.errors else ""
+
+    def _share_text(self, group: GroupRow) -> str:
+        return share_text(group.errors, group.traces)
+
+    def _newest(self, group: GroupRow) -> str:
+        return moment(group.newest_ns, digits=3)
+
     def _incomplete_text(self, group: GroupRow) -> str:
         # What is still being read isn't incomplete yet.
         if self.is_loading or group.incomplete is None:
@@ -143,8 +109,8 @@ class GroupList(TableList[GroupRow]):
         grows = group.name in self.growing and not self.is_loading
         name = "? parent not seen" if group.name is None else group.name or "(no name)"
         mark = mark_text(self.marked, (group.name,))
-        room = max(0, cells - len(_GROWING) - len(mark))
-        yield Piece(_GROWING if grows else " " * len(_GROWING), "accent")
+        room = max(0, cells - len(_BLANK) - len(mark))
+        yield Piece(_GROWING if grows else _BLANK, "accent")
         yield Piece(mark, "accent")
         yield Piece(data_text(shortened(name, room), room))
 

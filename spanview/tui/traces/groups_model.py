@@ -1,4 +1,4 @@
-"""Some traces by root name, counted one after the other; `groups_bulk` does the same with numpy."""
+"""Some traces by root name, counted one after the other; `traces_bulk` does the same with numpy."""
 
 from __future__ import annotations
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -19,7 +18,7 @@ from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid
 from spanview.tui.widgets.paint import right
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
 
@@ -38,20 +37,15 @@ class Plot(Widget, inherit_bindings=False):
 
     Args:
         model: The list of traces.
+        pick: Takes the start and the end of a range that was picked with the mouse.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"plot--bar", "plot--error", "plot--dim"}
 
-    class Picked(Message):
-        """A range of time was picked with the mouse."""
-
-        def __init__(self, start_ns: int, end_ns: int) -> None:
-            super().__init__()
-            self.start_ns, self.end_ns = start_ns, end_ns
-
-    def __init__(self, model: TracesModel, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, model: TracesModel, pick: Callable[[int, int], object]) -> None:
+        super().__init__()
         self._model = model
+        self._pick = pick
         self._grid: Grid | None = None
         self._lit: Sequence[str | None] = ()
         self._dragged: tuple[int, int] | None = None
@@ -160,5 +154,4 @@ class Plot(Widget, inherit_bindings=False):
             columns = (self._grid.near(columns[0], _NEAR),) * 2
         self._dragged = None
         self.release_mouse()
-        end = self._grid.time_of(max(columns) + 1) - 1
-        self.post_message(self.Picked(self._grid.time_of(min(columns)), end))
+        self._pick(self._grid.time_of(min(columns)), self._grid.time_of(max(columns) + 1) - 1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
+from itertools import compress, repeat
 from math import log
 from operator import and_
 from typing import TYPE_CHECKING, Final
@@ -42,27 +42,25 @@ class Grid:
     """The power of ten from which on traces are in each row, from the top; some may be left out below the first."""
     least: int
     """The least power of ten of all durations; what is less than that of the lowest row is in it, too."""
+    used: frozenset[tuple[int, int]]
+    """Cells with a trace, by column and row from the top."""
     counts: dict[tuple[int, int], int]
-    """How many traces are in a cell, by column and row from the top; none where it is empty."""
+    """How many traces are in a cell, of those that are set off from all others, or of all where none are."""
     failed: frozenset[tuple[int, int]]
-    """Cells with a trace that has an error."""
-    lit: dict[tuple[int, int], int] | None = None
-    """The same as `counts`, of the traces that are set off from all others; None where none are."""
-    lit_failed: frozenset[tuple[int, int]] = frozenset()
-    """The same as `failed` of those."""
+    """Cells with one of these traces that has an error."""
 
     @property
     def most(self) -> int:
         """How many traces the fullest cell has, of those that are drawn as blocks."""
-        return max((self.counts if self.lit is None else self.lit).values(), default=0)
+        return max(self.counts.values(), default=0)
 
     def glyph(self, column: int, row: int, most: int) -> str:
         """Return what is drawn in a cell, where the fullest has so many traces."""
         cell = column, row
-        count = (self.counts if self.lit is None else self.lit).get(cell, 0)
+        count = self.counts.get(cell, 0)
         if not count:
-            return OTHERS if cell in self.counts else " "
-        if cell in (self.failed if self.lit is None else self.lit_failed):
+            return OTHERS if cell in self.used else " "
+        if cell in self.failed:
             return FAILED
         # By logarithm, so that one slow trace shows beside a thousand quick ones.
         return _BLOCKS[0] if most == 1 else _BLOCKS[round(log(count) / log(most) * (len(_BLOCKS) - 1))]
@@ -83,7 +81,7 @@ class Grid:
 
     def near(self, column: int, most: int) -> int:
         """Return the nearest column with a trace, no further away than so many; else the column itself."""
-        used = sorted({each for each, _ in self.counts if abs(each - column) <= most})
+        used = sorted({each for each, _ in self.used if abs(each - column) <= most})
         return min(used, key=lambda each: abs(each - column), default=column)
 
     def column_of(self, ns: int) -> int:
@@ -142,7 +140,7 @@ def grid_of(
         None where no trace has a start.
     """
     have_start = [point[0] != NO_TIME for point in points]
-    points, are_lit = [*compress(points, have_start)], None if lit is None else [*compress(lit, have_start)]
+    points, are_lit = [*compress(points, have_start)], [*compress(lit or repeat(True), have_start)]
     if not points:
         return None
     first, last = min(start for start, _, _ in points), max(start for start, _, _ in points)
@@ -154,10 +152,6 @@ def grid_of(
         (column_of(start - first, last - first + 1, columns), row_of[power])
         for (start, _, _), power in zip(points, powers, strict=True)
     ]
-    are_failed = [failed for _, _, failed in points]
-    counts = dict(Counter(cells))
-    grid = Grid(columns, first, last + 1, of_rows, min(powers), counts, frozenset(compress(cells, are_failed)))
-    if are_lit is None:
-        return grid
-    lit_failed = frozenset(compress(cells, map(and_, are_failed, are_lit)))
-    return replace(grid, lit=dict(Counter(compress(cells, are_lit))), lit_failed=lit_failed)
+    failed = frozenset(compress(cells, map(and_, are_lit, (point[2] for point in points))))
+    counts = dict(Counter(compress(cells, are_lit)))
+    return Grid(columns, first, last + 1, of_rows, min(powers), frozenset(cells), counts, failed)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from spanview.display.bars import bar
 from spanview.display.units import count, duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
+from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import NO_STYLE, Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from textual import events
 
@@ -38,6 +38,8 @@ _LEAST_ROOT: Final = 20
 _BAR: Final = 8
 _MARK: Final = 2
 """Cells of a state that is a mark only."""
+_STATES: Final = {"": NO_STYLE, "●": "accent", "✖": "error"}
+"""Styles, by such a mark."""
 
 
 class TraceList(TableList[int]):
@@ -56,49 +58,25 @@ class TraceList(TableList[int]):
 
     def fit(self, width: int) -> Fit[int]:
         """Return the columns of a line: those of services only where there is room for them, and several."""
-        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and self.model.has_services else 0
+        services = min(_LONGEST_SERVICE, width // 6) if width >= _VERY_WIDE and has_services(self._store) else 0
         if self._made_for != (self.model.spans_days, services):
             self._made_for = self.model.spans_days, services
             self.table = self._table()
         return super().fit(width)
 
     def _table(self) -> Table[int]:
-        table, (with_date, services) = self._store.trace_table, self._made_for
-        starts, spans, errors = table.start_ns, table.span_count, table.error_count
+        spans, (with_date, services) = self._store.trace_table.span_count, self._made_for
+        start = 23 if with_date else 12
         columns: list[TableColumn[int]] = [
-            TableColumn(
-                "START",
-                23 if with_date else 12,
-                lambda trace: moment(starts[trace], with_date=with_date, digits=3),
-                "dim",
-                aligns_left=True,
-                key=TraceColumn.START,
-                goes=6,
-            ),
+            TableColumn("START", start, self._start_text, "dim", aligns_left=True, key=TraceColumn.START, goes=6),
             TableColumn("DURATION", 10, self._duration_text, key=TraceColumn.DURATION, goes=7),
             TableColumn("", _BAR, self._bar, "accent", gap=1, key=TraceColumn.DURATION, from_width=_WIDE),
             TableColumn("SPANS", 7, lambda trace: f"{spans[trace]:,}", key=TraceColumn.SPANS, is_tight=True, goes=5),
-            TableColumn(
-                "ERR",
-                5,
-                lambda trace: f"{errors[trace]:,}" if errors[trace] else "",
-                "error",
-                key=TraceColumn.ERRORS,
-                is_tight=True,
-                goes=4,
-            ),
+            TableColumn("ERR", 5, self._errors_text, "error", key=TraceColumn.ERRORS, is_tight=True, goes=4),
             TableColumn("PROC", 5, self._processes_text, "dim", goes=2),
             TableColumn("", 2, lambda _: ""),
             TableColumn("ROOT", parts=self._root, behind=1, aligns_left=True, key=TraceColumn.ROOT),
-            TableColumn(
-                "STATE",
-                13,
-                lambda trace: self._state(trace)[0],
-                lambda trace: self._state(trace)[1],
-                aligns_left=True,
-                goes=3,
-                shrinks_to=_MARK,
-            ),
+            TableColumn("STATE", 13, self._state, self._state_style, aligns_left=True, goes=3, shrinks_to=_MARK),
         ]
         if services:
             columns.insert(-2, TableColumn("SERVICE", services, self._service_text, behind=1, aligns_left=True, goes=1))
@@ -128,6 +106,13 @@ class TraceList(TableList[int]):
         """Put the cursor on a trace that is listed."""
         self.move_to(_find(self.model.order, trace, self.cursor))
 
+    def _start_text(self, trace: int) -> str:
+        return moment(self._store.trace_table.start_ns[trace], with_date=self._made_for[0], digits=3)
+
+    def _errors_text(self, trace: int) -> str:
+        errors = self._store.trace_table.error_count[trace]
+        return f"{errors:,}" if errors else ""
+
     def _duration_text(self, trace: int) -> str:
         ns = self.model.duration_ns(trace)
         return duration(ns if ns >= 0 else None)
@@ -141,7 +126,10 @@ class TraceList(TableList[int]):
 
     def _service_text(self, trace: int) -> str:
         facts = self.model.facts(trace)
-        return "…" if facts is None else self.model.service_text(facts)
+        if facts is None:
+            return "…"
+        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
+        return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
 
     def _root(self, trace: int, cells: int) -> Iterator[Piece]:
         mark, name, style = mark_text(self.marked, trace), self.model.root_name(trace), ""
@@ -152,16 +140,19 @@ class TraceList(TableList[int]):
         yield Piece(mark, "accent")
         yield Piece(data_text(name or "(no name)", cells - len(mark)), style)
 
-    def _state(self, trace: int) -> tuple[str, str]:
+    def _state(self, trace: int) -> str:
         errors = self._store.trace_table.error_count[trace]
         if trace in self.growing and not self.is_loading:
-            return "● growing", "accent"
+            return "● growing"
         if errors:
-            return f"✖ {count(errors, 'error')}", "error"
+            return f"✖ {count(errors, 'error')}"
         facts = self.model.facts(trace)
         if facts is None or facts.complete:
-            return "", ""
-        return "· loading" if self.is_loading else "◌ incomplete", "warning"
+            return ""
+        return "· loading" if self.is_loading else "◌ incomplete"
+
+    def _state_style(self, trace: int) -> str:
+        return _STATES.get(self._state(trace)[:1], "warning")
 
 
 def _find(order: array[int], trace: int, near: int) -> int:
@@ -172,17 +163,17 @@ def _find(order: array[int], trace: int, near: int) -> int:
 
 
 class ColumnHeads(Widget):
-    """The line above a list; a click on a column sorts by it."""
+    """The line above a list.
 
-    class Clicked(Message):
-        """A column was clicked."""
+    Args:
+        clicked: Called with what a column that was clicked sorts by.
+    """
 
-        def __init__(self, column: TraceColumn | GroupColumn) -> None:
-            super().__init__()
-            self.column = column
-
-    def __init__(self, traces: TraceList, groups: GroupList, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(
+        self, traces: TraceList, groups: GroupList, clicked: Callable[[TraceColumn | GroupColumn], object]
+    ) -> None:
+        super().__init__()
+        self._clicked = clicked
         self._traces = traces
         self._groups = groups
         self.grouped = False
@@ -205,4 +196,4 @@ class ColumnHeads(Widget):
         """Ask for another order; figures that aren't sorted by ask for none."""
         column = next((column for end, column in self._ends if event.x < end), None)
         if column is not None:
-            self.post_message(self.Clicked(column))
+            self._clicked(column)

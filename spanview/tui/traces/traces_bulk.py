@@ -1,7 +1,7 @@
-"""The list of many traces with numpy: the same as `traces_model` says of one trace after the other, in a few steps.
+"""Many traces with numpy: the same as `traces_model` and `groups_model` say of one after the other, in a few steps.
 
 60,000 traces are listed in 2 ms of processor time, and in 40 ms by the other, which is for the first paint: it needs
-no numpy, and lists a few hundred traces in 1 ms.
+no numpy, and lists a few hundred traces in 1 ms. They are counted by root name in 4 ms, and in 32 ms by the other.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.analysis.percentiles import POWERS as COUNTED
 from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.columns import TraceColumn
+from spanview.tui.traces.groups_model import GroupRow, in_usual_order
 from spanview.tui.traces.plot_model import POWERS, Grid, powers_of, rows_of
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _NO_NAME: Final = -1
+_SAFE: Final = 2.0**62
+"""Sums below it fit 64 bits."""
 _LONGEST: Final = 2**63 - 1
 
 
@@ -79,17 +83,14 @@ class TraceColumns:
             ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
             keys = np.array([ranks[text] for text in texts], np.int64)[which]
         else:
-            keys = self._values(column)[traces].astype(np.int64)
+            figures = {
+                TraceColumn.DURATION: self.durations,
+                TraceColumn.SPANS: self.spans,
+                TraceColumn.ERRORS: self.errors,
+            }
+            keys = figures.get(column, self.starts)[traces].astype(np.int64)
         # Turned round without overflow: what is equal keeps its order.
         return traces[np.argsort(~keys if descending else keys, kind="stable")]
-
-    def _values(self, column: TraceColumn) -> NDArray[Any]:
-        values = {
-            TraceColumn.DURATION: self.durations,
-            TraceColumn.SPANS: self.spans,
-            TraceColumn.ERRORS: self.errors,
-        }
-        return values.get(column, self.starts)
 
     def texts_of(self, names: Places) -> list[str | None]:
         """Return what numbers in `names` or `groups` stand for; None for no root."""
@@ -141,13 +142,79 @@ def grid_of_many(
     across = np.clip(((starts - first) / (last - first + 1) * width).astype(np.int64), 0, width - 1)
     cells = across * rows + np.array(rows_of(of_rows))[powers]
     are_failed = columns.errors[traces] > 0
+    is_lit = columns.group_is(lit[0])[traces] if lit else np.ones(len(traces), np.bool_)
+    counts = np.bincount(cells[is_lit])
+    used, counted, failed = (
+        [divmod(cell, rows) for cell in np.flatnonzero(numbers).tolist()]
+        for numbers in (np.bincount(cells), counts, np.bincount(cells[is_lit & are_failed]))
+    )
+    of_cells = dict(zip(counted, counts[counts > 0].tolist(), strict=True))
+    powers_from = int(powers.min())
+    return Grid(width, first, last + 1, of_rows, powers_from, frozenset(used), of_cells, frozenset(failed))
 
-    def cells_of(chosen: Flags | slice) -> tuple[dict[tuple[int, int], int], frozenset[tuple[int, int]]]:
-        counts = np.bincount(cells[chosen])
-        used = np.flatnonzero(counts)
-        failed = np.unique(cells[chosen][are_failed[chosen]]).tolist()
-        pairs = zip(used.tolist(), counts[used].tolist(), strict=True)
-        return {divmod(cell, rows): count for cell, count in pairs}, frozenset(divmod(cell, rows) for cell in failed)
 
-    lit_cells = cells_of(columns.group_is(lit[0])[traces]) if lit else (None, frozenset[tuple[int, int]]())
-    return Grid(width, first, last + 1, of_rows, int(powers.min()), *cells_of(slice(None)), *lit_cells)
+def groups_of_many(store: Store, groups: RootGroups, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
+    """Return traces by root name, as `groups_of` does; for a thread, too.
+
+    Args:
+        store: Where the traces are; it may grow meanwhile.
+        groups: What they are grouped by; records are read where that isn't known yet.
+        listed: Their numbers, in an array that nobody adds to.
+        incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
+    """
+    if not listed:
+        return []
+    groups.look()
+    columns, traces = TraceColumns(store, groups), np.array(listed, np.int64)
+    # Quick sorts of small numbers: by duration, then by name.
+    traces = traces[np.argsort(columns.durations[traces])]
+    used, which = _ranks(columns.groups[traces])
+    order = np.argsort(which.astype(np.min_scalar_type(len(used))), kind="stable")
+    traces, which = traces[order], which[order]
+    begins = np.searchsorted(which, np.arange(len(used)))
+    counts = np.diff(begins, append=len(traces))
+    durations = columns.durations[traces]
+    have = durations >= 0
+    timed = np.add.reduceat(have.astype(np.int64), begins)
+    powers = np.maximum(np.searchsorted(np.array(POWERS[:COUNTED]), durations, "right") - 1, 0)
+    cells = (which * COUNTED + powers)[have]
+    histograms = np.bincount(cells, minlength=len(used) * COUNTED).reshape(-1, COUNTED).tolist()
+    figures = (
+        counts.tolist(),
+        np.add.reduceat((columns.errors[traces] > 0).astype(np.int64), begins).tolist(),
+        [None] * len(used) if incomplete is None else _flagged(incomplete, columns.count, traces, begins),
+        *(_ranked(durations, begins + counts - timed, timed, percent) for percent in (50, 95, 99, 100)),
+        _sums(np.where(have, durations, 0), begins),
+        map(tuple, histograms),
+        np.maximum.reduceat(columns.starts[traces], begins).tolist(),
+    )
+    return in_usual_order([GroupRow(*values) for values in zip(columns.texts_of(used), *figures, strict=True)])
+
+
+def _ranks(numbers: Places) -> tuple[Places, Places]:
+    """Return small numbers from -1 on in order, each once, and the place among them of each."""
+    there = np.bincount(numbers + 1) > 0
+    return np.flatnonzero(there) - 1, (np.cumsum(there) - 1)[numbers + 1]
+
+
+def _flagged(flags: bytes, count: int, traces: Places, begins: Places) -> list[int]:
+    """Return how many traces have a flag, from each place to the next."""
+    known = np.frombuffer(flags, np.uint8)[:count]
+    of_all = np.append(known, np.zeros(count - len(known), np.uint8))
+    sums: list[int] = np.add.reduceat(of_all[traces].astype(np.int64), begins).tolist()
+    return sums
+
+
+def _ranked(values: NDArray[Any], begins: Places, counts: Places, percent: int) -> list[int | None]:
+    """Return the nearest-rank percentile of so many sorted values from each place on; None where there are none."""
+    at = begins - (-percent * counts // 100) - 1
+    found = values[np.where(counts, at, 0)].tolist()
+    return [value if count else None for value, count in zip(found, counts.tolist(), strict=True)]
+
+
+def _sums(values: NDArray[Any], begins: Places) -> list[int]:
+    """Return the sums of values from each place to the next, however large."""
+    if values.sum(dtype=np.float64) < _SAFE:
+        small: list[int] = np.add.reduceat(values, begins).tolist()
+        return small
+    return [sum(part.tolist()) for part in np.split(values, begins[1:])]

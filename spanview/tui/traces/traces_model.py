@@ -191,15 +191,13 @@ class TracesModel:
 
     def _key(self) -> Callable[[int], Any]:
         table = self._store.trace_table
-        if self.sort is TraceColumn.DURATION:
-            return self.duration_ns
-        if self.sort is TraceColumn.SPANS:
-            return table.span_count.__getitem__
-        if self.sort is TraceColumn.ERRORS:
-            return table.error_count.__getitem__
-        if self.sort is TraceColumn.ROOT:
-            return lambda trace: self.root_name(trace) or ""
-        return table.start_ns.__getitem__
+        keys: dict[TraceColumn, Callable[[int], Any]] = {
+            TraceColumn.DURATION: self.duration_ns,
+            TraceColumn.SPANS: table.span_count.__getitem__,
+            TraceColumn.ERRORS: table.error_count.__getitem__,
+            TraceColumn.ROOT: lambda trace: self.root_name(trace) or "",
+        }
+        return keys.get(self.sort, table.start_ns.__getitem__)
 
     def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
         """Return durations over time, of the traces outside of picked times too.
@@ -232,7 +230,7 @@ class TracesModel:
             incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
         """
         if self.has_many:
-            from spanview.tui.traces.groups_bulk import groups_of_many
+            from spanview.tui.traces.traces_bulk import groups_of_many
 
             return groups_of_many(self._store, self.root_groups, self.order, incomplete)
         from spanview.tui.traces.groups_model import groups_of
@@ -304,27 +302,13 @@ class TracesModel:
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self.root_groups.of_name(self._store.spans.name[row])
 
-    @property
-    def has_services(self) -> bool:
-        """Whether there are several services to tell from each other."""
-        return has_services(self._store)
-
-    def service_text(self, facts: TraceFacts) -> str:
-        """Return the service of a trace's root, and how many others it has; from a file, to be made harmless."""
-        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
-        return f"{self._store.services.texts[facts.service] or '(none)'}{more}"
-
-    def facts(self, trace: int, *, whatever_it_takes: bool = False) -> TraceFacts | None:
-        """Return what stitching tells; None where that would take too long to do while painting, or no span is in yet.
-
-        Args:
-            whatever_it_takes: Whether to stitch it however large it is; for other threads.
-        """
+    def facts(self, trace: int) -> TraceFacts | None:
+        """Return what stitching tells; None where it would take too long to do while painting, or no span is in yet."""
         count = self._store.trace_table.span_count[trace]
         known = self._facts.get(trace)
         if known is not None and known[0] == count:
             return known[1]
-        if count > HUGE and not whatever_it_takes:
+        if count > HUGE:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
         if not tree.rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -17,9 +17,7 @@ from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On
 from spanview.tui.traces.columns import GroupColumn, TraceColumn
 from spanview.tui.traces.filtering import TraceFilter
-from spanview.tui.traces.group_counting import GroupCounting
 from spanview.tui.traces.group_list import GroupList
-from spanview.tui.traces.growth import TraceGrowth
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
@@ -28,6 +26,7 @@ from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,11 +36,14 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.traces.completeness import Completeness
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.widgets.linelist import LineList
 
 _GROWING_S: Final = 2.0
 """So long after it has grown a trace is marked."""
+_STITCHED_AT_ONCE: Final = 1_000
+"""So many spans are stitched before the next key."""
 _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
@@ -60,12 +62,18 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._store = store
         self._nothing = nothing
         self._model = TracesModel(store)
-        self._filter = TraceFilter(self, store, self._model, query, self._show_found)
-        self._growth = TraceGrowth(self, self._show_growth)
-        self._counting = GroupCounting(self, store, self._model, self._take_groups, self._count_groups_anew)
+        self.filter = TraceFilter(self, store, self._model, query, self._show_found)
+        self._grown_at: dict[int, float] = {}
+        """When traces have just grown, by `time.monotonic`."""
+        self._alive: set[int] = set()
+        """Traces that may still grow, as far as their processes tell."""
+        self._completeness: Completeness | None = None
+        self._incomplete: bytes | None = None
+        """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
+        self._has_grown = False
+        """Whether something has come since they were stitched."""
+        self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
         self.copier = Copier(self, lambda: self.chosen_trace)
-        self.traces, self.groups = TraceList(store, self._model), GroupList()
-        self.rows: LineList = self.traces
         self.grouped = False
         self._is_read = False
         """Whether everything that was there had been read when the last news came."""
@@ -76,21 +84,27 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """The group and the trace that the cursor was left on by it."""
         self._held = ""
         """What the header said last, for as long as nothing moves."""
+        self._prompt = Prompt(_HINT, self.filter.text, is_query=True)
+        self._plot = Plot(self._model, self._pick)
+        self.traces, self.groups = TraceList(store, self._model), GroupList()
+        self.rows: LineList = self.traces
+        self._heads = ColumnHeads(self.traces, self.groups, self._column_was_clicked)
+        self._empty = Static(Content(""), id="nothing")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        yield Prompt(_HINT, self._filter.text, is_query=True)
-        yield Plot(self._model)
-        yield ColumnHeads(self.traces, self.groups)
+        yield self._prompt
+        yield self._plot
+        yield self._heads
         yield self.traces
         yield self.groups
-        yield Static(Content(""), id="nothing")
+        yield self._empty
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
         self.take_settings()
-        if self._filter.text:
-            self._filter_by(self._filter.text)
+        if self.filter.text:
+            self._filter_by(self.filter.text)
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
 
@@ -98,11 +112,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def chosen_group(self) -> GroupRow | None:
         """The group under the cursor, while groups are shown."""
         return self.groups.selected if self.grouped else None
-
-    @property
-    def filter_text(self) -> str:
-        """The filter."""
-        return self._filter.text
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -115,45 +124,44 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             return self._held
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
-        self._held = totals_text(self._store, self.viewer.places, self.viewer.notices, room)
+        self._held = totals_text(self._store, "  ".join(self.viewer.paths), self.viewer.notices, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
         """Take in new and grown traces."""
         if changed:
-            self._counting.has_grown = True
-            self._filter.look_at(changed)
+            self._has_grown = True
+            self.filter.look_at(changed)
         # What was read at first has not grown since somebody looks.
         if self.viewer.feed_state.following and self._is_read:
-            self._growth.note(changed)
+            self._grown_at |= dict.fromkeys(changed, time.monotonic())
         self._is_read = not self.viewer.feed_state.loading
         self._show(is_news=True)
 
     def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
-        traces = self.traces
-        traces.is_loading = self.viewer.feed_state.loading
+        self.traces.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
-        traces.refresh_rows(anew=anew)
+        self.traces.refresh_rows(anew=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
         if self.grouped:
             self._count_groups(can_wait=can_wait)
         self._say_if_nothing()
         self._count_matches()
-        self.query_one(ColumnHeads).refresh()
+        self._heads.refresh()
         if can_wait:
             self._is_plotted = False
         else:
-            self._plot()
+            self._draw_plot()
         self.refresh_frame()
 
-    def _plot(self) -> None:
+    def _draw_plot(self) -> None:
         self._is_plotted = True
-        self.query_one(Plot).count_anew(self._lit())
+        self._plot.count_anew(self._lit())
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the plot where there is room for it."""
-        self.query_one(Plot).display = event.size.height >= _ROOM_FOR_PLOT
+        self._plot.display = event.size.height >= _ROOM_FOR_PLOT
 
     def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
         """List only the traces that are chosen, and those that are yet to come."""
@@ -162,28 +170,30 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _say_if_nothing(self) -> None:
         is_empty = not self._model.order
-        nothing = self.query_one("#nothing", Static)
-        nothing.display = is_empty
+        self._empty.display = is_empty
         self.rows.display = not is_empty
         if is_empty:
             state = self.viewer.feed_state
             if state.loading:
                 lines = ["reading …"]
             elif len(self._store.spans):
-                lines = self._filter.why_nothing()
+                lines = self.filter.why_nothing()
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
-            nothing.update(Content("\n".join(map(sanitise, lines))))
+            self._empty.update(Content("\n".join(map(sanitise, lines))))
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
         if self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until):
             return
         if not self._is_plotted:
-            self._plot()
+            self._draw_plot()
         if self.grouped:
-            self._counting.stitch()
-        if self._growth.calm_down(_GROWING_S):
+            self._stitch()
+        limit = time.monotonic() - _GROWING_S
+        if calm := [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]:
+            for trace in calm:
+                del self._grown_at[trace]
             self._show_growth()
 
     def _ask_what_lives(self) -> None:
@@ -191,14 +201,20 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         state = self.viewer.feed_state
         is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until)
         if state.following and not state.loading and not is_busy:
-            self._growth.ask()
+            living = self.viewer.running.growing
+            self._asking.queue(lambda _: living(), self._take_living)
+
+    def _take_living(self, traces: set[int]) -> None:
+        if traces != self._alive and not self.viewer.paused:
+            self._alive = traces
+            self._show_growth()
 
     def _show_growth(self) -> None:
         self._mark_growing()
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
-        self.traces.growing = self._growth.traces
+        self.traces.growing = {*self._grown_at, *self._alive}
         self.viewer.growth_has_changed()
         self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
 
@@ -206,35 +222,34 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     async def action_search(self) -> None:
         """Let a filter be typed."""
-        await self.query_one(Prompt).open()
+        await self._prompt.open()
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Filter as it is typed; Enter doesn't begin anew what is filtered already."""
-        prompt = self.query_one(Prompt)
-        if event.text != self._filter.text and event.text == prompt.text:
+        if event.text != self.filter.text and event.text == self._prompt.text:
             self._filter_by(event.text)
         if event.done:
             self.set_focus(self.rows)
             if not event.text.strip():
-                prompt.clear()
+                self._prompt.clear()
 
     def _filter_by(self, text: str) -> None:
-        mistake = self._filter.set_text(text)
-        self.query_one(Prompt).say(mistake, is_mistake=bool(mistake))
+        mistake = self.filter.set_text(text)
+        self._prompt.say(mistake, is_mistake=bool(mistake))
         if not mistake:
             self._show(anew=True)
 
     def _show_found(self, found: set[int]) -> None:
-        if found or not self._filter.left:
+        if found or not self.filter.left:
             self._show()
         else:
             self._count_matches()
             self._say_if_nothing()
 
     def _count_matches(self) -> None:
-        text = self._filter.result_text(is_loading=self.viewer.feed_state.loading)
+        text = self.filter.result_text(is_loading=self.viewer.feed_state.loading)
         if text:
-            self.query_one(Prompt).say(text)
+            self._prompt.say(text)
 
     # -- groups ------------------------------------------------------------------------------------------------------
 
@@ -260,16 +275,51 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.rows = self.groups if on else self.traces
         self.traces.display = not on
         self.groups.display = on
-        self.query_one(ColumnHeads).grouped = on
+        self._heads.grouped = on
         self._show(anew=anew)
         self.set_focus(self.rows)
 
     def _count_groups(self, *, can_wait: bool = False) -> None:
+        """Count the groups: at once where that is quick, else soon.
+
+        Args:
+            can_wait: Whether nobody waits for it.
+        """
         self.groups.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
-        self._counting.count(can_wait=can_wait)
+        if not can_wait:
+            self._stitch()
+        if self._model.has_few_names and not can_wait:
+            self._take_groups(self._model.groups(self._incomplete))
+            return
+        store, groups_by = self._store, self._model.root_groups
+        listed, incomplete = self._model.order[:], self._incomplete
 
-    def _count_groups_anew(self) -> None:
+        def groups() -> list[GroupRow]:
+            from spanview.tui.traces.traces_bulk import groups_of_many
+
+            return groups_of_many(store, groups_by, listed, incomplete)
+
+        self._counting.queue(lambda _: groups(), self._take_groups)
+
+    def _stitch(self) -> None:
+        """Find out which traces are incomplete, where something has come since that was known: all are stitched."""
+        if self.viewer.feed_state.loading or self._stitching.is_busy:
+            return
+        if self._incomplete is None or self._has_grown:
+            from spanview.tui.traces.completeness import Completeness
+
+            self._has_grown = False
+            if self._completeness is None:
+                self._completeness = Completeness(self._store)
+            flags = self._completeness.flags
+            if len(self._store.spans) < _STITCHED_AT_ONCE:
+                self._incomplete = flags()
+            else:
+                self._stitching.queue(lambda _: flags(), self._take_incomplete)
+
+    def _take_incomplete(self, incomplete: bytes) -> None:
+        self._incomplete = incomplete
         if self.grouped:
             self._count_groups(can_wait=self._model.has_many)
 
@@ -284,7 +334,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._light()
 
     def _light(self) -> None:
-        self.query_one(Plot).light(self._lit())
+        self._plot.light(self._lit())
 
     def _lit(self) -> Sequence[str | None]:
         """Return the root name whose traces are set off; none where no group is chosen."""
@@ -295,20 +345,21 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        if self.grouped:
-            shown = self.groups.columns()
-            at = shown.index(self.groups.sort) + 1 if self.groups.sort in shown else 0
-            self._sort_by(shown[at % len(shown)])
-        else:
-            columns = list(TraceColumn)
-            self._sort_by(columns[(columns.index(self._model.sort) + 1) % len(columns)])
+        shown: list[Any] = self.groups.columns() if self.grouped else [*TraceColumn]
+        at = shown.index(self._order.sort) + 1 if self._order.sort in shown else 0
+        self._sort_by(shown[at % len(shown)])
 
-    def on_column_heads_clicked(self, event: ColumnHeads.Clicked) -> None:
+    @property
+    def _order(self) -> GroupList | TracesModel:
+        """What knows the order of what is shown."""
+        return self.groups if self.grouped else self._model
+
+    def _column_was_clicked(self, column: TraceColumn | GroupColumn) -> None:
         """Sort by the column that was clicked; once more turns the order round."""
-        if event.column is (self.groups if self.grouped else self._model).sort:
+        if column is self._order.sort:
             self.action_turn()
         else:
-            self._sort_by(event.column)
+            self._sort_by(column)
 
     def _sort_by(self, column: TraceColumn | GroupColumn) -> None:
         # Names begin with A, all else with the greatest.
@@ -316,8 +367,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def action_turn(self) -> None:
         """Turn the order round."""
-        order = self.groups if self.grouped else self._model
-        self._order_by(order.sort, descending=not order.descending, which_first=True)
+        self._order_by(self._order.sort, descending=not self._order.descending, which_first=True)
 
     def _order_by(self, column: TraceColumn | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
         if isinstance(column, GroupColumn):
@@ -328,7 +378,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._model.sort, self._model.descending = column, descending
             self.viewer.keep(sort=column.value, descending=descending)
             self.traces.refresh_rows(reveal=True)
-        self.query_one(ColumnHeads).refresh()
+        self._heads.refresh()
         first = ", the greatest first" if descending else ", the least first"
         self.viewer.say(f"sorted by {column.word}{first if which_first else ''}")
 
@@ -352,8 +402,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.viewer.say("all groups")
         elif self._model.picked != (None, None):
             self._pick(None, None)
-        elif self.query_one(Prompt).display:
-            self.query_one(Prompt).clear()
+        elif self._prompt.display:
+            self._prompt.clear()
             self.set_focus(self.rows)
             self._filter_by("")
             self.viewer.say("filter cleared")
@@ -380,11 +430,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         start, end = (ns, end) if side < 0 else (start, ns)
         self._pick(start, None if start is not None and end is not None and end < start else end)
 
-    def on_plot_picked(self, event: Plot.Picked) -> None:
-        """Narrow the list to what was drawn over."""
-        self._pick(event.start_ns, event.end_ns)
-
     def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
+        """Narrow the list to a range of time, or to none."""
         self._model.picked = start_ns, end_ns
         self._show(anew=True)
         found = count(len(self._model.order), "trace")
@@ -436,12 +483,12 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
         if self.viewer.marked is not None:
             await self.viewer.open_other_side(self.viewer.marked)
-        elif self._filter.left:
+        elif self.filter.left:
             self.viewer.say("the filter is still looking")
         elif not self._model.order:
             self.viewer.say("no trace is listed")
         else:
-            await self.viewer.open_other_side(side_of_listed(self._model, self._filter.text))
+            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.text))
 
     async def action_statistics(self) -> None:
         """Show statistics of the spans in the listed traces."""

@@ -1,4 +1,8 @@
-"""The spans that link to one; they are looked for in all records when it is asked."""
+"""What belongs together with a span beside what it links to.
+
+The spans that link to it are looked for in all records when it is asked. The other half of a Serve request is guessed:
+no link leads there.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.linked import linking_rows
+from spanview.analysis.serve_pairs import may_have_other_half, other_half
 from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import count, moment
 from spanview.model.ids import format_span_id, format_trace_id
@@ -14,14 +19,15 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from spanview.analysis.serve_pairs import OtherHalf
     from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen
 
 KEY: Final = "linked from"
-"""Of the lines."""
+"""Of the lines of spans that link to it."""
 _DIGITS: Final = 8
-"""Of a trace's id, where it is one among several."""
+"""Of a trace's id."""
 _MOST_LISTED: Final = 1000
 _Piece: TypeAlias = "tuple[list[int], float]"
 """Rows of spans that link to the one, and what share of the records is still to be looked at."""
@@ -36,8 +42,8 @@ class _State(Enum):
     DONE = auto()
 
 
-class IncomingLinks:
-    """Looks for the spans that link to one.
+class Links:
+    """Looks for the spans that link to one, and guesses the one that no link leads to.
 
     Args:
         screen: Shows the span.
@@ -48,14 +54,19 @@ class IncomingLinks:
     def __init__(self, screen: BaseScreen, subject: SpanInTree, show: Callable[[], object]) -> None:
         self._screen = screen
         self._show = show
-        self._work = Work(screen)
+        self._work, self._guessing = Work(screen), Work(screen)
         self.forget(subject)
 
     def forget(self, subject: SpanInTree) -> None:
         """Be about another span, of which nothing is known."""
-        self._work.end()
+        self._guessing.end()
         self._subject = subject
-        self._state = _State.NOT_ASKED
+        self._half: OtherHalf | None = None
+        self._begin(_State.NOT_ASKED)
+
+    def _begin(self, state: _State) -> None:
+        self._work.end()
+        self._state = state
         self._rows: list[int] = []
         """Those that are known, by start."""
         self._left = 1.0
@@ -63,7 +74,7 @@ class IncomingLinks:
 
     def lines(self) -> Iterator[DetailPart]:
         """Yield a line for each span that is known, and what is said of the looking, and what Enter does about it."""
-        yield from map(self._line_of, self._rows[:_MOST_LISTED])
+        yield from map(self._incoming, self._rows[:_MOST_LISTED])
         found, records = len(self._rows), count(len(self._subject.store.spans), "record")
         text = {
             _State.NOT_ASKED: f"Enter looks through {records} for the spans that link to this one",
@@ -74,15 +85,46 @@ class IncomingLinks:
         if self._state is _State.DONE and found > _MOST_LISTED:
             text = f"… and {found - _MOST_LISTED:,} more"
         yield DetailPart(KEY, text, "")
+        if self._half is not None:
+            yield self._other_half(self._half)
 
-    def _line_of(self, row: int) -> DetailPart:
-        store = self._subject.store
-        spans, trace = store.spans, store.spans.trace[row]
-        trace_id, span_id = format_trace_id(store.trace_table.trace_id(trace)), format_span_id(spans.span_id[row])
-        where = "this trace" if trace == self._subject.trace else f"trace {trace_id[:_DIGITS]}…"
-        name = store.names.texts[spans.name[row]] or "(no name)"
+    def _incoming(self, row: int) -> DetailPart:
+        trace_id, span_id, name = self._names(row)
+        spans = self._subject.store.spans
+        where = "this trace" if spans.trace[row] == self._subject.trace else f"trace {trace_id[:_DIGITS]}…"
         text = f"{name}  ({span_id}) of {where}, {moment(spans.start_ns[row], digits=3)}"
         return DetailPart(KEY, text, f"{trace_id} {span_id}", Tone.LINK, target=row)
+
+    def _other_half(self, half: OtherHalf) -> DetailPart:
+        """Return the line that leads there, and what it rests on."""
+        trace_id, span_id, name = self._names(half.row)
+        starts = self._subject.store.spans.start_ns
+        is_within = starts[half.row] >= starts[self._subject.row]
+        same = [f"same {text}" for text in (f"{half.method} {half.route}".strip(), half.status) if text]
+        reasons = ["same file", "within this one's time" if is_within else "this one is within its time", *same]
+        reasons += ["same request id"] * bool(half.request_id)
+        text = f"probably belongs together with {name} of trace {trace_id[:_DIGITS]}…: {', '.join(reasons)}"
+        return DetailPart("guess", text, f"{trace_id} {span_id}", Tone.LINK, target=half.row)
+
+    def _names(self, row: int) -> tuple[str, str, str]:
+        """Return trace id, span id and name of a span."""
+        store = self._subject.store
+        trace_id = store.trace_table.trace_id(store.spans.trace[row])
+        name = store.names.texts[store.spans.name[row]] or "(no name)"
+        return format_trace_id(trace_id), format_span_id(store.spans.span_id[row]), name
+
+    def guess(self) -> None:
+        """Look for the other half in a thread, where it isn't known, and the span is one that may have one."""
+        store, row = self._subject.store, self._subject.row
+        if self._half is None and may_have_other_half(store, row):
+            # The columns of all spans are looked at, and a few records.
+            self._guessing.begin(lambda _: other_half(store, row), self._take_half)
+
+    def _take_half(self, half: OtherHalf | None) -> None:
+        if half is not None:
+            self._half = half
+            self._show()
+            self._screen.viewer.say("probably there is another half of this request: see Links")
 
     def look(self) -> None:
         """Look for them, unless that is being done, or was done."""
@@ -91,8 +133,7 @@ class IncomingLinks:
             self._screen.viewer.say("nothing can link to a span without usable ids")
         elif self._state in {_State.NOT_ASKED, _State.ENDED}:
             subject = self._subject
-            self.forget(subject)
-            self._state = _State.LOOKING
+            self._begin(_State.LOOKING)
             self._show()
             self._work.begin_pieces(lambda tell: _pieces(subject, tell), self._take)
 

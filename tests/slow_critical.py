@@ -6,11 +6,13 @@ applies; then one microsecond is blamed on where it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from spanview.analysis.critical import Blame, CriticalPath
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -128,3 +130,22 @@ def _least(*times: int | None) -> int | None:
 
 def _greatest(*times: int | None) -> int | None:
     return max((time for time in times if time is not None), default=None)
+
+
+def sums_of(path: CriticalPath, kind: Blame) -> dict[int, int]:
+    """Return the nanoseconds of a path that each node is blamed for, of those that are."""
+    sums = Counter[int]()
+    for segment in path.segments:
+        if segment.kind is kind:
+            sums[segment.node] += segment.end_ns - segment.start_ns
+    return dict(sums)
+
+
+def nodes_of(path: CriticalPath) -> set[int]:
+    """Return the nodes that a path has a segment of."""
+    return {segment.node for segment in path.segments}
+
+
+def length_of(path: CriticalPath) -> int:
+    """Return the nanoseconds of a path, which has no gaps."""
+    return path.segments[-1].end_ns - path.segments[0].start_ns if path.segments else 0

@@ -25,7 +25,7 @@ from pages import DOCS, README, ROOT, TABLES, TEXTS, between, blocks, options, p
 from programs import environment_with, spanview
 from spanview import cli
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_terms import _KEYS
+from spanview.analysis.query_terms import QUERY_KEYS
 from spanview.docs import PAGES, summary_of
 from spanview.sources import places
 from spanview.tui.keys import KEYS
@@ -217,7 +217,7 @@ def test_tables_are_the_programs(name: str) -> None:
 def test_every_query_key_is_explained_once() -> None:
     """The table of query keys has each, and an example that can be asked."""
     table = rows(between(TEXTS["spanview/docs/query.md"], "query keys"))
-    assert sorted(cells[0].strip("`") for cells in table) == sorted(_KEYS)
+    assert sorted(cells[0].strip("`") for cells in table) == sorted(QUERY_KEYS)
     for key, _, example in table:
         assert example.strip("`").startswith(key.strip("`"))
         parse_query(example.strip("`"))

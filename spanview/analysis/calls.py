@@ -9,7 +9,6 @@ The two names of a call can differ (`main.<locals>.A.ok` and `A.ok`), so its spa
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spanview.analysis.exits import exits_among
+from spanview.analysis.forest_selftime import exact
+from spanview.analysis.intervals import compact, most_at_once_of_each, time_between
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
@@ -104,14 +105,12 @@ class Calls:
         spans, names = self._store.spans, self._store.names.texts
         starts = [start for start in map(spans.start_ns.__getitem__, attempts) if start != NO_TIME]
         submitted = spans.end_ns[row]
-        last = attempts[-1] if attempts else None
-        has_times = last is not None and NO_TIME not in (spans.start_ns[last], spans.end_ns[last])
         return Call(
             row,
             names[spans.name[row]].removesuffix(SUBMITTED),
             attempts,
             max(0, min(starts) - submitted) if starts and submitted != NO_TIME else None,
-            spans.end_ns[last] - spans.start_ns[last] if last is not None and has_times else None,
+            time_between(spans.start_ns[attempts[-1]], spans.end_ns[attempts[-1]]) if attempts else None,
             self._outcome(row, attempts),
         )
 
@@ -119,6 +118,12 @@ class Calls:
     def counts(self) -> Places:
         """How many attempts each call has."""
         return np.diff(self.firsts)
+
+    @property
+    def alone(self) -> list[int]:
+        """The rows of calls without an attempt."""
+        rows: list[int] = self.rows[self.counts == 0].tolist()
+        return rows
 
     def indices_of(self, function: str) -> list[int]:
         """Return the indices of the calls of a function."""
@@ -350,7 +355,7 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
         number(functions[has_ended]),
         _sorted(waits, functions[has_any][has_waited], size),
         _sorted(_differences(ended, started), of_runs, size),
-        _most_at_once(started, ended, of_runs, size),
+        most_at_once_of_each(started, ended, of_runs, size),
     )
     texts = [store.names.texts[name].removesuffix(SUBMITTED) for name in names.tolist()]
     return [Function(*values) for values in zip(texts, *columns, strict=True)]
@@ -358,42 +363,15 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:
     """Return differences, of Python's integers where 64 bits don't hold them, as those of times centuries apart."""
-    differences = later - earlier
-    if ((later ^ earlier) & (later ^ differences) < 0).any():
-        differences = later.astype(object) - earlier.astype(object)
-    return differences
+    earlier, later, _ = exact(earlier, later)
+    return later - earlier
 
 
 def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:
     """Return the values of each function, sorted."""
     order = np.argsort(of, kind="stable")
     parts = np.split(values[order], np.searchsorted(of[order], np.arange(1, size)))
-    return [_compact(np.sort(part)) for part in parts]
-
-
-def _compact(values: NDArray[Any]) -> Sequence[int]:
-    """Return values as a sequence of Python's integers."""
-    if values.dtype == object:
-        numbers: list[int] = values.tolist()
-        return numbers
-    return array("q", values.tobytes())
-
-
-def _most_at_once(starts: Places, ends: Places, of: Places, size: int) -> list[int]:
-    """Return how many of some intervals of each function there are at one time at the most.
-
-    One that ends as another starts is over; one that takes no time is there all the same.
-    """
-    times = np.concatenate((starts, np.maximum(ends, starts + 1)))
-    changes, functions = np.repeat((1, -1), len(starts)), np.concatenate((of, of))
-    order = np.lexsort((times, functions))
-    times, functions, running = times[order], functions[order], np.cumsum(changes[order])
-    # Of what changes at one time, the last counts. What begins for a function, ends for it.
-    is_last = np.append((np.diff(times) != 0) | (np.diff(functions) != 0), np.ones(min(1, len(times)), np.bool_))
-    most = np.zeros(size, np.int64)
-    np.maximum.at(most, functions[is_last], running[is_last])
-    found: list[int] = most.tolist()
-    return found
+    return [compact(np.sort(part).tolist()) for part in parts]
 
 
 def to_json(functions: Iterable[Function]) -> dict[str, Any]:

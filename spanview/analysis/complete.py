@@ -13,13 +13,15 @@ is a key, and what is a value. Parentheses part terms, as blanks do.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_terms import KINDS
+from spanview.analysis.query_parse import ESCAPED, end_of
+from spanview.analysis.query_terms import KINDS, QUERY_KEYS
 from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID, number_of
 from spanview.analysis.query_written import anywhere, quoted, written_value
 from spanview.model.codes import STATUS_NAMES
@@ -28,30 +30,8 @@ from spanview.model.problems import QueryError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-OPERATOR_OF: Final = {
-    "name": "=",
-    "service": "=",
-    "kind": "=",
-    "status": "=",
-    "duration": ">",
-    "self": ">",
-    "any": "~",
-    "event": "=",
-    "finding": "=",
-    "description": "~",
-    "scope": "=",
-    "trace": "=",
-    "span": "=",
-    "start": ">",
-    "pid": "=",
-    "file": "=",
-    "depth": "=",
-    "trace.duration": ">",
-    "trace.spans": ">",
-    "trace.errors": ">",
-    "trace.root": "=",
-    "trace.complete": "=",
-}
+_SIZED: Final = ("duration", "self", "start", "trace.duration", "trace.spans", "trace.errors")
+OPERATOR_OF: Final = dict.fromkeys(QUERY_KEYS, "=") | dict.fromkeys(_SIZED, ">") | {"any": "~", "description": "~"}
 """The language's own keys, in the order in which they are proposed, and the operator that most often follows."""
 MOST: Final = 100
 """Candidates that are returned; however many there are."""
@@ -74,7 +54,6 @@ _TERM: Final = re.compile(
 _PARTS_TERMS: Final = re.compile(r"[\s()]*")
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _RUN: Final = re.compile(r"[^\s()]*")
-_ESCAPED: Final = re.compile(r'\\(["\\])')
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
 _DIGITS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", OF_SPANS[0])
@@ -174,10 +153,7 @@ def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     """
     stretch = _Stretch(0, len(text), text[:cursor], is_quoted=False)
     found = [each for each in _fitting(stretch, vocabulary.attributes) if each != text]
-    candidates = tuple(
-        Candidate(each, each, each.removeprefix(stretch.typed) if each.startswith(stretch.typed) else "")
-        for each in found[:MOST]
-    )
+    candidates = tuple(Candidate(each, each, _rest(each, stretch.typed)) for each in found[:MOST])
     return Completion(0, len(text), candidates, len(found), bool(stretch.typed))
 
 
@@ -186,7 +162,7 @@ def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
 
 def _stretch_at(text: str, cursor: int) -> _Stretch | None:
     at = 0
-    while (at := _end_of(_PARTS_TERMS, text, at)) < cursor:
+    while (at := end_of(_PARTS_TERMS, text, at)) < cursor:
         term = _TERM.match(text, at)
         if term is None or term.end() >= cursor:
             return None if term is None else _stretch_in(text, cursor, term)
@@ -226,15 +202,10 @@ def _part(text: str, cursor: int, term: re.Match[str], name: str) -> tuple[int, 
         is_closed = _CLOSED.fullmatch(text, start, end) is not None
         if not is_closed or not (_is_between(text[end : end + 1]) or (name == "key" and term["operator"])):
             # The quote that begins here isn't ended yet, or takes the one with which another text begins for its end.
-            end = _end_of(_RUN, text, cursor)
+            end = end_of(_RUN, text, cursor)
         typed = typed[1:-1] if cursor == end and _CLOSED.fullmatch(typed) else typed[1:]
-        typed = _ESCAPED.sub(r"\1", typed)
+        typed = ESCAPED.sub(r"\1", typed)
     return start, end, typed, is_quoted
-
-
-def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return match.end() if match else at
 
 
 # -- what may stand there ----------------------------------------------------------------------------------------------
@@ -262,11 +233,10 @@ def _takes(key: str, operator: str, value: str) -> bool:
 
 
 def _is_query(text: str) -> bool:
-    try:
+    with suppress(QueryError):
         parse_query(text)
-    except QueryError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
@@ -303,7 +273,7 @@ def _anywhere(stretch: _Stretch, cursor: int) -> tuple[Candidate, ...]:
 
 
 def _meant_key(key: str) -> str:
-    return _ESCAPED.sub(r"\1", key[1:-1]) if key.startswith('"') else key
+    return ESCAPED.sub(r"\1", key[1:-1]) if key.startswith('"') else key
 
 
 def _fitting(stretch: _Stretch, texts: Iterable[str]) -> list[str]:
@@ -327,10 +297,13 @@ def _fitting(stretch: _Stretch, texts: Iterable[str]) -> list[str]:
 def _candidate(stretch: _Stretch, text: str) -> Candidate:
     written = _written(stretch, text)
     if stretch.key is not None:
-        return Candidate(text, written, text.removeprefix(stretch.typed) if text.startswith(stretch.typed) else "")
-    meant = _meant_key(text)
-    rest = meant.removeprefix(stretch.typed) + written.removeprefix(text) if meant.startswith(stretch.typed) else ""
-    return Candidate(text, written, rest)
+        return Candidate(text, written, _rest(text, stretch.typed))
+    return Candidate(text, written, _rest(_meant_key(text), stretch.typed, written.removeprefix(text)))
+
+
+def _rest(text: str, typed: str, behind: str = "") -> str:
+    """Return what is still to be typed of a text, and of what stands behind it, if what was typed is its beginning."""
+    return text.removeprefix(typed) + behind if text.startswith(typed) else ""
 
 
 def _written(stretch: _Stretch, text: str) -> str:

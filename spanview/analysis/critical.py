@@ -85,33 +85,6 @@ class CriticalPath:
     reason: str
     """Why the path isn't sure, in words; empty where it is."""
 
-    @property
-    def nodes(self) -> frozenset[int]:
-        """The nodes that have a segment."""
-        return frozenset([segment.node for segment in self.segments])
-
-    @property
-    def total_ns(self) -> int:
-        """The length of the path: the sum of its segments."""
-        return self.segments[-1].end_ns - self.segments[0].start_ns if self.segments else 0
-
-    @property
-    def self_ns(self) -> dict[int, int]:
-        """Nanoseconds of the path that are a node's own, for each node that has some."""
-        return self._sums(Blame.SELF)
-
-    @property
-    def wait_ns(self) -> dict[int, int]:
-        """Nanoseconds of the path for which a node waited to start, for each node that did."""
-        return self._sums(Blame.WAIT)
-
-    def _sums(self, kind: Blame) -> dict[int, int]:
-        sums: defaultdict[int, int] = defaultdict(int)
-        for segment in self.segments:
-            if segment.kind is kind:
-                sums[segment.node] += segment.end_ns - segment.start_ns
-        return dict(sums)
-
 
 @dataclass(frozen=True, slots=True)
 class Share:

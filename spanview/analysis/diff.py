@@ -182,23 +182,19 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
         b: The other one.
     """
     numbers: dict[_Key, int] = {}
-    sides: tuple[dict[int, CallPath], ...] = ({}, {})
-    of_a: list[int] = []
-    of_b: list[int] = []
-    for side, merged, own in zip(sides, (a, b), (of_a, of_b), strict=True):
+    of_a, of_b = list[int](), list[int]()
+    for merged, own, share in ((a, of_a, 0.25), (b, of_b, 0.5)):
         for path in merged.paths:
             # Parents come before their children, on each side and so in both together.
             key = (ROOT if path.parent == ROOT else own[path.parent], path.name, path.service)
-            number = numbers.setdefault(key, len(numbers))
-            own.append(number)
-            side[number] = path
-        tell(0.25 if own is of_a else 0.5)
+            own.append(numbers.setdefault(key, len(numbers)))
+        tell(share)
+    sides = [dict(zip(own, merged.paths, strict=True)) for own, merged in ((of_a, a), (of_b, b))]
     paths: list[PathDiff] = []
     parts = _parts(a.traces, b.traces)
     for number, (parent, name, service) in enumerate(numbers):
         depth = 0 if parent == ROOT else paths[parent].depth + 1
-        of_a_b = (side.get(number) for side in sides)
-        paths.append(PathDiff(number, parent, depth, name, service, parts, *of_a_b))
+        paths.append(PathDiff(number, parent, depth, name, service, parts, *(side.get(number) for side in sides)))
     return Diff(_totals(a), _totals(b), paths, (of_a, of_b))
 
 
@@ -230,14 +226,14 @@ def _share(figure: str, amount: int, traces: int) -> float:
     return whole + (2 * rest > traces - whole % 2)
 
 
-def _change(figure: str, a: int | None, b: int | None, parts: Parts = _WHOLE) -> float | None:
+def _change(figure: str, a: int | None, b: int | None, parts: Parts) -> float | None:
     if a is None or b is None:
         return None
     of_a, of_b = _WHOLE if figure in _NO_SUMS else parts
     return _share(figure, b * of_a - a * of_b, of_a * of_b)
 
 
-def _ratio(figure: str, a: int | None, b: int | None, parts: Parts = _WHOLE) -> float | None:
+def _ratio(figure: str, a: int | None, b: int | None, parts: Parts) -> float | None:
     of_a, of_b = _WHOLE if figure in _NO_SUMS else parts
     return None if not a or b is None else (b * of_a) / (a * of_b)
 
@@ -248,17 +244,14 @@ def totals_to_json(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changes_to_json(figures: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
+    def changes(some: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
+        return {
+            "delta": {figure: _change(figure, *sides, parts) for figure, sides in some.items()},
+            "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in some.items()},
+        }
+
     sums = {figure: sides for figure, sides in figures.items() if figure not in _NO_SUMS}
-    return {
-        "delta": {figure: _change(figure, *sides) for figure, sides in figures.items()},
-        "ratio": {figure: _ratio(figure, *sides) for figure, sides in figures.items()},
-        "per_trace": None
-        if parts == _WHOLE
-        else {
-            "delta": {figure: _change(figure, *sides, parts) for figure, sides in sums.items()},
-            "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in sums.items()},
-        },
-    }
+    return {**changes(figures, _WHOLE), "per_trace": None if parts == _WHOLE else changes(sums, parts)}
 
 
 def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:

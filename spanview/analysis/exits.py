@@ -34,17 +34,11 @@ def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
     for row in rows:
         if statuses[row] == ERROR:
             if row not in known and len(known) < _MOST_READ:
-                known[row] = _is_exit(store, row)
+                may_be_one = _EXIT.encode() in (store.record(row) or b"")
+                known[row] = may_be_one and is_exit(store.span(row).status.description)
             if known.get(row):
                 exits.add(row)
     return exits
-
-
-def _is_exit(store: Store, row: int) -> bool:
-    record = store.record(row)
-    if record is None or _EXIT.encode() not in record:
-        return False
-    return is_exit(store.span(row).status.description)
 
 
 def is_exit(description: str | None) -> bool:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import compact
 from spanview.analysis.percentiles import nearest_rank
-from spanview.analysis.stats import grouped
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -130,6 +129,7 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
     """Return the paths, the spans that they are of, and the number of the path of each."""
     import numpy as np
 
+    from spanview.analysis.stats import grouped
     from spanview.index.forest import forest_of
 
     forest = forest_of(store, numbers)

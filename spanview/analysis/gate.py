@@ -18,7 +18,6 @@ from spanview.analysis.select import selected_rows
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from spanview.analysis.query_subject import Subject
     from spanview.index.store import Store
 
 
@@ -59,15 +58,8 @@ def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
 
 def _having(key: str) -> Query:
     """Return the query for the spans that have an attribute, whatever its value."""
-
-    def test(subject: Subject) -> bool:
-        return values_of(subject.span, key) is not None
-
-    return Query(key, (Term(of_trace=False, cost=Cost.DETAIL, test=test, rests_on=OfAttribute(key, None, _any_value)),))
-
-
-def _any_value(_values: list[object]) -> bool:
-    return True
+    rests_on = OfAttribute(key, None, lambda _: True)
+    return Query(key, (Term(False, Cost.DETAIL, lambda subject: values_of(subject.span, key) is not None, rests_on),))
 
 
 def _can_match(term: Term, absent: Iterable[str]) -> bool:

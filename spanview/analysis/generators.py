@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.ray_names import RAN
+from spanview.analysis.ray_names import RAN, started_attempts
 from spanview.index.arrays import copy_of
-from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -49,17 +49,17 @@ def generators_of(store: Store) -> dict[str, Certainty]:
         How sure that is, by the name of the attempt's span without its ending.
     """
     texts = store.names.texts
-    ran = [number for number, text in enumerate(texts) if text.endswith(RAN)]
-    functions = {number: texts[number].removesuffix(RAN) for number in ran}
+    functions = [text.removesuffix(RAN) for text in texts if text.endswith(RAN)]
     found = {
         function: Certainty.CERTAIN
-        for function in functions.values()
+        for function in functions
         if function.startswith("ray.data.") and function.rpartition(".")[2] in _OF_RAY_DATA
     }
     if len(found) < len(functions):
-        for number, pairs in _followed(store, ran).items():
-            if functions[number] not in found and any(_is_body(store, *pair) for pair in pairs):
-                found[functions[number]] = Certainty.LIKELY
+        for number, pairs in _followed(store).items():
+            function = texts[number].removesuffix(RAN)
+            if function not in found and any(_is_body(store, *pair) for pair in pairs):
+                found[function] = Certainty.LIKELY
     return found
 
 
@@ -68,17 +68,17 @@ def generator_text(certainty: Certainty) -> str:
     return f"{'likely ' if certainty is Certainty.LIKELY else ''}a generator, {RUN_NOT_KNOWN}"
 
 
-def _followed(store: Store, ran: list[int]) -> Mapping[int, list[tuple[int, int]]]:
+def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     """Return attempts that roots of the same process follow, each with the first of them, by the number of the name.
 
     Roots that are calls come first, since their records name a task. Others count only where they follow at least half
     of a function's attempts, soon after, in processes in which no root starts while an attempt runs: threads make such.
     """
-    spans = store.spans
+    spans, attempts = store.spans, started_attempts(store)
     size = len(spans.next_row)
     columns = (spans.kind, spans.name, spans.source, spans.start_ns, spans.end_ns, spans.parent_id)
     kinds, names, sources, starts, ends, parents = (copy_of(column)[:size] for column in columns)
-    attempts = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME) & (ends != NO_TIME))
+    attempts = attempts[ends[attempts] != NO_TIME]
     roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(sources, np.unique(sources[attempts])))
     roots = roots[~np.isin(roots, attempts)]
     if not len(roots):

@@ -50,23 +50,19 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
     Raises:
         QueryError: No span of the traces has it.
     """
-    if by == "name":
-        return Column(store.spans.name, store.names.texts)
-    if by == "service":
-        return Column(store.spans.service, store.services.texts)
-    if by == "kind":
-        return Column(store.spans.kind, (*KIND_NAMES, ""))
-    if by == SERVICE_AND_NAME:
-        return _pair_column(store)
-    if by == "status":
-        return Column(store.spans.status, STATUS_NAMES)
-    if by == "trace.root":
-        return _root_column(store, tell)
-    if by == "pid":
-        return _column_of_records(store, by, _pid_of, traces, tell)
-    if by == "scope":
-        return _column_of_records(store, by, _scope_of, traces, tell)
-    key = by[1:-1] if by in {f'"{each}"' for each in (*GROUPINGS, *FURTHER_GROUPINGS)} else by
+    columns: dict[str, Callable[[], Column]] = {
+        "name": lambda: Column(store.spans.name, store.names.texts),
+        "service": lambda: Column(store.spans.service, store.services.texts),
+        "kind": lambda: Column(store.spans.kind, (*KIND_NAMES, "")),
+        SERVICE_AND_NAME: lambda: _pair_column(store),
+        "status": lambda: Column(store.spans.status, STATUS_NAMES),
+        "trace.root": lambda: _root_column(store, tell),
+        "pid": lambda: _column_of_records(store, by, _pid_of, traces, tell),
+        "scope": lambda: _column_of_records(store, by, _scope_of, traces, tell),
+    }
+    if by in columns:
+        return columns[by]()
+    key = by[1:-1] if by in {f'"{each}"' for each in columns} else by
     return _column_of_records(store, key, lambda subject: _attribute_of(subject, key), traces, tell)
 
 

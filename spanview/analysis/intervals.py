@@ -14,8 +14,12 @@ from itertools import accumulate, compress
 from operator import gt, sub
 from typing import TYPE_CHECKING, Self
 
+from spanview.model.times import NO_TIME
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from spanview.index.arrays import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,11 @@ class Covered:
         return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
 
 
+def time_between(start_ns: int, end_ns: int) -> int | None:
+    """Return the nanoseconds from one time to another; None where one of them is `NO_TIME`."""
+    return None if NO_TIME in (start_ns, end_ns) else end_ns - start_ns
+
+
 def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
     """Return how many intervals there are at one time at the most; they come by start, and one may have no length."""
     long = [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
@@ -59,6 +68,31 @@ def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
         ),
         default=0,
     )
+
+
+def most_at_once_of_each(starts: Places, ends: Places, of: Places, size: int) -> list[int]:
+    """Return how many intervals of each owner there are at one time at the most.
+
+    One that ends as another starts is over; one that takes no time, or ends before it starts, is there at its start.
+
+    Args:
+        starts: Of each interval.
+        ends: Likewise.
+        of: The owner of each interval, a number below `size`.
+        size: How many owners there are.
+    """
+    import numpy as np
+
+    ends = np.maximum(starts, ends)
+    times, owners, changes = np.append(ends, starts), np.append(of, of), np.repeat((-1, 1), len(starts))
+    # Of what changes at one time, ends come first, then starts, then the ends of what takes no time.
+    turns = np.append(np.where(ends > starts, 0, 2), np.ones(len(starts), np.int64))
+    order = np.lexsort((turns, times, owners))
+    most = np.zeros(size, np.int64)
+    # What begins for an owner, ends for it.
+    np.maximum.at(most, owners[order], np.cumsum(changes[order]))
+    found: list[int] = most.tolist()
+    return found
 
 
 def compact(numbers: Sequence[int]) -> Sequence[int]:

@@ -160,7 +160,7 @@ def fail_without_size(raw: RawTerm) -> NoReturn:
 
 
 def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:
-    """Return the test of the values that one key has."""
+    """Return the test of the values that one key has; the value of a term that asks for a size is a number."""
     text, number = raw.value, number_of(raw.value)
     if raw.operator == "~":
         search = regex_search(raw)
@@ -169,7 +169,5 @@ def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:
         return lambda values: any(is_equal(value, text, number) for value in values)
     if raw.operator == "!=":
         return lambda values: not any(is_equal(value, text, number) for value in values)
-    compare = SIZES[raw.operator]
-    if number is None:
-        fail(raw.value_at, f"expected a number behind {raw.key}{raw.operator}")
+    compare: Callable[[Any, Any], bool] = SIZES[raw.operator]
     return lambda values: any(size is not None and compare(size, number) for size in map(number_of, values))

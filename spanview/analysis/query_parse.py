@@ -24,7 +24,8 @@ _OPERATOR: Final = re.compile(r"!=|<=|>=|[=<>~]")
 _WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
 _VALUE: Final = re.compile(r"[^\s()\"]+")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_ESCAPED: Final = re.compile(r'\\(["\\])')
+ESCAPED: Final = re.compile(r'\\(["\\])')
+"""What stands for a character in quotes."""
 _BLANK: Final = re.compile(r"\s*")
 _OR: Final = re.compile(r"OR(?=[\s()]|$)")
 _DEEPEST: Final = 50
@@ -54,7 +55,7 @@ class RawTerm:
             return self.value_at + index
         place = 1
         for _ in range(index):
-            place += 2 if _ESCAPED.match(self.written, place) else 1
+            place += 2 if ESCAPED.match(self.written, place) else 1
         return self.value_at + place
 
 
@@ -89,7 +90,7 @@ def parse_parts(text: str) -> list[RawPart]:
     Raises:
         QueryError: There is a mistake in it; with its place and what was expected there.
     """
-    parts, at = _alternatives(text, _blank(text, 0), 0)
+    parts, at = _alternatives(text, end_of(_BLANK, text, 0), 0)
     if at < len(text):
         fail(at, 'expected a ( before this ), or what has it in quotes: "…"')
     return parts
@@ -116,7 +117,7 @@ def _alternatives(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:
         if not parts:
             fail(at, 'expected a term before OR; the word itself is put in quotes: "OR"')
         alternatives.append(_joined(parts))
-        parts, at = _all(text, _blank(text, at + len("OR")), depth)
+        parts, at = _all(text, end_of(_BLANK, text, at + len("OR")), depth)
     if not parts:
         fail(at, 'expected a term behind OR; the word itself is put in quotes: "OR"')
     return [RawGroup(False, True, (*alternatives, _joined(parts)))], at
@@ -129,7 +130,7 @@ def _all(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:
         part, end = _part(text, at, depth)
         is_more = isinstance(part, RawGroup) and not part.is_any and not part.negated
         parts += part.parts if isinstance(part, RawGroup) and is_more else [part]
-        at = _blank(text, end)
+        at = end_of(_BLANK, text, end)
         if text[at : at + 1] == "(" and at == end:
             fail(at, 'expected a space before (; if it belongs to a term, put what has it in quotes: "…"')
         if at == end < len(text) and text[at] != ")":
@@ -148,7 +149,7 @@ def _part(text: str, at: int, depth: int) -> tuple[RawPart, int]:
         return _term(text, at, negated=negated)
     if depth == _DEEPEST:
         fail(at, f"expected no more than {_DEEPEST} parentheses within one another")
-    parts, end = _alternatives(text, _blank(text, at + 1), depth + 1)
+    parts, end = _alternatives(text, end_of(_BLANK, text, at + 1), depth + 1)
     if end == len(text):
         fail(at, "expected a ) that ends what begins here")
     if not parts:
@@ -157,8 +158,9 @@ def _part(text: str, at: int, depth: int) -> tuple[RawPart, int]:
     return (replace(part, negated=not part.negated) if negated else part), end + 1
 
 
-def _blank(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
+def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Return where what matches a pattern ends; the place itself where nothing does."""
+    match = pattern.match(text, at)
     return match.end() if match else at
 
 
@@ -216,4 +218,4 @@ def _quoted(text: str, at: int) -> tuple[str, bool, int]:
     match = _QUOTED.match(text, at)
     if match is None:
         fail(at, 'expected a second " that ends what begins here')
-    return _ESCAPED.sub(r"\1", match[1]), True, match.end()
+    return ESCAPED.sub(r"\1", match[1]), True, match.end()

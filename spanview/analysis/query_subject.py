@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import Number, number_of
 from spanview.analysis.selftime import self_times
 from spanview.analysis.workers import pid_of_file
@@ -88,23 +90,18 @@ class TreeFacts:
         self._counts[trace] = len(tree.rows)
 
 
+@dataclass(slots=True)
 class Subject:
-    """One span, or one trace, that a query's terms look at.
+    """One span, or one trace, that a query's terms look at."""
 
-    Args:
-        facts: What was found out about the trees so far.
-        trace: The trace's number.
-        row: The span's row; None where only the trace is asked about.
-    """
-
-    __slots__ = ("_span", "facts", "row", "store", "trace")
-
-    def __init__(self, store: Store, facts: TreeFacts, trace: int, row: int = -1) -> None:
-        self.store = store
-        self.facts = facts
-        self.trace = trace
-        self.row = row
-        self._span: Span | None = None
+    store: Store
+    facts: TreeFacts
+    """What was found out about the trees so far."""
+    trace: int
+    """The trace's number."""
+    row: int = -1
+    """The span's row; -1 where only the trace is asked about."""
+    _span: Span | None = None
 
     @property
     def span(self) -> Span:
@@ -157,7 +154,7 @@ class Subject:
     @property
     def duration_ns(self) -> int | None:
         """The span's duration, None where it has no start or no end."""
-        return _between(self.store.spans.start_ns[self.row], self.store.spans.end_ns[self.row])
+        return time_between(self.store.spans.start_ns[self.row], self.store.spans.end_ns[self.row])
 
     @property
     def start_ns(self) -> int | None:
@@ -168,8 +165,4 @@ class Subject:
     @property
     def trace_duration_ns(self) -> int | None:
         """The time from the first start to the last end of the trace, None where one of them is missing."""
-        return _between(self.store.trace_table.start_ns[self.trace], self.store.trace_table.end_ns[self.trace])
-
-
-def _between(start: int, end: int) -> int | None:
-    return None if NO_TIME in (start, end) else end - start
+        return time_between(self.store.trace_table.start_ns[self.trace], self.store.trace_table.end_ns[self.trace])

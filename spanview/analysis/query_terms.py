@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with, at the places of the column's values."""
 
-_NEEDS_NUMBER: Final = frozenset(("<", ">", "<=", ">="))
 _NEAR: Final = 0.75
 """How much of a word has to be the same as in a key to be taken for it: `durration` and `stauts`, not `state`."""
-_TRUTHS: Final = {"true": True, "false": False}
+_DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
+_MOMENT: Final = parse_moment, f"a time such as {TIMES}"
+_NUMBER: Final = number_of, "a number"
+"""What reads the value of a term, None where it is none, and what is expected."""
 
 
 def compile_part(raw: RawPart) -> Term:
@@ -68,19 +70,16 @@ def _group(raw: RawGroup) -> Term:
 
 
 def _single(raw: RawTerm) -> Term:
-    make = None if raw.key_is_quoted else _KEYS.get(raw.key)
     if not raw.operator:
-        return _word_term(raw)
+        word = raw.value.casefold()
+        return column_term("name", lambda subject: subject.name, lambda text: word in text.casefold())
+    make = None if raw.key_is_quoted else QUERY_KEYS.get(raw.key)
     if make is not None:
         return make(raw)
     if raw.key.startswith("trace.") and not raw.key_is_quoted:
-        known = ", ".join(key for key in _KEYS if key.startswith("trace."))
-        near = near_key(raw.key)
-        fail(
-            raw.key_at,
-            f"expected one of {known}{'' if near is None else f': did you mean {near}?'}; an attribute of that name "
-            f'is asked for with "{raw.key}" in quotes',
-        )
+        known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
+        quoted = f'an attribute of that name is asked for with "{raw.key}" in quotes'
+        fail(raw.key_at, f"expected one of {known}{_hint(raw)}; {quoted}")
     return _attribute_term(raw)
 
 
@@ -88,12 +87,12 @@ def near_key(key: str) -> str | None:
     """Return the key that was probably meant by a word that is none, such as `durration`; None where none is near."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(key.lower(), _KEYS, n=1, cutoff=_NEAR)), None)
+    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_NEAR)), None)
 
 
-def _word_term(raw: RawTerm) -> Term:
-    part = raw.value.casefold()
-    return column_term("name", lambda subject: subject.name, lambda text: part in text.casefold())
+def _hint(raw: RawTerm) -> str:
+    near = None if raw.key_is_quoted else near_key(raw.key)
+    return "" if near is None else f": did you mean {near}?"
 
 
 def _root_name(subject: Subject) -> str:
@@ -112,14 +111,6 @@ def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], s
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
-def _kind_term(raw: RawTerm) -> Term:
-    return _choice_term(raw, KINDS, lambda subject: KINDS[subject.store.spans.kind[subject.row]])
-
-
-def _status_term(raw: RawTerm) -> Term:
-    return _choice_term(raw, STATUS_NAMES, lambda subject: STATUS_NAMES[subject.store.spans.status[subject.row]])
-
-
 def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
     prefix = raw.value.lower().removeprefix("0x")
     if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
@@ -136,19 +127,20 @@ def _file_term(raw: RawTerm) -> Term:
 
 def _size_term(
     raw: RawTerm,
-    wanted: tuple[Number | None, str],
+    wanted: tuple[Callable[[str], Number | None], str],
     read: Callable[[Subject], Number | None],
     *,
     of_trace: bool = False,
     cost: Cost = Cost.COLUMN,
 ) -> Term:
-    """Return the test of something that has a size; `wanted` is the value, None for a mistake, and what to expect.
+    """Return the test of something that has a size; `wanted` is what reads the value, and what to expect.
 
     What costs no more than a column is one, by the name of the key.
     """
-    (value, expected), compare = wanted, SIZES.get(raw.operator)
+    (value_of, expected), compare = wanted, SIZES.get(raw.operator)
     if compare is None:
         fail(raw.operator_at, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
+    value = value_of(raw.value)
     if value is None:
         fail(raw.value_at, f"expected {expected}")
 
@@ -159,30 +151,13 @@ def _size_term(
     return Term(of_trace, cost, test, OfNumber(raw.key, compare, value) if cost is Cost.COLUMN else None)
 
 
-def _duration(raw: RawTerm) -> tuple[int | None, str]:
-    return parse_duration(raw.value), f"a duration such as {DURATIONS}"
-
-
-def _moment(raw: RawTerm) -> tuple[int | None, str]:
-    return parse_moment(raw.value), f"a time such as {TIMES}"
-
-
-def _number(raw: RawTerm) -> tuple[Number | None, str]:
-    return number_of(raw.value), "a number"
-
-
 def _complete_term(raw: RawTerm) -> Term:
-    wanted = _TRUTHS.get(raw.value.lower())
     if raw.operator not in {"=", "!="}:
         fail(raw.operator_at, "expected = or != behind trace.complete")
-    if wanted is None:
+    if raw.value.lower() not in {"true", "false"}:
         fail(raw.value_at, "expected true or false")
-    is_wanted = wanted == (raw.operator == "=")
-    return Term(
-        of_trace=True,
-        cost=Cost.TREE,
-        test=lambda subject: subject.facts.complete(subject.store, subject.trace) == is_wanted,
-    )
+    is_wanted = (raw.value.lower() == "true") == (raw.operator == "=")
+    return Term(True, Cost.TREE, lambda subject: subject.facts.complete(subject.store, subject.trace) == is_wanted)
 
 
 def _finding_term(raw: RawTerm) -> Term:
@@ -191,22 +166,14 @@ def _finding_term(raw: RawTerm) -> Term:
     if raw.value not in OF_SPANS:
         fail(raw.value_at, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
     kind, is_wanted = Kind(raw.value), raw.operator == "="
-    return Term(
-        of_trace=False,
-        cost=Cost.TREE,
-        test=lambda subject: subject.facts.is_found(subject.store, subject.row, kind) == is_wanted,
-    )
+    return Term(False, Cost.TREE, lambda subject: subject.facts.is_found(subject.store, subject.row, kind) == is_wanted)
 
 
 def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
     key = raw.key
-    if raw.operator in _NEEDS_NUMBER and number_of(raw.value) is None:
-        near = None if raw.key_is_quoted else near_key(key)
-        fail(
-            raw.value_at,
-            f"expected a number behind {key}{raw.operator}" + ("" if near is None else f": did you mean {near}?"),
-        )
+    if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
+        fail(raw.value_at, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
     holds = values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 
@@ -214,40 +181,41 @@ def _attribute_term(raw: RawTerm) -> Term:
         values = values_of(subject.span, key)
         return values is not None and holds(values)
 
-    return Term(of_trace=False, cost=Cost.DETAIL, test=test, rests_on=rests_on)
+    return Term(False, Cost.DETAIL, test, rests_on)
 
 
-_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
+QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "name": lambda raw: text_term(raw, lambda subject: subject.name, column="name"),
     "service": lambda raw: text_term(raw, lambda subject: subject.service, column="service"),
-    "kind": _kind_term,
-    "status": _status_term,
-    "duration": lambda raw: _size_term(raw, _duration(raw), lambda subject: subject.duration_ns),
-    "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, lambda subject: subject.trace_id),
-    "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, lambda subject: subject.span_id),
-    "start": lambda raw: _size_term(raw, _moment(raw), lambda subject: subject.start_ns),
-    "pid": lambda raw: _size_term(raw, _number(raw), lambda subject: subject.pid, cost=Cost.DETAIL),
-    "file": _file_term,
-    "depth": lambda raw: _size_term(
-        raw, _number(raw), lambda subject: subject.facts.depth(subject.store, subject.row), cost=Cost.TREE
+    "kind": lambda raw: _choice_term(raw, KINDS, lambda subject: KINDS[subject.store.spans.kind[subject.row]]),
+    "status": lambda raw: _choice_term(
+        raw, STATUS_NAMES, lambda subject: STATUS_NAMES[subject.store.spans.status[subject.row]]
     ),
+    "duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.duration_ns),
     "self": lambda raw: _size_term(
-        raw, _duration(raw), lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
+        raw, _DURATION, lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
     ),
+    "any": any_term,
     "event": event_term,
     "finding": _finding_term,
     "description": lambda raw: record_term(raw, lambda span: span.status.description),
     "scope": lambda raw: record_term(raw, lambda span: None if span.scope is None else span.scope.name),
-    "any": any_term,
-    "trace.duration": lambda raw: _size_term(
-        raw, _duration(raw), lambda subject: subject.trace_duration_ns, of_trace=True
+    "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, lambda subject: subject.trace_id),
+    "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, lambda subject: subject.span_id),
+    "start": lambda raw: _size_term(raw, _MOMENT, lambda subject: subject.start_ns),
+    "pid": lambda raw: _size_term(raw, _NUMBER, lambda subject: subject.pid, cost=Cost.DETAIL),
+    "file": _file_term,
+    "depth": lambda raw: _size_term(
+        raw, _NUMBER, lambda subject: subject.facts.depth(subject.store, subject.row), cost=Cost.TREE
     ),
+    "trace.duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.trace_duration_ns, of_trace=True),
     "trace.spans": lambda raw: _size_term(
-        raw, _number(raw), lambda subject: subject.store.trace_table.span_count[subject.trace], of_trace=True
+        raw, _NUMBER, lambda subject: subject.store.trace_table.span_count[subject.trace], of_trace=True
     ),
     "trace.errors": lambda raw: _size_term(
-        raw, _number(raw), lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
+        raw, _NUMBER, lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
     ),
     "trace.root": lambda raw: text_term(raw, _root_name, column="trace.root", of_trace=True),
     "trace.complete": _complete_term,
 }
+"""What each of the language's own keys stands for, in the order in which they are proposed."""

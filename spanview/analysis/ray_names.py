@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from spanview.model.codes import CONSUMER
+from spanview.model.times import NO_TIME
+
 if TYPE_CHECKING:
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 NameNumbers: TypeAlias = tuple[set[int], set[int]]
@@ -31,6 +35,18 @@ def call_names(store: Store) -> NameNumbers:
         elif text.endswith(RAN):
             runs.add(number)
     return submits, runs
+
+
+def started_attempts(store: Store) -> Places:
+    """Return the rows of all attempts that have a start, those included whose call is in no file."""
+    import numpy as np
+
+    from spanview.index.arrays import copy_of
+
+    spans, (_, runs) = store.spans, call_names(store)
+    size = len(spans.next_row)
+    kinds, names, starts = (copy_of(column)[:size] for column in (spans.kind, spans.name, spans.start_ns))
+    return np.flatnonzero((kinds == CONSUMER) & np.isin(names, [*runs]) & (starts != NO_TIME))
 
 
 def function_of(name: str) -> str:

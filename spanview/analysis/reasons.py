@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -27,7 +28,7 @@ import numpy as np
 
 from spanview.analysis.calls import calls_of
 from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.ray_names import RAN, SUBMITTED
+from spanview.analysis.ray_names import RAN, SUBMITTED, started_attempts
 from spanview.analysis.serve_calls import is_serve_call
 from spanview.index.arrays import copy_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -53,8 +54,6 @@ _OVERLAP_NS: Final = 2_000
 """Times are rounded: less than this is no overlap."""
 _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
 """How the names of Ray Data's own actors begin whose method `submit` is a generator that tracing leaves out."""
-
-
 _CONTROLLER: Final = "ServeController."
 """How the names of calls of Ray Serve's controller begin."""
 
@@ -82,9 +81,9 @@ class Why:
     """Why one call has no attempt."""
 
     reason: Reason
-    certainty: Certainty
     text: str
     """What that rests on, in a sentence without its full stop; it may hold names from files."""
+    certainty: Certainty = Certainty.LIKELY
     may_run: bool = False
     """Whether it may still wait or run as far as the files tell, so that its processes can be asked."""
     may_be_untraced: bool = False
@@ -104,8 +103,8 @@ class Why:
 
 OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
 """What may have become of a call for which nothing tells more."""
-_EXISTING: Final = Why(Reason.EXISTING, Certainty.CERTAIN, "it is no call: get_if_exists found the actor")
-_NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, Certainty.CERTAIN, "submitting it failed, so it never ran")
+_EXISTING: Final = Why(Reason.EXISTING, "it is no call: get_if_exists found the actor", Certainty.CERTAIN)
+_NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,6 @@ class _Actor:
 
     def __init__(self, store: Store, rows: Sequence[int]) -> None:
         spans, names = store.spans, store.names.texts
-        self._store = store
         self.constructors = [row for row in rows if names[spans.name[row]].endswith(f".{_CONSTRUCTOR}{RAN}")]
         made = {*self.constructors}
         self.methods = [row for row in rows if row not in made]
@@ -139,52 +137,32 @@ class _Actor:
         self.last_ns = max(spans.end_ns[row] for row in rows)
         self.restart_ns = spans.start_ns[self.constructors[-1]] if len(self.constructors) > 1 else NO_TIME
         """When it was last constructed again; `NO_TIME` where it never was."""
-        self.exit_ns = self._exit(rows)
+        self.exit_ns = _exit_ns(store, rows)
         """When `exit_actor` ended it; `NO_TIME` where that isn't seen."""
-        self.has_failed = self._has_failed()
+        self.has_failed = not self.methods and all(spans.status[row] == ERROR for row in self.constructors)
         """Whether its constructor failed each time, and nothing else ran."""
-        self.overlaps = self._overlaps()
+        reached = accumulate((spans.end_ns[row] for row in self.methods), max)
+        self.overlaps = any(
+            spans.start_ns[row] < end - _OVERLAP_NS
+            for row, end in zip(self.methods[1:], reached, strict=False)
+            if end != NO_TIME
+        )
         """Whether two of its methods were seen to run at once."""
 
-    def _has_failed(self) -> bool:
-        status = self._store.spans.status
-        return bool(self.constructors) and not self.methods and all(status[row] == ERROR for row in self.constructors)
 
-    def _overlaps(self) -> bool:
-        spans, reached = self._store.spans, NO_TIME
-        for row in self.methods:
-            if reached != NO_TIME and spans.start_ns[row] < reached - _OVERLAP_NS:
-                return True
-            reached = max(reached, spans.end_ns[row])
-        return False
-
-    def _exit(self, rows: Sequence[int]) -> int:
-        spans = self._store.spans
-        failed = [row for row in rows if spans.status[row] == ERROR][-_MOST_FAILED_READ:]
-        for row in reversed(failed):
-            span = self._store.span(row)
-            kinds = [str(event.attributes.get("exception.type")) for event in span.events if event.is_exception]
-            if any(kind.rpartition(".")[2] == _EXIT for kind in kinds):
-                return spans.end_ns[row] if spans.start_ns[rows[-1]] <= spans.end_ns[row] else NO_TIME
-        return NO_TIME
+def _exit_ns(store: Store, rows: Sequence[int]) -> int:
+    """Return when `exit_actor` ended an actor, of which these are the attempts; `NO_TIME` where that isn't seen."""
+    spans = store.spans
+    failed = [row for row in rows if spans.status[row] == ERROR][-_MOST_FAILED_READ:]
+    for row in reversed(failed):
+        events = [event for event in store.span(row).events if event.is_exception]
+        if any(str(event.attributes.get("exception.type")).rpartition(".")[2] == _EXIT for event in events):
+            return spans.end_ns[row] if spans.start_ns[rows[-1]] <= spans.end_ns[row] else NO_TIME
+    return NO_TIME
 
 
-class _Records:
-    """The actor that each record names, read once: records don't change."""
-
-    def __init__(self) -> None:
-        self._actors: dict[int, str] = {}
-
-    def actor_of(self, store: Store, row: int) -> str:
-        """Return the actor's id; empty where the record names none."""
-        actor = self._actors.get(row)
-        if actor is None:
-            value = store.span(row).attributes.get("ray.actor_id")
-            actor = self._actors[row] = value if isinstance(value, str) else ""
-        return actor
-
-
-_RECORDS: Final[WeakKeyDictionary[Store, _Records]] = WeakKeyDictionary()
+_KNOWN: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
+"""By store and row, the actor that a record names: records don't change."""
 
 
 def reason_of(store: Store, row: int) -> Why | None:
@@ -203,21 +181,19 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
         store: Where the spans are; all of them are looked at for evidence.
         calls: The calls that are asked for.
     """
-    alone = calls.rows[calls.counts == 0].tolist()
-    return _Reasons(store, calls, alone).answers if alone else {}
+    return {} if calls.counts.all() else _Reasons(store, calls).answers
 
 
 class _Reasons:
     """Finds the reasons of some calls.
 
     Args:
-        calls: Calls, those that are asked for among them.
-        alone: Those that are asked for.
+        calls: The calls that are asked for, those without an attempt among them.
     """
 
-    def __init__(self, store: Store, calls: Calls, alone: Sequence[int]) -> None:
+    def __init__(self, store: Store, calls: Calls) -> None:
         self._store = store
-        self._records = _RECORDS.setdefault(store, _Records())
+        self._known = _KNOWN.setdefault(store, {})
         self._every = calls if calls.is_everything else calls_of(store)
         producers, counts = self._every.rows, self._every.counts
         self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
@@ -237,17 +213,25 @@ class _Reasons:
         self._before = self._submitted_before(producers, counts == 0)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
-        wanted = {*alone}
+        wanted = {*calls.alone}
         self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
         for row in wanted - self.answers.keys():
-            open_why = Why(Reason.UNKNOWN, Certainty.LIKELY, OPEN_TEXT, may_run=True)
+            open_why = Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
             self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
+    def _actor_of(self, row: int) -> str:
+        """Return the id of the actor that a record names; empty where it names none."""
+        actor = self._known.get(row)
+        if actor is None:
+            value = self._store.span(row).attributes.get("ray.actor_id")
+            actor = self._known[row] = value if isinstance(value, str) else ""
+        return actor
+
     def _read(self, rows: Places) -> list[_Alone]:
         """Return the calls with their actors; of a task one record is read, of an actor's method each."""
-        texts, actor_of = self._store.names.texts, self._records.actor_of
+        texts = self._store.names.texts
         names = copy_of(self._store.spans.name)[rows]
         order = np.argsort(names, kind="stable")
         found, left = list[_Alone](), _MOST_READ
@@ -256,7 +240,7 @@ class _Reasons:
             if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
                 found += [_Alone(row, function, "") for row in part.tolist()]
                 continue
-            found += [_Alone(row, function, actor_of(self._store, row)) for row in part[:left].tolist()]
+            found += [_Alone(row, function, self._actor_of(row)) for row in part[:left].tolist()]
             left = max(0, left - len(part))
         return found
 
@@ -305,18 +289,13 @@ class _Reasons:
         """Return what the attempts of some actors tell; an actor's process has no other actor's."""
         if not wanted:
             return {}
-        spans, texts = self._store.spans, self._store.names.texts
-        size = len(spans.next_row)
-        ran = [number for number, text in enumerate(texts) if text.endswith(RAN)]
-        kinds, names, sources, starts = (
-            copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
-        )
-        rows = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME))
+        rows = started_attempts(self._store)
+        sources, starts = copy_of(self._store.spans.source), copy_of(self._store.spans.start_ns)
         rows = rows[np.lexsort((starts[rows], sources[rows]))]
-        parts = np.split(rows, np.flatnonzero(np.diff(sources[rows].astype(np.int64))) + 1) if len(rows) else []
+        parts = np.split(rows, np.flatnonzero(np.diff(sources[rows])) + 1) if len(rows) else []
         found, left = defaultdict[str, list[int]](list), _MOST_READ
         for part in (part.tolist() for part in parts):
-            ends = {self._records.actor_of(self._store, row) for row in (part[0], part[-1])}
+            ends = {self._actor_of(row) for row in (part[0], part[-1])}
             if len(ends) == 1:
                 (actor,) = ends
                 if actor in wanted:
@@ -324,7 +303,7 @@ class _Reasons:
                 continue
             # A worker that ran tasks before, or several processes in one file.
             for row in part[:left]:
-                actor = self._records.actor_of(self._store, row)
+                actor = self._actor_of(row)
                 if actor in wanted:
                     found[actor].append(row)
             left = max(0, left - len(part))
@@ -349,17 +328,15 @@ class _Reasons:
         }
         by_actor = defaultdict[str, list[_Alone]](list)
         for call in constructors:
-            if spans.status[call.row] != ERROR:
+            if spans.status[call.row] == ERROR:
+                parent = above.get(call.row)
+                if parent in outer and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
+                    # Another caller made the actor first, and this one was handed it.
+                    existing.add(call.row)
+            elif call.actor:
                 by_actor[call.actor].append(call)
-                continue
-            parent = above.get(call.row)
-            if parent in outer and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
-                # Another caller made the actor first, and this one was handed it.
-                existing.add(call.row)
         for actor, alone in by_actor.items():
             known = self._actors.get(actor)
-            if not actor:
-                continue
             made = known is not None and any(self._producer_of[row] != _NO_CALL for row in known.constructors)
             left = sorted(alone, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
             existing |= {call.row for call in (left if made else left[1:])}
@@ -400,48 +377,31 @@ class _Reasons:
         if self._store.spans.status[call.row] == ERROR:
             return _NOT_SUBMITTED
         if self._was_refused(call):
-            text = "its replica refused it, being full: Ray Serve called a replica again"
-            return Why(Reason.UNTRACED, Certainty.LIKELY, text)
-        actor = self._actors.get(call.actor) if call.actor else None
-        answer = None
-        if actor is not None:
-            answer = self._of_constructor(actor) if call.is_constructor else self._of_method(call, actor)
-        elif call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
-            answer = self._of_ray_data()
-        elif call.function.startswith(_CONTROLLER) and not any(name.startswith(_CONTROLLER) for name in self._ran):
-            text = "Ray Serve's controller writes no spans to the files of Serve's exporter"
-            answer = Why(Reason.UNTRACED, Certainty.LIKELY, text)
-        return answer or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
+            return Why(Reason.UNTRACED, "its replica refused it, being full: Ray Serve called a replica again")
+        actor = self._actors.get(call.actor)
+        if actor is not None and call.is_constructor:
+            text = "its actor has run calls, so it existed already, or its constructor's record isn't here"
+            return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
+        of_method = self._of_method(call, actor)
+        return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
 
-    @staticmethod
-    def _of_constructor(actor: _Actor) -> Why | None:
-        if not actor.methods and not actor.constructors:
-            return None
-        text = "its actor has run calls, so it existed already, or its constructor's record isn't here"
-        return Why(Reason.UNTRACED, Certainty.CERTAIN, text)
-
-    def _of_method(self, call: _Alone, actor: _Actor) -> Why | None:
-        spans = self._store.spans
-        if actor.has_failed:
-            return Why(Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, "its actor's constructor failed, so it never ran")
-        if NO_TIME != actor.exit_ns <= spans.start_ns[call.row]:
-            return Why(Reason.ACTOR_EXITED, Certainty.CERTAIN, "it was submitted after exit_actor had ended its actor")
-        if call.function.startswith(_NEVER_TRACED) and call.function.endswith(".submit"):
-            return self._of_ray_data()
-        if self._leaves_attempts(call):
-            return None
-        if self._was_passed(call):
+    def _of_method(self, call: _Alone, actor: _Actor | None) -> Why | None:
+        function = call.function
+        if actor is not None and actor.has_failed:
+            return Why(Reason.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN)
+        if actor is not None and NO_TIME != actor.exit_ns <= self._store.spans.start_ns[call.row]:
+            return Why(Reason.ACTOR_EXITED, "it was submitted after exit_actor had ended its actor", Certainty.CERTAIN)
+        text = ""
+        if function.startswith(_NEVER_TRACED) and function.endswith(".submit"):
+            text = "a generator method of Ray Data, which tracing leaves out"
+        elif actor is None:
+            if function.startswith(_CONTROLLER) and not any(name.startswith(_CONTROLLER) for name in self._ran):
+                text = "Ray Serve's controller writes no spans to the files of Serve's exporter"
+        elif self._was_passed(call):
             text = "its method leaves no attempts, and a later call ran (where several run at once, it may hang)"
-            return Why(Reason.UNTRACED, Certainty.LIKELY, text)
-        if call.function in self._proven:
+        elif function in self._proven and not self._leaves_attempts(call):
             text = "its method leaves no attempts, as another call of it shows"
-            return Why(Reason.UNTRACED, Certainty.LIKELY, text)
-        return None
-
-    @staticmethod
-    def _of_ray_data() -> Why:
-        text = "a generator method of Ray Data, which tracing leaves out"
-        return Why(Reason.UNTRACED, Certainty.LIKELY, text)
+        return Why(Reason.UNTRACED, text) if text else None
 
     def _of_argument(self, call: _Alone) -> Why | None:
         """Find a call submitted right before, which failed afterwards, so that this one could not start."""
@@ -452,20 +412,19 @@ class _Reasons:
         attempts = self._every.attempts_of(before)
         if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
             return None
-        last = attempts[-1]
         other = self._store.names.texts[spans.name[before]].removesuffix(SUBMITTED)
         # What a constructor gives is a handle, there at once.
         is_handle = other.endswith(f".{_CONSTRUCTOR}")
-        if is_handle or spans.status[last] != ERROR or spans.end_ns[last] < start:
+        if is_handle or spans.status[attempts[-1]] != ERROR or spans.end_ns[attempts[-1]] < start:
             return None
         text = f"{other}, submitted right before it, failed; if that was its argument, it could not run"
-        return Why(Reason.ARGUMENT_FAILED, Certainty.LIKELY, text)
+        return Why(Reason.ARGUMENT_FAILED, text)
 
     def _of_log(self, call: _Alone) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:
             return None
         text = "it stands in a log whose repeated lines Ray left out, and its attempt may be among them"
-        return Why(Reason.LOST_IN_LOG, Certainty.LIKELY, text, may_run=True)
+        return Why(Reason.LOST_IN_LOG, text, may_run=True)
 
     def _unknown(self, call: _Alone, actor: _Actor | None) -> Why:
         submitted = self._store.spans.start_ns[call.row]
@@ -479,4 +438,4 @@ class _Reasons:
                 if actor.methods and not self._leaves_attempts(call):
                     may_be_untraced = True
                     text += "; or it ran untraced: no call of its method has an attempt, others of its actor have"
-        return Why(Reason.UNKNOWN, Certainty.LIKELY, text, may_run=True, may_be_untraced=may_be_untraced)
+        return Why(Reason.UNKNOWN, text, may_run=True, may_be_untraced=may_be_untraced)

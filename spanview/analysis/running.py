@@ -246,15 +246,12 @@ class Running:
             if writer is None:
                 continue
             if self._life(row, writer).is_alive:
-                if not self._idles(writer.pid):
+                # A Ray worker that runs nothing doesn't run the parent either.
+                if (writer.pid, IDLE) not in ((worker.pid, worker.title) for worker in self._host.ray_workers()):
                     parents[span_id] = writer.pid
             elif self._has_ended(row, writer):
                 ended[span_id] = writer.pid
         return Growth(parents, self._running_calls(gaps.calls[-_MOST_CALLS:]), ended)
-
-    def _idles(self, pid: int) -> bool:
-        """Tell whether a process is a Ray worker that runs nothing."""
-        return any(worker.pid == pid and worker.title == IDLE for worker in self._host.ray_workers())
 
     def _has_ended(self, row: int, writer: Writer) -> bool:
         """Tell whether a process that was seen alive has ended, and what it wrote last has had the time to be read."""

@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
 from spanview.analysis.telling import unheard
 from spanview.model.codes import ERROR
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -53,6 +53,7 @@ _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
 _WELL_CLOSED: Final = (1000, 1001)
 _GRPC_OK: Final = ("", "OK", "0")
+"""Names and numbers of a gRPC status that is all well, or isn't there."""
 HTTP_STATUS: Final = "http.status_code"
 """The attribute that has the status code of HTTP, or the closing code of a websocket."""
 _GRPC_STATUS: Final = "rpc.grpc.status_code"
@@ -126,15 +127,10 @@ def part_of_name(name: str) -> Part | None:
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
 
 
-def is_queued(parent_name: str, name: str) -> bool:
-    """Return whether a span with this name is a replica whose parent is its routing, so that it had a queue."""
-    return part_of_name(name) is Part.REPLICA and part_of_name(parent_name) is Part.ROUTE
-
-
 def queue_between(spans: SpanTable, route_row: int, replica_row: int) -> int | None:
     """Return the queue of a replica below its routing, in nanoseconds, by their rows; None where a start is missing."""
-    submitted, started = spans.start_ns[route_row], spans.start_ns[replica_row]
-    return None if NO_TIME in (submitted, started) else max(0, started - submitted)
+    queue_ns = time_between(spans.start_ns[route_row], spans.start_ns[replica_row])
+    return None if queue_ns is None else max(0, queue_ns)
 
 
 def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[Request]:
@@ -203,17 +199,17 @@ _BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}
 
 def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, RequestKey]) -> Request:
     """Return one request; requests with the same key share it."""
-    parts = tuple(part for part in Part if part in chain)
+    spans, parts = store.spans, tuple(part for part in Part if part in chain)
     decoded = {part: store.span(chain[part]) for part in parts}
-    proxy, route, replica = (
-        decoded[part].attributes if part in decoded else _NOTHING for part in (Part.PROXY, Part.ROUTE, Part.REPLICA)
-    )
     outward = [span.attributes for span in decoded.values()]
+    proxy, route, replica = (decoded[part].attributes if part in decoded else {} for part in Part)
     failure = _failure(decoded.values())
-    times = {part: _duration(store, chain[part]) for part in parts}
+    times = {part: time_between(spans.start_ns[chain[part]], spans.end_ns[chain[part]]) for part in parts}
+    is_queued = {Part.ROUTE, Part.REPLICA} <= chain.keys()
     key = RequestKey(
         app=_first(outward, "app"),
-        deployment=_first(outward, "deployment") or _deployment_in(decoded[parts[0]].name),
+        # Older releases have one word only.
+        deployment=_first(outward, "deployment") or decoded[parts[0]].name.partition(" ")[2].partition(" ")[0],
         route=route_in(route) or route_in(replica) or _first([proxy], "http.route", "request_route_path"),
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
@@ -223,18 +219,17 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
     return Request(
         rows=tuple(chain[part] for part in parts),
         parts=parts,
-        is_alone=parts == (Part.REPLICA,) and not store.spans.parent_id[chain[Part.REPLICA]],
+        is_alone=parts == (Part.REPLICA,) and not spans.parent_id[chain[Part.REPLICA]],
         key=keys.setdefault(key, key),
         request_id=_first(outward, *REQUEST_ID_KEYS),
         failure=failure,
         total_ns=_total(store, chain, times),
         route_ns=times.get(Part.ROUTE),
-        queue_ns=_queue(store, chain),
+        queue_ns=queue_between(spans, chain[Part.ROUTE], chain[Part.REPLICA]) if is_queued else None,
         handling_ns=times.get(Part.REPLICA),
     )
 
 
-_NOTHING: Final[Mapping[str, Any]] = {}
 _WORDS: Final[Mapping[Failure | None, str]] = {Failure.RAISED: "exception", Failure.ERROR: "error"}
 
 
@@ -252,19 +247,13 @@ def route_in(attributes: Mapping[str, Any]) -> str:
     return _text(attributes, "route", "http.route")
 
 
-def _deployment_in(name: str) -> str:
-    """Return the second word of a span's name; older releases have one word only."""
-    return name.partition(" ")[2].partition(" ")[0]
-
-
 def _failure(spans: Collection[Span]) -> Failure | None:
     """Return why a request failed, by its spans, the outermost first."""
     for span in spans:
-        failure = failure_of_http(_text(span.attributes, HTTP_STATUS)) or failure_of_grpc(
-            _text(span.attributes, _GRPC_STATUS)
-        )
-        if failure is not None:
+        if failure := failure_of_http(_text(span.attributes, HTTP_STATUS)):
             return failure
+        if _text(span.attributes, _GRPC_STATUS).upper() not in _GRPC_OK:
+            return Failure.GRPC
     if any(event.is_exception for span in spans for event in span.events):
         return Failure.RAISED
     return Failure.ERROR if any(span.status.code_value == ERROR for span in spans) else None
@@ -282,24 +271,8 @@ def failure_of_http(code: str) -> Failure | None:
     return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _WELL_CLOSED else None
 
 
-def failure_of_grpc(code: str) -> Failure | None:
-    """Return what the name or the number of a gRPC status says; None where that is all well, or there is none."""
-    return None if code.upper() in _GRPC_OK else Failure.GRPC
-
-
-def _duration(store: Store, row: int) -> int | None:
-    start, end = store.spans.start_ns[row], store.spans.end_ns[row]
-    return None if NO_TIME in (start, end) else end - start
-
-
 def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | None]) -> int | None:
     if Part.PROXY in times or Part.ROUTE not in times or None in times.values():
         return times.get(Part.PROXY)
     rows = [*chain.values()]
     return max(store.spans.end_ns[row] for row in rows) - store.spans.start_ns[rows[0]]
-
-
-def _queue(store: Store, chain: Mapping[Part, int]) -> int | None:
-    if not {Part.ROUTE, Part.REPLICA} <= chain.keys():
-        return None
-    return queue_between(store.spans, chain[Part.ROUTE], chain[Part.REPLICA])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from spanview.analysis.percentiles import histogram, nearest_rank
@@ -74,22 +74,18 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
                 **{name: text or None for name, text in group.key._asdict().items()},
                 "count": group.count,
                 "errors": group.errors,
-                "total_ns": _spread_json(group.total),
-                "route_ns": _spread_json(group.route_time),
-                "queue_ns": _spread_json(group.queue),
-                "handling_ns": _spread_json(group.handling),
+                "total_ns": asdict(group.total),
+                "route_ns": asdict(group.route_time),
+                "queue_ns": asdict(group.queue),
+                "handling_ns": asdict(group.handling),
             }
             for group in groups
         ],
     }
 
 
-def _spread_json(spread: Spread) -> dict[str, int | None]:
-    return {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99, "max": spread.max}
-
-
 def _group(requests: Sequence[Request]) -> RequestGroup:
-    totals = _sorted(request.total_ns for request in requests)
+    totals = sorted(request.total_ns for request in requests if request.total_ns is not None)
     failures = Counter(request.failure for request in requests if request.failure is not None)
     return RequestGroup(
         key=requests[0].key,
@@ -97,9 +93,9 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
         errors=failures.total(),
         failure=next((failure for failure, _ in failures.most_common(1)), None),
         total=_spread(totals),
-        route_time=_spread(_sorted(request.route_ns for request in requests)),
-        queue=_spread(_sorted(request.queue_ns for request in requests)),
-        handling=_spread(_sorted(request.handling_ns for request in requests)),
+        route_time=_spread(request.route_ns for request in requests),
+        queue=_spread(request.queue_ns for request in requests),
+        handling=_spread(request.handling_ns for request in requests),
         histogram=histogram(totals),
     )
 
@@ -108,9 +104,6 @@ def _slowest_first(request: Request) -> tuple[bool, int, int]:
     return request.longest_ns is None, -(request.longest_ns or 0), request.rows[0]
 
 
-def _sorted(times: Iterable[int | None]) -> list[int]:
-    return sorted(time for time in times if time is not None)
-
-
-def _spread(durations: Sequence[int]) -> Spread:
+def _spread(times: Iterable[int | None]) -> Spread:
+    durations = sorted(time for time in times if time is not None)
     return Spread(*(nearest_rank(durations, percent) for percent in (50, 95, 99, 100)))

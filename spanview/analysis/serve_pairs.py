@@ -69,8 +69,7 @@ def other_half(store: Store, row: int) -> OtherHalf | None:
 
 
 def _only_one(store: Store, row: int) -> OtherHalf | None:
-    is_replica = _is_replica(store, row)
-    rows = _within(store, row) if is_replica else _around(store, row)
+    rows = _at_that_time(store, row)
     if len(rows) > _MOST:
         return None
     own = _facts(store, row)
@@ -91,43 +90,24 @@ def _is_root_of_server(store: Store, row: int) -> bool:
 # -- what is there at the same time ------------------------------------------------------------------------------------
 
 
-def _within(store: Store, row: int) -> list[int]:
-    """Return the roots of a replica's file that lie within its time."""
-    spans = store.spans
-    first, last = spans.start_ns[row], spans.end_ns[row]
-    if NO_TIME in (first, last):
-        return []
-    return [
-        other
-        for other in _same_file(store, row, latest_start=last, earliest_end=first)
-        if spans.start_ns[other] >= first and spans.end_ns[other] <= last and _is_root_of_server(store, other)
-    ]
-
-
-def _around(store: Store, row: int) -> list[int]:
-    """Return the replicas' spans of a file in whose time a root lies."""
-    spans = store.spans
-    first, last = spans.start_ns[row], spans.end_ns[row]
-    if NO_TIME in (first, last):
-        return []
-    candidates = _same_file(store, row, latest_start=first, earliest_end=last)
-    return [other for other in candidates if _is_replica(store, other)]
-
-
-def _same_file(store: Store, row: int, *, latest_start: int, earliest_end: int) -> list[int]:
-    """Return the spans of a span's file, in other traces than its own, that start no later and end no earlier."""
+def _at_that_time(store: Store, row: int) -> list[int]:
+    """Return the roots of the file within a replica's time, or the replicas of the file in whose time a root lies."""
     import numpy as np
 
     from spanview.index.arrays import copy_of
 
     spans = store.spans
-    count = len(spans.next_row)
+    first, last, count = spans.start_ns[row], spans.end_ns[row], len(spans.next_row)
+    if NO_TIME in (first, last):
+        return []
     columns = (spans.source, spans.trace, spans.start_ns, spans.end_ns)
     sources, traces, starts, ends = (copy_of(column)[:count] for column in columns)
-    fits = (sources == spans.source[row]) & (traces != spans.trace[row])
-    fits &= (starts != NO_TIME) & (starts <= latest_start) & (ends >= earliest_end)
-    rows: list[int] = np.flatnonzero(fits).tolist()
-    return rows
+    fits = (sources == spans.source[row]) & (traces != spans.trace[row]) & (starts != NO_TIME)
+    if _is_replica(store, row):
+        fits &= (starts >= first) & (starts <= last) & (ends >= first) & (ends <= last)
+        return [other for other in np.flatnonzero(fits).tolist() if _is_root_of_server(store, other)]
+    fits &= (starts <= first) & (ends >= last)
+    return [other for other in np.flatnonzero(fits).tolist() if _is_replica(store, other)]
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------

@@ -6,9 +6,14 @@ from bisect import bisect_left
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from spanview.analysis.forest_selftime import exact, times_in
 from spanview.analysis.grouping import column_of
 from spanview.analysis.percentiles import histogram, nearest_rank, rank_of
 from spanview.analysis.telling import unheard
+from spanview.index.arrays import copy_of
+from spanview.index.forest import forest_of
 from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
@@ -90,19 +95,26 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
         column: What they are grouped by; rows that have come since it was made don't count.
         traces: Numbers of the traces that count; None for all.
     """
-    import numpy as np
-
-    from spanview.index.arrays import copy_of
-    from spanview.index.forest import forest_of
-
     forest = forest_of(store, traces)
     keys = np.full(len(forest), -1)
     known = forest.rows < len(column.numbers)
     keys[known] = copy_of(column.numbers)[forest.rows[known]]
-    groups = (
-        _group(column.texts[key], count, errors, durations, self_ns)
+    groups = [
+        Group(
+            key=column.texts[key],
+            count=count,
+            errors=errors,
+            total_ns=sum(durations),
+            self_ns=self_ns,
+            min_ns=durations[0] if durations else None,
+            p50_ns=nearest_rank(durations, 50),
+            p95_ns=nearest_rank(durations, 95),
+            p99_ns=nearest_rank(durations, 99),
+            max_ns=durations[-1] if durations else None,
+            histogram=histogram(durations),
+        )
         for key, count, errors, durations, self_ns in grouped(forest, keys, tell)
-    )
+    ]
     return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
 
 
@@ -130,11 +142,6 @@ def slowest(
         traces: Numbers of the traces that count; None for all.
         most: So many rows at the most.
     """
-    import numpy as np
-
-    from spanview.analysis.forest_selftime import exact
-    from spanview.index.arrays import copy_of
-
     spans = store.spans
     count = min(len(column), len(spans.next_row))
     rows = np.flatnonzero(np.isin(copy_of(column)[:count], [*wanted]))
@@ -157,11 +164,6 @@ def among_name(store: Store, row: int) -> AmongName | None:
     Returns:
         None where it has no duration.
     """
-    import numpy as np
-
-    from spanview.analysis.forest_selftime import exact
-    from spanview.index.arrays import copy_of
-
     spans = store.spans
     start, end = spans.start_ns[row], spans.end_ns[row]
     if NO_TIME in (start, end):
@@ -180,10 +182,6 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
         forest: The spans.
         keys: Of each position, less than 0 for those that don't count.
     """
-    import numpy as np
-
-    from spanview.analysis.forest_selftime import times_in
-
     times = times_in(forest)
     tell(0.5)
     counted = np.flatnonzero(keys >= 0)
@@ -205,19 +203,3 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
 def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
     """Return the statistics as `spanview stats --json` prints them."""
     return {"by": by, "groups": [asdict(group) for group in groups]}
-
-
-def _group(key: str | None, count: int, errors: int, durations: list[int], self_ns: int) -> Group:
-    return Group(
-        key=key,
-        count=count,
-        errors=errors,
-        total_ns=sum(durations),
-        self_ns=self_ns,
-        min_ns=durations[0] if durations else None,
-        p50_ns=nearest_rank(durations, 50),
-        p95_ns=nearest_rank(durations, 95),
-        p99_ns=nearest_rank(durations, 99),
-        max_ns=durations[-1] if durations else None,
-        histogram=histogram(durations),
-    )

@@ -60,8 +60,12 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
             found[span_id] = Guess(names[parent], basis)
     left = [span_id for span_id in asked if span_id not in found]
-    calls = _alone_in(store, spans.trace[tree.rows[0]]) if left else []
-    if not calls or len(left) * len(calls) > _MOST_PAIRS:
+    if not left:
+        return found
+    from spanview.analysis.calls import calls_of
+
+    calls = calls_of(store, [spans.trace[tree.rows[0]]]).alone
+    if len(left) * len(calls) > _MOST_PAIRS:
         return found
     for span_id in left:
         fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
@@ -70,15 +74,6 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             basis = f"of the calls in this trace without an attempt, only {function} can be it"
             found[span_id] = Guess(function + RAN, basis)
     return found
-
-
-def _alone_in(store: Store, trace: int) -> list[int]:
-    """Return the calls of a trace that have no attempt."""
-    from spanview.analysis.calls import calls_of
-
-    calls = calls_of(store, [trace])
-    alone: list[int] = calls.rows[calls.counts == 0].tolist()
-    return alone
 
 
 def _may_run(store: Store, call: int, children: list[int]) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.analysis.ray_names import RAN
-from spanview.analysis.serve import is_queued, queue_between
+from spanview.analysis.intervals import time_between
+from spanview.analysis.ray_names import RAN, started_attempts
+from spanview.analysis.serve import Part, part_of_name, queue_between
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
@@ -58,12 +59,11 @@ def wait_between(store: Store, parent_row: int, row: int) -> int:
     """
     spans = store.spans
     if spans.kind[row] == CONSUMER and spans.kind[parent_row] == PRODUCER:
-        start, submitted = spans.start_ns[row], spans.end_ns[parent_row]
-        return 0 if NO_TIME in (start, submitted) else max(0, start - submitted)
+        return max(0, time_between(spans.end_ns[parent_row], spans.start_ns[row]) or 0)
     texts, names = store.names.texts, spans.name
-    if is_queued(texts[names[parent_row]], texts[names[row]]):
-        return queue_between(spans, parent_row, row) or 0
-    return 0
+    is_replica = part_of_name(texts[names[row]]) is Part.REPLICA
+    is_queued = is_replica and part_of_name(texts[names[parent_row]]) is Part.ROUTE
+    return queue_between(spans, parent_row, row) or 0 if is_queued else 0
 
 
 def wait_word(store: Store, row: int) -> str:
@@ -112,13 +112,6 @@ def _first_starts(store: Store) -> Places:
 
     from spanview.index.arrays import copy_of
 
-    spans = store.spans
-    size = len(spans.next_row)
-    ran = [number for number, text in enumerate(store.names.texts) if text.endswith(RAN)]
-    kinds, names, sources, starts = (
-        copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
-    )
-    rows = np.flatnonzero((kinds == CONSUMER) & np.isin(names, ran) & (starts != NO_TIME))
-    first = np.full(len(store.sources), np.iinfo(np.int64).max)
-    np.minimum.at(first, sources[rows], starts[rows])
+    rows, first = started_attempts(store), np.full(len(store.sources), np.iinfo(np.int64).max)
+    np.minimum.at(first, copy_of(store.spans.source)[rows], copy_of(store.spans.start_ns)[rows])
     return first

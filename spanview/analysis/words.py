@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.complete import LONGEST
+from spanview.analysis.complete import LONGEST, Vocabulary
 from spanview.analysis.query_values import text_of
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
 
     from spanview.index.store import Store
     from spanview.model.span import Span
@@ -36,26 +35,16 @@ _CHUNK: Final = 32_768
 """Rows that are looked at before other threads have their turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What was found."""
-
-    spans: int = 0
-    """How many the store had by then."""
-    roots: Sequence[str] = ()
-    attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Keys and the texts of their values, the most frequent first."""
-    events: Sequence[str] = ()
-    """Their names, the most frequent first."""
-    scopes: Sequence[str] = ()
-
-
-def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda: True) -> Words:
+def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda: True) -> tuple[int, Vocabulary]:
     """Look through a store, which may grow meanwhile; made for a thread of its own.
 
     Args:
         seconds: After so long no further record is read.
         is_wanted: Asked now and then; what was found so far is returned once it isn't so.
+
+    Returns:
+        How many spans the store had by then, and what was found but for names, services and files, the most frequent
+        first.
     """
     spans = len(store.spans.next_row)
     roots = _roots(store)
@@ -75,7 +64,7 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
             # Whoever types has the next turn.
             time.sleep(0)
     attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_KEYS)}
-    return Words(spans, roots, attributes, _short(events), _short(scopes))
+    return spans, Vocabulary(roots=roots, attributes=attributes, events=_short(events), scopes=_short(scopes))
 
 
 def _short(texts: Counter[str]) -> tuple[str, ...]:

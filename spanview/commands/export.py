@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from spanview.commands.options import Options
     from spanview.index.store import Store
-
-_FOREIGN: Final = frozenset(("otlp", "jaeger", "zipkin", "chrome"))
-"""Formats of others: `spanview.exports` has a module for each, with a function of its name."""
 
 
 def run(options: Options) -> int:
@@ -51,8 +48,9 @@ def _chunks(store: Store, options: Options, selection: Selection, losses: Losses
         return jsonl_chunks(store, rows, losses)
     traces = selection.traces(store)
     say_if_nothing_matches(store, traces, selection.query)
-    if options.format in _FOREIGN:
-        module: Any = import_module(f"spanview.exports.{options.format}")
-        foreign: Iterator[bytes] = getattr(module, f"{options.format}_chunks")(store, traces, losses)
-        return foreign
-    return trace_tree_chunks(store, traces, losses, summary=store.summary(), problems=store.problems())
+    if options.format == "trace-tree":
+        return trace_tree_chunks(store, traces, losses, summary=store.summary(), problems=store.problems())
+    # For each format of others there is a module, with a function of its name.
+    module: Any = import_module(f"spanview.exports.{options.format}")
+    foreign: Iterator[bytes] = getattr(module, f"{options.format}_chunks")(store, traces, losses)
+    return foreign

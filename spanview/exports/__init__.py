@@ -1,8 +1,9 @@
 """Traces and spans to other formats, and to files; the modules in the order of the pipeline.
 
 records        the bytes of many spans' records, read together
+known_records  records that begin as the columns tell, of which only the rest is decoded
 walks          the spans of traces in the order in which exports write them
-shares         shares of traces or rows that forked processes write side by side, put together in order
+shares         shares of traces or rows that forked processes write or draft side by side, put together in order
 gathered       small pieces of text made into larger ones
 losses         what a format can't say, counted
 span_texts     the objects of spans in formats of spanview's own

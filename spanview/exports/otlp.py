@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import spans_at
-from spanview.formats.otlp_out import lines_of
+from spanview.formats.otlp_out import OtlpLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +29,8 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
         # By path and offset, doubled ids keep their order.
         rows = [row for trace in share for row in sorted(store.rows_of_trace(trace), key=store.intake.order)]
         spans = zip(map(store.spans.trace.__getitem__, rows), spans_at(store, rows), strict=True)
+        lines = OtlpLines(lose)
         for _, of_trace in groupby(spans, itemgetter(0)):
-            yield from lines_of((span for _, span in of_trace), lose)
+            yield from lines.of(span for _, span in of_trace)
 
     return written(shares_of_traces(store, traces), write, lose)

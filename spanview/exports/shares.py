@@ -47,10 +47,20 @@ def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, betwee
         lose: Takes note of what can't be said.
         between: What stands between the texts of two shares; those without a text are left out.
     """
+    before, has_text = b"", False
+    for pieces in in_shares(shares, write, lose):
+        for piece in filter(None, pieces):
+            yield before + piece
+            before = b""
+            has_text = True
+        before = between if has_text else b""
+
+
+def in_shares(shares: Sequence[Sequence[int]], write: Write, lose: Lose) -> Iterator[Iterator[bytes]]:
+    """Yield for each share the pieces of its text; they are to be taken before the next share."""
     # A process that has threads isn't forked.
     count = process_count(len(shares)) if len(shares) >= _FORK_SHARES and active_count() == 1 else 1
     workers: list[_Worker] = []
-    before, has_text = b"", False
     try:
         if count > 1:
             # Where memory, descriptors or processes are scarce, fewer have to do; this one writes the others' shares.
@@ -59,12 +69,7 @@ def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, betwee
                     workers.append(_Worker(shares[number::count], write, workers))
         for number, share in enumerate(shares):
             worker = workers[number % count] if number % count < len(workers) else None
-            pieces = worker.pieces(share, lose, workers) if worker else gathered(write(share, lose))
-            for piece in filter(None, pieces):
-                yield before + piece
-                before = b""
-                has_text = True
-            before = between if has_text else b""
+            yield worker.pieces(share, lose, workers) if worker else gathered(write(share, lose))
     finally:
         for worker in workers:
             worker.stop()

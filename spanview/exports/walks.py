@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, make_dataclass
 from enum import Enum, auto
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from spanview.exports.known_records import KnownRecords
 from spanview.exports.records import batches, read_records
+from spanview.formats.jsontext import has_long_integer
 from spanview.index.tree import ROOT
+from spanview.model.problems import NO_WARNINGS
+from spanview.model.span import Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from spanview.index.store import Store
-    from spanview.model.span import Span
 
 _BATCH: Final = 1024
 """Spans that are read at once."""
+_OpenSpan: Final[Any] = make_dataclass("_OpenSpan", [each.name for each in fields(Span)], slots=True, eq=False)
+"""What a span is until it is filled: its own class is frozen, and sets each field by a call, which takes six times as
+long, 2.5 of the 27 µs that a span takes in OTLP."""
 
 
 class Above(Enum):
@@ -32,9 +39,9 @@ class Above(Enum):
 
 def spans_in_place(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, Span, Above]]:
     """Yield the spans of traces, parents before their children: the trace's number, the span, and what is above it."""
-    places = _places(store, traces)
+    places, known = _places(store, traces), KnownRecords(store)
     while batch := [*islice(places, _BATCH)]:
-        for (trace, _, above), span in zip(batch, spans_at(store, [row for _, row, _ in batch]), strict=True):
+        for (trace, _, above), span in zip(batch, _read(store, [row for _, row, _ in batch], known), strict=True):
             yield trace, span, above
 
 
@@ -56,6 +63,37 @@ def _places(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, int, Abo
 
 def spans_at(store: Store, rows: Sequence[int]) -> Iterator[Span]:
     """Yield the spans of any rows, as `Store.span` returns them."""
+    return _read(store, rows, KnownRecords(store))
+
+
+def _read(store: Store, rows: Sequence[int], known: KnownRecords) -> Iterator[Span]:
     for some in batches(store, rows, _BATCH):
-        for row, record in zip(rows[some], read_records(store, rows[some]), strict=True):
-            yield store.span(row) if record is None else store.span_in(row, record)
+        records, columns = read_records(store, rows[some]), known.columns(rows[some])
+        fields = zip(rows[some], records, known.parts(records, columns), zip(*columns, strict=True), strict=True)
+        for row, record, parts, of_columns in fields:
+            if parts is None or has_long_integer(parts[0]):
+                yield store.span(row) if record is None else store.span_in(row, record)
+                continue
+            shape, trace_id, span_id, parent_id, _, _, start, end, source, offset, length = of_columns
+            _, attributes, (_, details, _) = parts
+            span = _OpenSpan(
+                trace_id.decode(),
+                span_id.decode(),
+                parent_id.decode() if shape.has_parent else None,
+                shape.name,
+                shape.kind,
+                start,
+                end,
+                shape.status,
+                attributes,
+                details.events,
+                details.links,
+                details.trace_state,
+                details.resource,
+                None,
+                details.extra,
+                Source(store.sources[source].path, offset, length),
+                NO_WARNINGS,
+            )
+            span.__class__ = Span
+            yield span

@@ -12,6 +12,9 @@ event                                           i, instant
 PRODUCER → CONSUMER, links within the trace     s → f, a flow, unless it went back in time
 
 Times are microseconds after a base, with all digits of the nanoseconds: the base stands in the metadata.
+
+Processes, lanes and flows are numbered over all traces. So a trace is drafted first, which takes nearly all of the time
+and needs no other trace: its events with holes in the place of pid and tid. These are filled trace by trace.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.jsontext import dumps_sorted, dumps_strict, dumps_telling
 from spanview.formats.tags import nothing_lost
@@ -28,13 +31,133 @@ from spanview.model.codes import CONSUMER, PRODUCER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from spanview.model.span import Event, Span
+    from spanview.model.span import Event, Resource, Span
 
 NO_NAME: Final = "(no name)"
 _OWN_PROCESS: Final = frozenset(("service.instance.id", "process.pid"))
 """Attributes of a resource that tell one process from another."""
 _RAY_PID: Final = "ray.pid"
 _RAY_NODE: Final = "ray.node_id"
+_NOWHERE: Final = {"pid": 0, "tid": 0}
+_HOLE: Final = b',"pid":0,"tid":0'
+"""Of an event's text the first such part: no text in it can have a quotation mark behind a comma."""
+
+SpanDraft: TypeAlias = "tuple[tuple[bytes, bytes], int, float, int, bytes, list[bytes]]"
+"""The key of its process and what announces that one, start, end, the place of its parent before it or -1, its slice,
+and its events."""
+TraceDraft: TypeAlias = "tuple[list[SpanDraft], list[tuple[int, int, bytes]]]"
+"""The spans in the order of their starts, and the flows: from which place to which, and a name."""
+
+
+class ChromeDrafts:
+    """Makes drafts of traces.
+
+    Args:
+        base_ns: What times are counted from, in nanoseconds since 1970; no span may start before it.
+        lose: Takes note of what can't be said.
+    """
+
+    def __init__(self, base_ns: int, lose: Callable[[str], None] = nothing_lost) -> None:
+        self._base_ns = base_ns
+        self._lose = lose
+        self._processes: dict[tuple[object, ...], tuple[Resource, tuple[bytes, bytes]]] = {}
+        """By the resource's identity and what else tells a process, where that is text."""
+
+    def of(self, spans: Sequence[Span]) -> TraceDraft:
+        """Return the draft of one trace.
+
+        Args:
+            spans: All spans of the trace, parents before their children.
+        """
+        shown = [at for at, span in enumerate(spans) if span.start_ns is not None]
+        for _ in range(len(spans) - len(shown)):
+            self._lose("spans without a start left out")
+        shown.sort(key=lambda at: _start_of(spans[at]))
+        by_id = {spans[at].span_id: at for at in reversed(range(len(spans)))}
+        by_id.pop(None, None)
+        ranks = {at: rank for rank, at in enumerate(shown)}
+        arrows = self._arrows([spans[at] for at in shown])
+        drafts: list[SpanDraft] = []
+        for rank, at in enumerate(shown):
+            span = spans[at]
+            parent = ranks.get(by_id.get(span.parent_id, -1), rank)
+            instants = [self._instant(event, span) for event in span.events]
+            place = parent if parent < rank else -1
+            drafts.append((self._process_of(span), _start_of(span), _end_of(span), place, self._slice(span), instants))
+        return drafts, arrows
+
+    def _process_of(self, span: Span) -> tuple[bytes, bytes]:
+        resource, attributes = span.resource.attributes, span.attributes
+        which = [attributes.get(_RAY_NODE), attributes[_RAY_PID]] if _RAY_PID in attributes else [span.source.file]
+        # To encode a resource for each span would take a seventh of the time.
+        known_by = (id(span.resource), span.source.file, *which) if {*map(type, which)} == {str} else ()
+        if known_by in self._processes:
+            return self._processes[known_by][1]
+        key = dumps_sorted([dict(resource), [] if not _OWN_PROCESS.isdisjoint(resource) else which])
+        pid = attributes.get(_RAY_PID, resource.get("process.pid"))
+        name = f"{span.service or NO_NAME} (pid {pid})" if pid is not None else span.service or span.source.file
+        labels = {"name": name or NO_NAME, "resource": dict(resource)}
+        process = key, dumps_strict({"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": labels})
+        if known_by:
+            self._processes[known_by] = span.resource, process
+        return process
+
+    def _slice(self, span: Span) -> bytes:
+        event = {
+            "name": span.name or NO_NAME,
+            "cat": (span.kind_name or "span").lower(),
+            **_NOWHERE,
+            "args": _args(span),
+        }
+        duration_ns = span.duration_ns
+        if duration_ns is None:
+            return self._timed(_start_of(span), {"ph": "B", **event})
+        if duration_ns < 0:
+            self._lose("negative durations written as 0")
+        return self._timed(_start_of(span), {"ph": "X", **event}, max(duration_ns, 0))
+
+    def _instant(self, event: Event, span: Span) -> bytes:
+        time = event.timestamp_ns
+        if time is None:
+            self._lose("events without a time written at their span's start")
+            time = _start_of(span)
+        elif time < self._base_ns:
+            self._lose("events before all spans written at the first one's start")
+            time = self._base_ns
+        args = {"attributes": dict(event.attributes), "span_id": span.span_id, **_extra(event)}
+        return self._timed(
+            time, {"ph": "i", "s": "t", "name": event.name or NO_NAME, "cat": "event", **_NOWHERE, "args": args}
+        )
+
+    def _timed(self, ns: int, event: dict[str, Any], duration_ns: int | None = None) -> bytes:
+        """Return an event with its time; the numbers have all digits, which a float would not have."""
+        times = b'{"ts":' + _micros(ns - self._base_ns)
+        if duration_ns is not None:
+            times += b',"dur":' + _micros(duration_ns)
+        return times + b"," + dumps_telling(event, self._lose)[1:]
+
+    def _arrows(self, spans: Sequence[Span]) -> list[tuple[int, int, bytes]]:
+        """Return the flows between some spans, given in the order of their starts."""
+        by_id = {spans[at].span_id: at for at in reversed(range(len(spans)))}
+        arrows: list[tuple[int, int, bytes]] = []
+        for at, span in enumerate(spans):
+            parent = by_id.get(span.parent_id) if span.parent_id is not None else None
+            pairs = []
+            if parent is not None and (spans[parent].kind_value, span.kind_value) == (PRODUCER, CONSUMER):
+                pairs.append((parent, b"message"))
+            for link in span.links:
+                linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None
+                if linked is None:
+                    self._lose("links to spans of other traces, or of none, told without an arrow")
+                else:
+                    pairs.append((linked, b"link"))
+            for source, name in pairs:
+                if source > at:
+                    # Readers take events by time, and know no flow that ends before it begins.
+                    self._lose("arrows back in time left out, which readers don't draw")
+                else:
+                    arrows.append((source, at, name))
+        return arrows
 
 
 class _Process:
@@ -48,170 +171,76 @@ class _Process:
 
 
 class ChromeWriter:
-    """Makes events of traces; what it keeps between two is the processes, and until when their lanes are taken.
+    """Makes events of drafts; what it keeps between two is the processes, and until when their lanes are taken.
 
     Args:
-        base_ns: What times are counted from, in nanoseconds since 1970; no span may start before it.
-        lose: Takes note of what can't be said.
+        base_ns: As `ChromeDrafts` has it.
     """
 
-    def __init__(self, base_ns: int, lose: Callable[[str], None] = nothing_lost) -> None:
+    def __init__(self, base_ns: int) -> None:
         self._base_ns = base_ns
-        self._lose = lose
         self._processes: dict[bytes, _Process] = {}
         # One number never means two things: a thread with its process's number would be its main thread.
         self._numbers = count(1)
         self._flows = count(1)
 
-    def events_of(self, spans: Sequence[Span]) -> Iterator[bytes]:
+    def events_of(self, draft: TraceDraft) -> Iterator[bytes]:
         """Yield the events of one trace as JSON, parents before what stands inside them.
-
-        Args:
-            spans: All spans of the trace, parents before their children.
-        """
-        places = self._places(spans)
-        arrows = self._arrows(spans, places)
-        for at in places:
-            process, tid, announced = places[at]
-            yield from announced
-            span = spans[at]
-            where = {"pid": process.pid, "tid": tid}
-            yield self._slice(span, where)
-            for way, name, number in arrows.get(at, ()):
-                bound = {"bp": "e"} if way == "f" else {}
-                flow = {"ph": way, "id": number, "name": name, "cat": "flow", **bound, **where}
-                yield self._timed(_start_of(span), flow)
-            for event in span.events:
-                yield self._instant(event, span, where)
-
-    # -- where spans stand -------------------------------------------------------------------------------------------
-
-    def _places(self, spans: Sequence[Span]) -> dict[int, tuple[_Process, int, list[bytes]]]:
-        """Return process and lane of each span that has a start, in the order of starts, and what announces these.
 
         A span stands in its parent's lane if nothing but its ancestors is open there, and else in one that is free.
         """
-        shown = [at for at, span in enumerate(spans) if span.start_ns is not None]
-        for _ in range(len(spans) - len(shown)):
-            self._lose("spans without a start left out")
-        shown.sort(key=lambda at: _start_of(spans[at]))
-        by_id: dict[str | None, int] = {}
-        for at in reversed(range(len(spans))):
-            by_id[spans[at].span_id] = at
-        by_id.pop(None, None)
-        places: dict[int, tuple[_Process, int, list[bytes]]] = {}
+        spans, arrows = draft
+        flows: dict[int, list[bytes]] = {}
+        for (source, at, name), number in zip(arrows, self._flows, strict=False):
+            for place, way, bound in ((source, b"s", b""), (at, b"f", b',"bp":"e"')):
+                event = b'"ph":"%b","id":%d,"name":"%b","cat":"flow"%b%b}' % (way, number, name, bound, _HOLE)
+                flows.setdefault(place, []).append(b'{"ts":%b,%b' % (_micros(spans[place][1] - self._base_ns), event))
+        places: list[tuple[_Process, int]] = []
         open_in: dict[int, list[int]] = {}
-        for at in shown:
-            span = spans[at]
+        for at, (labels, start, end, parent, text, instants) in enumerate(spans):
             announced: list[bytes] = []
-            process = self._process_of(span, announced)
-            parent = places.get(by_id.get(span.parent_id, -1))
-            tid = None
-            if parent is not None and parent[0] is process:
-                stack = open_in[parent[1]]
-                while stack and _end_of(spans[stack[-1]]) <= _start_of(span):
+            process = self._process_of(labels, announced)
+            tid = 0
+            if parent >= 0 and places[parent][0] is process:
+                stack = open_in[places[parent][1]]
+                while stack and spans[stack[-1]][2] <= start:
                     stack.pop()
-                if stack and stack[-1] == by_id[span.parent_id] and _end_of(span) <= _end_of(spans[stack[-1]]):
-                    tid = parent[1]
+                if stack and stack[-1] == parent and end <= spans[parent][2]:
+                    tid = places[parent][1]
                     stack.append(at)
-            if tid is None:
-                tid = self._free_lane(process, span, announced)
+            if not tid:
+                tid = self._free_lane(process, start, end, announced)
                 open_in[tid] = [at]
-            places[at] = process, tid, announced
-        return places
+            places.append((process, tid))
+            where = b',"pid":%d,"tid":%d' % (process.pid, tid)
+            yield from announced
+            for event in (text, *flows.get(at, ()), *instants):
+                yield event.replace(_HOLE, where, 1)
 
-    def _process_of(self, span: Span, announced: list[bytes]) -> _Process:
-        resource, attributes = span.resource.attributes, span.attributes
-        which = [attributes.get(_RAY_NODE), attributes[_RAY_PID]] if _RAY_PID in attributes else [span.source.file]
-        key = dumps_sorted([dict(resource), [] if not _OWN_PROCESS.isdisjoint(resource) else which])
+    def _process_of(self, labels: tuple[bytes, bytes], announced: list[bytes]) -> _Process:
+        key, announcement = labels
         process = self._processes.get(key)
         if process is None:
             process = self._processes[key] = _Process(next(self._numbers))
-            pid = attributes.get(_RAY_PID, resource.get("process.pid"))
-            name = f"{span.service or NO_NAME} (pid {pid})" if pid is not None else span.service or span.source.file
-            labels = {"name": name or NO_NAME, "resource": dict(resource)}
-            for what, args in (("process_name", labels), ("process_sort_index", {"sort_index": process.pid})):
-                announced.append(dumps_strict({"ph": "M", "name": what, "pid": process.pid, "tid": 0, "args": args}))
+            announced.append(announcement.replace(_HOLE, b',"pid":%d,"tid":0' % process.pid, 1))
+            announced.append(_metadata("process_sort_index", process, 0, {"sort_index": process.pid}))
         return process
 
-    def _free_lane(self, process: _Process, span: Span, announced: list[bytes]) -> int:
+    def _free_lane(self, process: _Process, start: int, end: float, announced: list[bytes]) -> int:
         """Return the tid of a lane in which nothing is open any more."""
-        if process.free and process.free[0][0] <= _start_of(span):
+        if process.free and process.free[0][0] <= start:
             _, lane, tid = heappop(process.free)
         else:
             process.lanes += 1
             lane, tid = process.lanes, next(self._numbers)
-            for what, args in (("thread_name", {"name": f"lane {lane}"}), ("thread_sort_index", {"sort_index": lane})):
-                announced.append(dumps_strict({"ph": "M", "name": what, "pid": process.pid, "tid": tid, "args": args}))
-        heappush(process.free, (_end_of(span), lane, tid))
+            announced.append(_metadata("thread_name", process, tid, {"name": f"lane {lane}"}))
+            announced.append(_metadata("thread_sort_index", process, tid, {"sort_index": lane}))
+        heappush(process.free, (end, lane, tid))
         return tid
 
-    # -- what is written ---------------------------------------------------------------------------------------------
 
-    def _slice(self, span: Span, where: dict[str, int]) -> bytes:
-        event = {
-            "name": span.name or NO_NAME,
-            "cat": (span.kind_name or "span").lower(),
-            **where,
-            "args": _args(span),
-        }
-        duration_ns = span.duration_ns
-        if duration_ns is None:
-            return self._timed(_start_of(span), {"ph": "B", **event})
-        if duration_ns < 0:
-            self._lose("negative durations written as 0")
-        return self._timed(_start_of(span), {"ph": "X", **event}, max(duration_ns, 0))
-
-    def _instant(self, event: Event, span: Span, where: dict[str, int]) -> bytes:
-        time = event.timestamp_ns
-        if time is None:
-            self._lose("events without a time written at their span's start")
-            time = _start_of(span)
-        elif time < self._base_ns:
-            self._lose("events before all spans written at the first one's start")
-            time = self._base_ns
-        args = {"attributes": dict(event.attributes), "span_id": span.span_id, **_extra(event)}
-        return self._timed(
-            time, {"ph": "i", "s": "t", "name": event.name or NO_NAME, "cat": "event", **where, "args": args}
-        )
-
-    def _timed(self, ns: int, event: dict[str, Any], duration_ns: int | None = None) -> bytes:
-        """Return an event with its time; the numbers have all digits, which a float would not have."""
-        times = b'{"ts":' + _micros(ns - self._base_ns)
-        if duration_ns is not None:
-            times += b',"dur":' + _micros(duration_ns)
-        return times + b"," + dumps_telling(event, self._lose)[1:]
-
-    # -- flows -------------------------------------------------------------------------------------------------------
-
-    def _arrows(
-        self, spans: Sequence[Span], places: dict[int, tuple[_Process, int, list[bytes]]]
-    ) -> dict[int, list[tuple[str, str, int]]]:
-        """Return what flows begin and end at each span: `s` or `f`, a name, and the flow's number."""
-        by_id = {spans[at].span_id: at for at in reversed(places)}
-        ranks = {at: rank for rank, at in enumerate(places)}
-        arrows: dict[int, list[tuple[str, str, int]]] = {}
-        for at in places:
-            span = spans[at]
-            parent = by_id.get(span.parent_id) if span.parent_id is not None else None
-            pairs = []
-            if parent is not None and (spans[parent].kind_value, span.kind_value) == (PRODUCER, CONSUMER):
-                pairs.append((parent, "message"))
-            for link in span.links:
-                linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None
-                if linked is None:
-                    self._lose("links to spans of other traces, or of none, told without an arrow")
-                else:
-                    pairs.append((linked, "link"))
-            for source, name in pairs:
-                if ranks[source] > ranks[at]:
-                    # Readers take events by time, and know no flow that ends before it begins.
-                    self._lose("arrows back in time left out, which readers don't draw")
-                    continue
-                number = next(self._flows)
-                arrows.setdefault(source, []).append(("s", name, number))
-                arrows.setdefault(at, []).append(("f", name, number))
-        return arrows
+def _metadata(name: str, process: _Process, tid: int, args: dict[str, Any]) -> bytes:
+    return dumps_strict({"ph": "M", "name": name, "pid": process.pid, "tid": tid, "args": args})
 
 
 def _start_of(span: Span) -> int:

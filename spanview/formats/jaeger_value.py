@@ -135,7 +135,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
         "startTime": start,
         "duration": kept if span.end_ns is None and is_count(kept) else max(duration, 0),
         "tags": changed(_tags(span, lose), own),
-        "logs": [log_of(event, lose) for event in span.events],
+        "logs": [log_of(event, lose) for event in span.events] if span.events else [],
         "processID": processes.of(span.resource, lose),
         "warnings": warnings or None,
     }
@@ -143,7 +143,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
 
 def own_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what of an `extra` only Jaeger says."""
-    own = extra.get(FORMAT)
+    own = extra.get(FORMAT) if extra else None
     return own if isinstance(own, dict) else {}
 
 

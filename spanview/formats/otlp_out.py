@@ -6,47 +6,43 @@ default is left out. Spans stand in the order in which they come, those of one r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.otlp import DROPPED, KINDS, LINK_EXTRA, SPAN_EXTRA
+from spanview.formats.otlp import DROPPED, LINK_EXTRA, SPAN_EXTRA
 from spanview.formats.otlp_value import UINT32, OtlpValueWriter, snake_case
 from spanview.formats.tracestate import format_trace_state_header
+from spanview.model.codes import STATUS_NAMES
 from spanview.model.problems import Warnings
+from spanview.model.span import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spanview.formats.otlp_value import Lose
-    from spanview.model.span import Event, Link, Resource, Scope, Span, Status
+    from spanview.model.span import Event, Link, Scope, Span, Status
 
 _MOST_BYTES: Final = 512 * 1024
 """Of the spans in a line, but for one that is longer: the collector's receiver for files reads lines of 1 MiB."""
-_IDS: Final = frozenset(("trace_id", "span_id", "parent_span_id"))
+_STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES))))
+"""Those without a message, by their codes."""
+_MOST_KEPT: Final = 256
+"""Resources and scopes of which is known at once what stands around their spans."""
+_ELSEWHERE: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
+"""What `extra` may have that isn't a count."""
 _BAD_IDS: Final = "unusable ids left out"
 _LOST_MARKS: Final = (
     (Warnings.ODD_VALUE, "marks of spans with an odd field left out"),
     (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
 )
 
-
-def lines_of(spans: Iterable[Span], lose: Lose) -> Iterator[bytes]:
-    """Yield the lines of spans, each a `TracesData` with its line feed.
-
-    Args:
-        spans: In the order in which they are to be written.
-        lose: Takes note of what can't be said.
-    """
-    lines = _Line(lose)
-    for span in spans:
-        if lines.add(span) >= _MOST_BYTES:
-            yield lines.taken()
-    if lines.size:
-        yield lines.taken()
+_Ends: TypeAlias = tuple[bytes, bytes]
+"""What stands before and behind the spans of a resource or a scope."""
+_Group = TypeVar("_Group")
 
 
-class _Line:
-    """The spans of one line, by resource and scope.
+class OtlpLines:
+    """Writes the lines of traces.
 
     Args:
         lose: Takes note of what can't be said.
@@ -54,43 +50,58 @@ class _Line:
 
     def __init__(self, lose: Lose) -> None:
         self._writer = OtlpValueWriter(lose)
-        self._key_writer = OtlpValueWriter(lambda _: None)
-        self._groups: dict[tuple[bytes, bytes], dict[tuple[bytes, bytes], list[bytes]]] = {}
-        """Spans by what stands before and behind them, of the scope and of the resource."""
-        self._last: tuple[Resource | None, tuple[bytes, bytes]] = None, (b"", b"")
-        """The resource of the last span, and what stands before and behind its spans: the next has the same, mostly."""
-        self.size = 0
-        """Bytes of the spans."""
+        self._known: dict[int, tuple[Resource | Scope | None, _Ends, list[str]]] = {}
+        """By the identity of a resource or a scope its ends, and what can't be said of it."""
+        self._groups: dict[_Ends, dict[_Ends, list[bytes]]] = {}
+        """The spans of a line, by the ends of resource and scope."""
 
-    def add(self, span: Span) -> int:
-        """Add a span, and return the size."""
-        # What can't be said of a resource is lost once a line, not once a span.
-        if span.resource is not self._last[0]:
-            self._last = span.resource, _resource_ends(span.resource, self._key_writer)
-        key = self._last[1]
-        scopes = self._groups.get(key)
-        if scopes is None:
-            scopes = self._groups[_resource_ends(span.resource, self._writer)] = {}
-        key = _scope_ends(span.scope, self._key_writer)
-        spans = scopes.get(key)
-        if spans is None:
-            spans = scopes[_scope_ends(span.scope, self._writer)] = []
-        text = dumps_strict(span_object(span, self._writer), has_odd_numbers=False)
-        spans.append(text)
-        self.size += len(text)
-        return self.size
+    def of(self, spans: Iterable[Span]) -> Iterator[bytes]:
+        """Yield the lines of spans of one trace, each a `TracesData` with its line feed.
 
-    def taken(self) -> bytes:
+        Args:
+            spans: In the order in which they are to be written.
+        """
+        size = 0
+        for span in spans:
+            scopes = self._group(span.resource, self._groups, dict)
+            text = dumps_strict(span_object(span, self._writer), has_odd_numbers=False)
+            self._group(span.scope, scopes, list).append(text)
+            size += len(text)
+            if size >= _MOST_BYTES:
+                yield self._taken()
+                size = 0
+        if size:
+            yield self._taken()
+
+    def _group(self, part: Resource | Scope | None, groups: dict[_Ends, _Group], new: Callable[[], _Group]) -> _Group:
+        """Return the group of a resource or a scope, which is made if it is new in the line."""
+        known = self._known.get(id(part))
+        if known is None:
+            lost: list[str] = []
+            writer = OtlpValueWriter(lost.append)
+            ends = _resource_ends(part, writer) if isinstance(part, Resource) else _scope_ends(part, writer)
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            known = self._known[id(part)] = part, ends, lost
+        group = groups.get(known[1])
+        if group is None:
+            group = groups[known[1]] = new()
+            # What can't be said of a resource is lost once a line, not once a span.
+            for sentence in known[2]:
+                self._writer.lose(sentence)
+        return group
+
+    def _taken(self) -> bytes:
         """Return the line and begin a new one."""
         of_resources = [
             before + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()]) + behind
             for (before, behind), scopes in self._groups.items()
         ]
-        self._groups, self.size = {}, 0
+        self._groups.clear()
         return b'{"resourceSpans":[' + b",".join(of_resources) + b"]}\n"
 
 
-def _resource_ends(resource: Resource, writer: OtlpValueWriter) -> tuple[bytes, bytes]:
+def _resource_ends(resource: Resource, writer: OtlpValueWriter) -> _Ends:
     fields = _filled(
         attributes=writer.attributes(resource.attributes),
         **_counts(resource.extra, DROPPED, writer, {"entity_refs"}),
@@ -99,7 +110,7 @@ def _resource_ends(resource: Resource, writer: OtlpValueWriter) -> tuple[bytes, 
     return b'{"resource":%b,"scopeSpans":[' % _dumps(fields), b"]%b}" % _schema_url(resource.schema_url, writer)
 
 
-def _scope_ends(scope: Scope | None, writer: OtlpValueWriter) -> tuple[bytes, bytes]:
+def _scope_ends(scope: Scope | None, writer: OtlpValueWriter) -> _Ends:
     if scope is None:
         return b'{"spans":[', b"]}"
     fields = _filled(
@@ -121,25 +132,26 @@ def _dumps(value: Any) -> bytes:
 
 def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     """Return the object of a span."""
-    for flag, what in _LOST_MARKS:
+    for flag, what in _LOST_MARKS if span.warnings else ():
         if flag in span.warnings:
             writer.lose(what)
-    if "parent_span_id" in span.extra:
+    extra, status = span.extra, span.status
+    if "parent_span_id" in extra:
         writer.lose(_BAD_IDS)
     return _filled(
         traceId=_id(span.trace_id, writer),
         spanId=_id(span.span_id, writer),
-        traceState=_trace_state(span, writer),
+        traceState=_trace_state(span, writer) if extra or span.trace_state else "",
         parentSpanId=span.parent_id,
         name=writer.text(span.name),
-        kind=0 if span.kind_value is None else KINDS.index(span.kind_name or ""),
+        kind=0 if span.kind_value is None else span.kind_value + 1,
         startTimeUnixNano=_time(span.start_ns, writer),
         endTimeUnixNano=_time(span.end_ns, writer),
         attributes=writer.attributes(span.attributes),
-        events=[_event(event, writer) for event in span.events],
-        links=[_link(link, writer) for link in span.links],
-        status=_status(span.status, writer),
-        **_counts(span.extra, SPAN_EXTRA, writer, _IDS | {"trace_state"}),
+        events=[_event(event, writer) for event in span.events] if span.events else (),
+        links=[_link(link, writer) for link in span.links] if span.links else (),
+        status=_STATUSES[status.code_value] if status.description is None else _status(status, writer),
+        **_counts(extra, SPAN_EXTRA, writer, _ELSEWHERE),
     )
 
 
@@ -181,7 +193,7 @@ def _link(link: Link, writer: OtlpValueWriter) -> dict[str, Any]:
         spanId=_id(link.span_id, writer),
         traceState=_trace_state(link, writer),
         attributes=writer.attributes(link.attributes),
-        **_counts(link.extra, LINK_EXTRA, writer, _IDS | {"trace_state"}),
+        **_counts(link.extra, LINK_EXTRA, writer, _ELSEWHERE),
     )
 
 

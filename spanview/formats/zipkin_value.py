@@ -42,6 +42,7 @@ LINK: Final = "otlp.link.{}"
 LOCAL: Final = ("service.name", "network.local.address", "network.local.port")
 REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
 """Attributes that stand for an endpoint: of its name, address and port."""
+_OF_ENDPOINTS: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
 _AS_IT_IS: Final = ("", "true", "false")
@@ -62,26 +63,28 @@ def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str
         return None
     own = span.extra.get(FORMAT)
     lose_rest(span, FORMAT, lose)
-    attributes = span.attributes
-    local = _endpoint(_service(span, lose), *map(attributes.get, LOCAL[1:]))
-    remote = _endpoint(*map(attributes.get, REMOTE))
-    taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}
+    attributes, kind, service = span.attributes, span.kind_name, _service(span, lose)
+    local: dict[str, Any] = {"serviceName": service} if service else {}
+    remote: dict[str, Any] = {}
     left = attributes
-    if taken:
-        left = {key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)}
-    if "serviceName" not in remote and span.kind_name in ("CLIENT", "PRODUCER"):
+    if not _OF_ENDPOINTS.isdisjoint(attributes):
+        local = _endpoint(service, *map(attributes.get, LOCAL[1:]))
+        remote = _endpoint(*map(attributes.get, REMOTE))
+        taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}
+        if taken:
+            left = {key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)}
+    if "serviceName" not in remote and kind in ("CLIENT", "PRODUCER"):
         remote |= _named({"serviceName": next((attributes[key] for key in _REMOTE_NAMES if key in attributes), "")})
-    annotations = _annotations(span, lose)
     value = {
         "traceId": short_trace_id(span.trace_id),
         "id": span.span_id,
         "parentId": span.parent_id,
         "name": span.name,
-        "kind": span.kind_name if span.kind_name in KINDS else None,
+        "kind": kind if kind in KINDS else None,
         **_times(span, lose),
         "localEndpoint": local,
         "remoteEndpoint": remote,
-        "annotations": annotations,
+        "annotations": _annotations(span, lose) if span.events else None,
         "tags": _tags(span, left, lose),
     }
     if isinstance(own, dict):
@@ -183,7 +186,7 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
     tags |= _status_tags(span)
     if span.kind_name == "INTERNAL":
         tags[KIND] = "internal"
-    for at, link in enumerate(_usable(span.links, lose)):
+    for at, link in enumerate(_usable(span.links, lose) if span.links else ()):
         tags[LINK.format(at)] = _link_text(link, lose)
     lose_meant(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from spanview.analysis.complete import MOST, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
-from spanview.analysis.query_terms import _KEYS, compile_part
+from spanview.analysis.query_terms import QUERY_KEYS, compile_part
 from spanview.analysis.query_written import anywhere
 from spanview.model.problems import QueryError
 
@@ -162,7 +162,7 @@ def test_what_is_still_to_be_typed(typed: str, rest: str) -> None:
 
 def test_the_keys_are_those_of_the_language() -> None:
     """Each key that the language has is proposed, and its operator is one that it takes."""
-    assert set(OPERATOR_OF) == set(_KEYS)
+    assert [*OPERATOR_OF] == [*QUERY_KEYS]
     for key, operator in OPERATOR_OF.items():
         found = [complete(f"{key}{operator}", len(key) + 1, SHOP), complete(key, len(key), SHOP)]
         assert found[1].candidates[0].text == f"{key}{operator}"

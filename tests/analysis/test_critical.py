@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from builders import EPOCH_NS, Builder, store_of, trace_row
-from slow_critical import SlowPath
+from slow_critical import SlowPath, length_of, nodes_of, sums_of
 from span_graphs import graphs, whole_traces
 from spanview.analysis.critical import Blame, critical_by_name, critical_path
 from spanview.analysis.waits import wait_of
@@ -201,7 +201,7 @@ def test_no_times_at_all() -> None:
     """Where no span has a time there is no path, and the reason says so."""
     store = store_of(Builder().span(start_time=None, duration=None), Builder().span(span=2, parent=1) | _TIMELESS)
     path = path_of(store)
-    assert (path.segments, path.total_ns, path.nodes) == ((), 0, frozenset())
+    assert (path.segments, length_of(path), nodes_of(path)) == ((), 0, set())
     assert path.reason == "no span has a time"
     assert (
         critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), SpanTable(), []).reason == "no span has a time"
@@ -215,10 +215,10 @@ def test_sums() -> None:
     """Own time and waits are told by node, and together they are the length of the path."""
     store = store_of(*Builder().draw("a 0-20\n  p 1-2\n    c 4-8\n    d 11-18"))
     path = path_of(store)
-    assert path.self_ns == {0: 3000, 1: 1000, 2: 4000, 3: 7000}
-    assert path.wait_ns == {2: 2000, 3: 3000}
-    assert path.total_ns == 20_000
-    assert path.nodes == {0, 1, 2, 3}
+    assert sums_of(path, Blame.SELF) == {0: 3000, 1: 1000, 2: 4000, 3: 7000}
+    assert sums_of(path, Blame.WAIT) == {2: 2000, 3: 3000}
+    assert length_of(path) == 20_000
+    assert nodes_of(path) == {0, 1, 2, 3}
 
 
 @settings(max_examples=500, deadline=None)
@@ -265,7 +265,7 @@ def check(store: Store, trace: int, path: CriticalPath) -> None:
         assert before.end_ns == after.start_ns
         assert (before.node, before.kind) != (after.node, after.kind)
     assert all(part.start_ns < part.end_ns for part in path.segments)
-    assert sum([*path.self_ns.values(), *path.wait_ns.values()]) == path.total_ns
+    assert sum([*sums_of(path, Blame.SELF).values(), *sums_of(path, Blame.WAIT).values()]) == length_of(path)
     times = [time for row in tree.rows for time in (spans.start_ns[row], spans.end_ns[row]) if time != NO_TIME]
     if path.segments:
         assert min(times) <= path.segments[0].start_ns < path.segments[-1].end_ns <= max(times)
@@ -277,8 +277,8 @@ def test_leads_from_the_root_to_the_latest_end(documents: list[Document]) -> Non
     """A path is as long as its trace; a wait is no longer than the call's, and of a lone attempt the same."""
     store = store_of(*documents)
     tree, spans, path = store.tree(0), store.spans, path_of(store)
-    assert path.total_ns == store.trace_table.end_ns[0] - store.trace_table.start_ns[0]
-    for node, waited in path.wait_ns.items():
+    assert length_of(path) == store.trace_table.end_ns[0] - store.trace_table.start_ns[0]
+    for node, waited in sums_of(path, Blame.WAIT).items():
         parent = tree.parents[node]
         since_ns = spans.start_ns[tree.rows[node]] - spans.end_ns[tree.rows[parent]]
         assert waited <= since_ns
@@ -294,7 +294,7 @@ def test_what_is_not_on_the_path_makes_no_difference(documents: list[Document]) 
     store = store_of(*documents)
     tree, path = store.tree(0), path_of(store)
     told = told_by_id(store)
-    leaves = [node for node in range(len(tree)) if node not in path.nodes and not tree.children(node)]
+    leaves = [node for node in range(len(tree)) if node not in nodes_of(path) and not tree.children(node)]
     for leaf in leaves:
         span_id = f"0x{tree.span_id(leaf):016x}"
         rest = [document for document in documents if document["context"]["span_id"] != span_id]
@@ -315,7 +315,7 @@ def test_of_nested_spans_is_the_classic_one(documents: list[Document]) -> None:
     path = path_of(store)
     by_id = sorted(path.segments, key=lambda part: part.start_ns)
     assert [(part.node, part.start_ns, part.end_ns) for part in by_id] == classic(store, 0)
-    assert not path.wait_ns
+    assert not sums_of(path, Blame.WAIT)
 
 
 def classic(store: Store, node: int) -> list[tuple[int, int, int]]:
@@ -342,7 +342,7 @@ def test_recorded_waits_are_waits(folder: str) -> None:
     store = load_store(str(FIXTURES / folder / "spans"))
     for trace in range(len(store.trace_table)):
         tree, path = store.tree(trace), path_of(store, trace)
-        for node, waited in path.wait_ns.items():
+        for node, waited in sums_of(path, Blame.WAIT).items():
             if tree.is_missing(node):
                 # The worker was killed, and its wait is known from what it had done.
                 assert path.reason
@@ -393,8 +393,8 @@ def test_very_deep(times: Callable[[int], tuple[int, int]], segments: int) -> No
     tree = TraceTree(spans, range(DEEP), lambda row: ("", 0, row))
     path = critical_path(tree, spans, [])
     assert (len(path.segments), path.reason) == (segments, "")
-    assert path.total_ns == max(spans.end_ns)
-    assert len(path.nodes) == DEEP
+    assert length_of(path) == max(spans.end_ns)
+    assert len(nodes_of(path)) == DEEP
 
 
 def test_by_name() -> None:
@@ -433,7 +433,7 @@ def test_by_name_is_the_sum_of_the_paths(documents: list[Document]) -> None:
         tree = store.tree(trace)
         names = {node: store.names.texts[store.spans.name[row]] for node, row in enumerate(tree.rows)}
         path = path_of(store, trace)
-        for sums, by_node in ((own, path.self_ns), (waits, path.wait_ns)):
+        for sums, by_node in ((own, sums_of(path, Blame.SELF)), (waits, sums_of(path, Blame.WAIT))):
             sums.update({names[node]: 0 for node in by_node if node in names})
             for node, time_ns in by_node.items():
                 if node in names:

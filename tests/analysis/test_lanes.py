@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -21,9 +20,8 @@ from builders import EPOCH_NS, Builder, MemoryReader, file_of, store_of_files
 from independent_reader import read_folder, without_doubles
 from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_lanes
 from span_graphs import forests, graphs
-from spanview.analysis import lanes as module
 from spanview.analysis.intervals import Covered
-from spanview.analysis.lanes import Lanes, lanes
+from spanview.analysis.lanes import Lanes, lanes_in
 from spanview.analysis.workers import Worker, named, worker_of
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
@@ -32,10 +30,7 @@ from spanview.model.times import NO_TIME, format_time
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from builders import Document
-    from spanview.index.forest import Forest
     from spanview.index.store import Store
 
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
@@ -70,7 +65,7 @@ def us(ns: int) -> int:
 
 def test_the_drawing() -> None:
     """Blocks, busy times, gaps and errors of both files."""
-    first, second = lanes(store_of_drawing()).lanes
+    first, second = lanes_in(forest_of(store_of_drawing())).lanes
     assert (first.spans, first.errors, first.most, first.busy_ns, first.share) == (3, 0, 1, 50_000, 0.5)
     assert [*map(us, first.blocks.starts)] == [0, 90]
     assert first.gap is not None
@@ -91,7 +86,7 @@ def test_at_and_nearest() -> None:
         build.span("short", span=2, start=20, duration=5),
         build.span("late", span=3, start=100, duration=0),
     ]
-    (lane,) = lanes(store_of_files({"1.txt": file_of(spans)})).lanes
+    (lane,) = lanes_in(forest_of(store_of_files({"1.txt": file_of(spans)}))).lanes
     blocks = lane.blocks
     at = {time: blocks.at(EPOCH_NS + time * 1000) for time in (0, 10, 22, 30, 60, 100, 101)}
     assert at == {0: None, 10: 0, 22: 1, 30: 0, 60: None, 100: 2, 101: None}
@@ -137,7 +132,7 @@ def plain(found: Lanes) -> list[Any]:
 def check(store: Store) -> None:
     """Compare with the slow lanes, for all traces and for some."""
     for traces in (None, range(0, len(store.trace_table), 2), range(0)):
-        found, slow = lanes(store, traces), slow_lanes(store, traces)
+        found, slow = lanes_in(forest_of(store, traces)), slow_lanes(store, traces)
         assert slow_form(store, found) == slow
         assert found.names == names_of(store, slow)
         assert [*found.starts] == sorted(store.spans.start_ns[row] for lane in slow for row, _ in lane.blocks)
@@ -173,7 +168,7 @@ def test_chains_of_any_length() -> None:
     build = Builder()
     chain = [build.span(span=at, parent=at - 1 or None, start=at, duration=1000) for at in range(1, 1001)]
     for store, blocks in ((spread(chain, [1] * 1000), [1]), (spread(chain, [1, 2] * 500), [500, 500])):
-        found = lanes(store)
+        found = lanes_in(forest_of(store))
         assert [len(lane.blocks.rows) for lane in found.lanes] == blocks
 
 
@@ -185,7 +180,7 @@ def test_times_that_no_clock_has_seen() -> None:
     store = store_of_files({"1.txt": file_of(spans)})
     if NO_TIME in (*store.spans.start_ns, *store.spans.end_ns):
         pytest.skip("such times can't be written")
-    (lane,) = lanes(store).lanes
+    (lane,) = lanes_in(forest_of(store)).lanes
     assert lane.busy_ns == 2**64 - 2
 
 
@@ -193,18 +188,13 @@ def test_a_store_that_grows() -> None:
     """What comes while all spans are looked at is left out, whatever traces and processes it brings along."""
     reader, build = MemoryReader(), Builder()
     store = store_of_drawing(reader)
-    before = plain(lanes(store))
+    before = plain(lanes_in(forest_of(store)))
     late = [build.span("late", trace=trace, service="new", span=number) for number, trace in ((70, 1), (71, 2), (1, 1))]
-
-    def forest_and_more(store: Store, traces: Sequence[int] | None) -> Forest:
-        forest = forest_of(store, traces)
-        reader.files.append(file_of(late))
-        store.add(store.add_source("3.txt"), Decoder().feed(file_of(late)))
-        return forest
-
-    with patch.object(module, "forest_of", forest_and_more):
-        assert plain(lanes(store)) == before
-    assert len(lanes(store).lanes) == 3
+    forest = forest_of(store)
+    reader.files.append(file_of(late))
+    store.add(store.add_source("3.txt"), Decoder().feed(file_of(late)))
+    assert plain(lanes_in(forest)) == before
+    assert len(lanes_in(forest_of(store)).lanes) == 3
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8))), st.integers(-5, 40), st.integers(0, 20))
@@ -220,7 +210,7 @@ def test_recordings(folder: str) -> None:
     """Spans, errors, busy times and longest gaps of each file are those that its records come to."""
     files = read_folder(FIXTURES / folder / "spans")
     store = load_store(str(FIXTURES / folder / "spans"))
-    found = lanes(store).lanes
+    found = lanes_in(forest_of(store)).lanes
     expected = []
     for path, records in sorted(files.items()):
         spans = without_doubles(records)
@@ -269,7 +259,7 @@ def test_told_by_records() -> None:
     called = build.span("A.f ray.remote_worker", kind="CONSUMER", attributes=common)
     calling = build.span("A.f ray.remote", kind="PRODUCER", attributes=common)
     store = store_of_files({"x.json": file_of([calling]), "y.json": file_of([called])})
-    assert [worker_of(store, lane) for lane in lanes(store).lanes] == [
+    assert [worker_of(store, lane) for lane in lanes_in(forest_of(store)).lanes] == [
         Worker(pid="77", node="n1"),
         Worker(pid="77", node="n1", actor="A", actor_id="a1"),
     ]
@@ -281,7 +271,7 @@ def test_a_replica_told_by_its_records() -> None:
     attributes = {"app": "my_app", "deployment": "Model", "replica_id": "x6aahas8"}
     span = build.span("replica_handle_request", attributes=attributes, start_time=None)
     store = store_of_files({"replica_my_app_Model_x6aahas8_tracing.json": file_of([span])})
-    (lane,) = lanes(store).lanes
+    (lane,) = lanes_in(forest_of(store)).lanes
     assert not lane.blocks.rows
     assert worker_of(store, lane) == Worker(actor="my_app/Model", actor_id="x6aahas8")
 
@@ -289,7 +279,7 @@ def test_a_replica_told_by_its_records() -> None:
 def test_workers_of_recordings() -> None:
     """Driver, workers and actors of a recording."""
     store = load_store(str(FIXTURES / "ray-tasks-bundled-hook" / "spans"))
-    workers = [worker_of(store, lane) for lane in lanes(store).lanes]
+    workers = [worker_of(store, lane) for lane in lanes_in(forest_of(store)).lanes]
     assert {worker.node[:4] for worker in workers} == {"5d44"}
     found = {worker.pid: worker.actor for worker in workers}
     assert found | {"8367": "", "8714": "Counter", "8715": "Counter", "8771": "Async"} == found
@@ -301,7 +291,7 @@ def test_a_file_of_several_processes(path: str) -> None:
     build = Builder()
     documents = [build.span(trace=at, attributes={"ray.pid": str(at)}) for at in (1, 2)]
     store = store_of_files({path: file_of(documents)})
-    (found,) = lanes(store).lanes
+    (found,) = lanes_in(forest_of(store)).lanes
     assert worker_of(store, found).actor == "several processes"
 
 
@@ -311,7 +301,7 @@ def test_a_process_that_not_all_of_its_spans_name(path: str) -> None:
     build = Builder()
     documents = [build.span(trace=1), build.span(trace=2, kind="PRODUCER", attributes={"ray.pid": "77"})]
     store = store_of_files({path: file_of(documents)})
-    (found,) = lanes(store).lanes
+    (found,) = lanes_in(forest_of(store)).lanes
     assert worker_of(store, found) == Worker(pid="77")
 
 
@@ -327,5 +317,5 @@ def test_a_process_that_not_all_of_its_spans_name(path: str) -> None:
 def test_a_number_that_may_be_a_pid(path: str, resource: dict[str, Any], pid: str) -> None:
     """It is one where a record agrees."""
     store = store_of_files({path: file_of([Builder().span(resource=resource)])})
-    (found,) = lanes(store).lanes
+    (found,) = lanes_in(forest_of(store)).lanes
     assert worker_of(store, found).pid == pid

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder, store_of
+from slow_critical import nodes_of, sums_of
 from spanview.analysis.calls import Outcome, calls_of
-from spanview.analysis.critical import critical_path
+from spanview.analysis.critical import Blame, critical_path
 from spanview.analysis.serve import Part, serve_requests
 from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.span_in_tree import SpanInTree
@@ -109,10 +110,10 @@ def test_one_queue_everywhere(recording: str) -> None:
             ("queued", str(queue))
         ]
         path = critical_path(tree, store.spans, store.names.texts)
-        if node in path.nodes:
+        if node in nodes_of(path):
             on_path += 1
             # What else ran below the routing meanwhile is on the path itself.
-            assert path.wait_ns[node] <= queue
+            assert sums_of(path, Blame.WAIT)[node] <= queue
             if tree.children(tree.parents[node]) == [node]:
-                assert path.wait_ns[node] == queue
+                assert sums_of(path, Blame.WAIT)[node] == queue
     assert on_path * 2 >= len(requests)

@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 from builders import Builder, MemoryReader, file_of, own_line, store_of, store_of_files
 from spanview.analysis import words
-from spanview.analysis.complete import LONGEST
-from spanview.analysis.words import Words, gather
+from spanview.analysis.complete import LONGEST, Vocabulary
+from spanview.analysis.words import gather
 
 BOUND_S = 30.0
 
@@ -31,8 +31,8 @@ def test_what_is_found() -> None:
     )
     again = build.span("charge", parent=1, attributes={"http.method": "POST", "empty": "", "none": None})
     last = build.span("last", parent=1, attributes={"http.method": "POST"})
-    found = gather(store_of(cart, charge, again, last), BOUND_S)
-    assert (found.spans, found.roots) == (4, ["GET /cart"])
+    spans, found = gather(store_of(cart, charge, again, last), BOUND_S)
+    assert (spans, found.roots) == (4, ["GET /cart"])
     assert next(iter(found.attributes)) == "http.method"
     assert found.attributes == {
         "http.method": ["POST", "GET"],
@@ -51,7 +51,7 @@ def test_what_is_found() -> None:
 def test_scopes() -> None:
     """The scope's name is one of those, where a span has one."""
     line = own_line("a")
-    found = gather(store_of(line, line | {"span_id": "3" * 16, "scope": {"name": "my.scope"}}), BOUND_S)
+    _, found = gather(store_of(line, line | {"span_id": "3" * 16, "scope": {"name": "my.scope"}}), BOUND_S)
     assert found.scopes == ("my.scope",)
 
 
@@ -63,7 +63,7 @@ def test_what_nobody_would_type() -> None:
         build.span("a", attributes={long: 1, "key": long, "": 2}),
         build.span("b" + long, attributes={"large": "y" * 100_000, "beside": 1}),
     )
-    assert gather(store, BOUND_S) == Words(2, ["a"], {"key": []})
+    assert gather(store, BOUND_S) == (2, Vocabulary(roots=["a"], attributes={"key": []}))
 
 
 def test_a_sample_is_enough() -> None:
@@ -76,7 +76,7 @@ def test_a_sample_is_enough() -> None:
     store = store_of_files({"1.json": file_of(spans)}, reader=reader)
     before = reader.reads
     with patch.object(words, "_CHUNK", 700):
-        found = gather(store, BOUND_S)
+        _, found = gather(store, BOUND_S)
     assert reader.reads - before < 610
     assert {"n", "only.failed", "only.rare"} <= {*found.attributes}
     assert len(found.attributes["n"]) == 200
@@ -90,9 +90,9 @@ def test_it_ends_when_nobody_waits() -> None:
     store = store_of_files({"1.json": data}, reader=reader)
     before = reader.reads
     wanted = iter([True] * 3)
-    assert gather(store, -1.0) == gather(store, BOUND_S, lambda: False) == Words(49, ["a"], {})
+    assert gather(store, -1.0) == gather(store, BOUND_S, lambda: False) == (49, Vocabulary(roots=["a"]))
     assert reader.reads == before
-    assert gather(store, BOUND_S, lambda: next(wanted, False)).attributes == {"k": ["1"]}
+    assert gather(store, BOUND_S, lambda: next(wanted, False))[1].attributes == {"k": ["1"]}
     assert reader.reads == before + 3
 
 
@@ -101,4 +101,4 @@ def test_records_that_are_gone() -> None:
     reader = MemoryReader()
     store = store_of_files({"1.json": file_of([Builder().span("a", attributes={"k": json.dumps({})})])}, reader=reader)
     reader.files[0] = None
-    assert "k" not in gather(store, BOUND_S).attributes
+    assert "k" not in gather(store, BOUND_S)[1].attributes

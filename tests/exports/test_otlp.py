@@ -23,7 +23,7 @@ from programs import spanview as run
 from spanview.exports.jsonl import line_of
 from spanview.formats import otlp
 from spanview.formats.jsontext import dumps_sorted
-from spanview.formats.otlp_out import lines_of
+from spanview.formats.otlp_out import OtlpLines
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
 from spanview.sources.loading import load_store
@@ -43,7 +43,7 @@ LONGEST_LINE: Final = 1024 * 1024
 def written(spans: Iterable[Span]) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Return the documents that spans are written as, and what was lost."""
     lost = Counter[str]()
-    return [json.loads(line) for line in lines_of(spans, lambda what: lost.update((what,)))], lost
+    return [json.loads(line) for line in OtlpLines(lambda what: lost.update((what,))).of(spans)], lost
 
 
 def read(documents: Iterable[dict[str, Any]]) -> list[Span]:
@@ -219,7 +219,7 @@ def test_lines_are_bounded() -> None:
 
     sizes, at = [], []
     numbers: dict[str, list[int]] = {"s0": [], "s1": []}
-    for line in lines_of(spans(), lambda _: None):
+    for line in OtlpLines(lambda _: None).of(spans()):
         sizes.append(len(line))
         at.append(given_so_far)
         for of_resource in json.loads(line)["resourceSpans"]:

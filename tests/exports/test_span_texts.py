@@ -1,4 +1,4 @@
-"""The objects of many spans at once are those that are made one by one.
+"""Many spans at once, and their objects, are those that are made one by one.
 
 records in a file         A  B  B'  C      in any layout, damaged, odd
 afterwards                A  x      C      the same, cut, changed or gone
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
 from spanview.exports.span_texts import BATCH, SpanTexts
+from spanview.exports.walks import spans_at
 from spanview.formats.own_value import dumps_span, span_value
 from spanview.index.store import Store
 from spanview.model.problems import Warnings
@@ -205,9 +206,10 @@ def test_the_same_as_one_by_one(files: list[list[bytes]], data: st.DataObject) -
     rows = data.draw(st.permutations(range(len(store.spans))))
     own, warnings = of_tree(store, rows)
     assert SpanTexts(store).of(rows, own, warnings) == one_by_one(store, rows, own, warnings)
+    assert repr([*spans_at(store, rows)]) == repr([*map(store.span, rows)])
 
 
-def refuse(_: Store, row: int) -> NoReturn:
+def refuse(_: Store, row: int, *_record: bytes | None) -> NoReturn:
     """Stand in for the general way."""
     raise AssertionError(row)
 
@@ -236,9 +238,11 @@ def test_usual_spans_go_the_quick_way(indent: int | None, monkeypatch: pytest.Mo
     store = store_of_files({"a": file_of(usual(50), indent=indent)})
     rows = range(50)
     own, warnings = of_tree(store, rows)
-    expected = one_by_one(store, rows, own, warnings)
+    expected, spans = one_by_one(store, rows, own, warnings), [*map(store.span, rows)]
     monkeypatch.setattr(Store, "span", refuse)
+    monkeypatch.setattr(Store, "span_in", refuse)
     assert SpanTexts(store).of(rows, own, warnings) == expected
+    assert repr([*spans_at(store, rows)]) == repr(spans)
 
 
 DEEP: Final = [f'"a": {"[" * depth}1e-7{"]" * depth}' for depth in range(248, 257)]
@@ -279,6 +283,7 @@ def test_odd_in_one_place(old: str, new: str, indent: int | None) -> None:
     assert len(store.spans) == 3
     own, warnings = of_tree(store, rows)
     assert SpanTexts(store).of(rows, own, warnings) == one_by_one(store, rows, own, warnings)
+    assert repr([*spans_at(store, rows)]) == repr([*map(store.span, rows)])
 
 
 def test_neighbours_are_read_together() -> None:

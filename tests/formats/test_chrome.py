@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from any_spans import JSON, SOURCE, spans
 from builders import EPOCH_NS
-from spanview.formats.chrome import NO_NAME, ChromeWriter
+from spanview.formats.chrome import NO_NAME, ChromeDrafts, ChromeWriter
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.span import Event, Link, Resource, Span
 
@@ -55,8 +55,9 @@ def drawn(drawing: str, **fields: Any) -> list[Span]:
 
 def events_of(*traces: list[Span], lost: list[str] | None = None) -> list[Json]:
     """Return the events of traces, with exact numbers."""
-    writer = ChromeWriter(EPOCH_NS, ([] if lost is None else lost).append)
-    return [json.loads(event, parse_float=Decimal) for spans in traces for event in writer.events_of(spans)]
+    drafts, writer = ChromeDrafts(EPOCH_NS, ([] if lost is None else lost).append), ChromeWriter(EPOCH_NS)
+    events = [event for spans in traces for event in writer.events_of(drafts.of(spans))]
+    return [json.loads(event, parse_float=Decimal) for event in events]
 
 
 def lanes_of(events: list[Json]) -> dict[str, list[str]]:

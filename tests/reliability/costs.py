@@ -20,7 +20,7 @@ from spanview.analysis.critical import critical_path
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.diff import diff
 from spanview.analysis.flame import flame
-from spanview.analysis.lanes import lanes
+from spanview.analysis.lanes import lanes_in
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_rows
 from spanview.analysis.serve import serve_requests
@@ -31,6 +31,7 @@ from spanview.exports.losses import Losses
 from spanview.exports.otlp import otlp_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.exports.zipkin import zipkin_chunks
+from spanview.index.forest import forest_of
 from spanview.sources.loading import load_store
 
 from .figures import Figures, Row
@@ -212,7 +213,7 @@ _STEPS: Final[dict[str, Callable[[Store], object]]] = {
     "statistics": statistics,
     "calls": lambda store: functions_of(store, calls_of(store)),
     "requests": serve_requests,
-    "workers": lanes,
+    "workers": lambda store: lanes_in(forest_of(store)),
     "call paths": _compare,
     "findings": diagnose,
     "exports": _export,

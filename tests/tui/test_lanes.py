@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, file_of, store_of_files
 from slow_lanes import shown_at
-from spanview.analysis.lanes import lanes
+from spanview.analysis.lanes import lanes_in
 from spanview.analysis.workers import Worker
+from spanview.index.forest import forest_of
 from spanview.tui.lanes import lanes_bars, lanes_bulk
 from spanview.tui.lanes.choosing import NOBODY
 from spanview.tui.lanes.lane_lines import LaneLines
@@ -67,7 +68,7 @@ def lane_of(intervals: list[tuple[int, int]], names: str = "") -> tuple[Store, L
         for (start, end), name in zip(intervals, names or "a" * len(intervals), strict=True)
     ]
     store = store_of_files({"1.txt": file_of(spans)})
-    return store, lanes(store).lanes[0]
+    return store, lanes_in(forest_of(store)).lanes[0]
 
 
 def drawn(intervals: list[tuple[int, int]], width: int, window: tuple[int, int], selected: int = NOBODY) -> str:

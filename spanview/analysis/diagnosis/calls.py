@@ -34,14 +34,12 @@ _OPEN_TEXTS: Final = OPEN_TEXT, "wait, run, died, were cancelled, or never could
 """What may have become of one call, and of several."""
 
 
-def no_attempt(facts: Facts) -> Finding | None:
+def no_attempt(facts: Facts) -> Finding:
     """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing."""
     whys = facts.reasons
     existing = sum(why.reason is Reason.EXISTING for why in whys.values())
     rows = _unset(facts)
     rows = [row for row in rows if row not in whys or not whys[row].is_harmless]
-    if not rows:
-        return None
     calls = int(facts.submitted.sum()) - existing
     counts = Counter(whys[row].label for row in rows if row in whys and whys[row].reason is not Reason.UNKNOWN)
     known = [f"{label} ({count:,})" for label, count in counts.most_common()]
@@ -70,14 +68,12 @@ def untraced(facts: Facts) -> Finding | None:
     return facts.of_spans(Kind.UNTRACED, rows, detail)
 
 
-def generators(facts: Facts) -> Finding | None:
+def generators(facts: Facts) -> Finding:
     """Find attempts whose spans end when a generator is made."""
     known = generators_of(facts.store)
     texts, names = facts.store.names.texts, facts.column("name")
     numbers = [number for number, text in enumerate(texts) if text.removesuffix(RAN) in known and text.endswith(RAN)]
     rows = np.flatnonzero(facts.ran & np.isin(names, numbers))
-    if not len(rows):
-        return None
     attempts, functions = number(len(rows), "attempt", "attempts"), number(len(known), "function", "functions")
     likely = sum(certainty is Certainty.LIKELY for certainty in known.values())
     doubt = f" ({likely:,} of these likely)" if likely else ""
@@ -88,31 +84,27 @@ def generators(facts: Facts) -> Finding | None:
 
 
 def _unset(facts: Facts) -> list[int]:
-    rows: list[int] = facts.alone[facts.statuses[facts.alone] != ERROR].tolist()
-    return rows
+    return [row for row in facts.calls.alone if facts.statuses[row] != ERROR]
 
 
-def trace_ctx(facts: Facts) -> Finding | None:
+def trace_ctx(facts: Facts) -> Finding:
     """Find calls that failed because of an argument that tracing adds."""
-    failed = facts.alone[facts.statuses[facts.alone] == ERROR].tolist()
+    failed = [row for row in facts.calls.alone if facts.statuses[row] == ERROR]
     rows, least = facts.read_again(failed, _was_broken)
-    if not rows:
-        return None
     calls = number(len(rows), "call was", "calls were")
     detail = f"{least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
     return facts.of_spans(Kind.TRACE_CTX, rows, detail)
 
 
 def _was_broken(facts: Facts, row: int) -> bool:
-    record = facts.store.record(row)
-    if record is None or _MARK.encode() not in record:
+    if _MARK.encode() not in (facts.store.record(row) or b""):
         return False
     span = facts.store.span(row)
     messages = [event.attributes.get("exception.message") for event in span.events if event.is_exception]
     return any(_MARK in text for text in (span.status.description, *messages) if isinstance(text, str))
 
 
-def unset_attempts(facts: Facts) -> Finding | None:
+def unset_attempts(facts: Facts) -> Finding:
     """Find attempts without an error that another attempt of their call followed.
 
     An actor that is started anew runs its constructor again, though the first time was a success.
@@ -122,8 +114,6 @@ def unset_attempts(facts: Facts) -> Finding | None:
     parents = facts.parents[rows]
     followed = rows[:-1][parents[:-1] == parents[1:]]
     unset = followed[facts.statuses[followed] == _UNSET]
-    if not len(unset):
-        return None
     attempts = number(len(unset), "attempt has", "attempts have")
     detail = (
         f"{attempts} no error, and yet the call was tried again: ended by SIGTERM or sys.exit, or its result was lost."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import IntFlag
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,6 @@ from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
-from spanview.model.times import NO_TIME
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
 _MOST_READ: Final = 20_000
 """Records that one detector reads again."""
-_SKEW_NS: Final = np.uint64(2_000)
 
 
 class Name(IntFlag):
@@ -75,33 +74,19 @@ class Facts:
         with stage("stitch"):
             self.forest: Forest = forest_of(store)
             """The trees of all traces: positions are rows."""
-        self.size = self.forest.size
+        self.size, self.traces = self.forest.size, self.forest.traces
+        self.parents = self.forest.parents
+        """The row of each span's parent, `ROOT` or `MISSING`."""
+        self.starts: Places = self.column("start_ns")
+        """When each span starts, in nanoseconds since 1970, or `NO_TIME`."""
+        self.sources: Places = self.column("source").astype(np.int64)
+        self.statuses: NDArray[np.uint8] = self.column("status")
         self.files: list[tuple[str, FileTally]] = store.tallies.each_file()
         self.problems: list[Problem] = store.problems()
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of the span table."""
         return self.forest.of(name)
-
-    @cached_property
-    def traces(self) -> NDArray[np.uint32]:
-        """The trace of each span."""
-        return self.forest.traces
-
-    @cached_property
-    def starts(self) -> Places:
-        """When each span starts, in nanoseconds since 1970, or `NO_TIME`."""
-        return self.column("start_ns")
-
-    @cached_property
-    def sources(self) -> Places:
-        """The source of each span."""
-        return self.column("source").astype(np.int64)
-
-    @cached_property
-    def statuses(self) -> NDArray[np.uint8]:
-        """The status of each span."""
-        return self.column("status")
 
     @cached_property
     def said(self) -> NDArray[np.uint8]:
@@ -128,11 +113,6 @@ class Facts:
         flags: Flags = (self.column("kind") == CONSUMER) & self.says(Name.RAN)
         return flags
 
-    @property
-    def parents(self) -> Places:
-        """The row of each span's parent, `ROOT` or `MISSING`."""
-        return self.forest.parents
-
     @cached_property
     def are_roots(self) -> Flags:
         """Which spans name no parent."""
@@ -144,12 +124,6 @@ class Facts:
     def calls(self) -> Calls:
         """Ray's calls."""
         return calls_in(self.forest, is_everything=True)
-
-    @property
-    def alone(self) -> Places:
-        """The rows of calls without an attempt."""
-        rows: Places = self.calls.rows[self.calls.counts == 0]
-        return rows
 
     @cached_property
     def reasons(self) -> dict[int, Why]:
@@ -171,30 +145,6 @@ class Facts:
         """How many traces there are, those without an id left out."""
         return len(np.unique(self.traces[self.traces != self.store.intake.unplaced]))
 
-    @cached_property
-    def early(self) -> tuple[Places, Places]:
-        """Spans that start more than 2 µs before their parents, and these; circles of parents left out."""
-        rows = np.flatnonzero(self.parents >= 0)
-        starts, parents = self.starts[rows], self.starts[self.parents[rows]]
-        early = (starts != NO_TIME) & (starts < parents)
-        early[early] = parents[early].astype(np.uint64) - starts[early].astype(np.uint64) > _SKEW_NS
-        rows = rows[early]
-        return rows, self.parents[rows]
-
-    @cached_property
-    def rootless(self) -> Places:
-        """Traces without a span that has no parent."""
-        are_left = np.zeros(int(self.traces.max(initial=0)) + 2, np.bool_)
-        are_left[self.traces] = True
-        are_left[self.store.intake.unplaced : self.store.intake.unplaced + 1] = False
-        are_left[self.traces[self.are_roots]] = False
-        return np.flatnonzero(are_left)
-
-    @property
-    def root_count(self) -> int:
-        """How many spans have no parent."""
-        return int(self.are_roots.sum())
-
     def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
         """Return the rows whose records hold something, and `At least ` where there are too many to be read.
 
@@ -213,7 +163,7 @@ class Facts:
             detail: One or two sentences.
             severity: Another one than the usual.
         """
-        return found(kind, len(rows), detail, self.places(rows), severity=severity).of_rows(rows)
+        return replace(found(kind, len(rows), detail, self.places(rows), severity=severity), rows=rows)
 
     # -- places ------------------------------------------------------------------------------------------------------
 
@@ -245,8 +195,3 @@ class Facts:
         """Return where a span's record begins, or the document that it stands in."""
         spans = self.store.spans
         return self.store.intake.details.place(spans.source[row], spans.offset[row], spans.length[row])[0]
-
-    def trace_places(self, traces: Iterable[int]) -> list[Place]:
-        """Return the first of some traces as places."""
-        table, chosen = self.store.trace_table, [trace for _, trace in zip(range(MOST_PLACES), traces, strict=False)]
-        return [Place(trace_id=table.trace_id(trace), trace=trace) for trace in chosen]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
+_BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt")
 _WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
 """As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
 _DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")
@@ -55,30 +56,24 @@ def _in_files(problems: list[Problem]) -> list[Place]:
     return [Place(problem.file, problem.offset) for problem in problems]
 
 
-def torn_tail(facts: Facts) -> Finding | None:
+def torn_tail(facts: Facts) -> Finding:
     """Find files that end in the middle of a record."""
     torn = _torn(facts, at_end=True)
-    if not torn:
-        return None
     lost = sum(problem.length for problem in torn)
     detail = f"{number(len(torn), 'file ends', 'files end')} in the middle of a record, after {lost:,} bytes of it."
     return found(Kind.TORN_TAIL, len(torn), detail, _in_files(torn))
 
 
-def torn_inside(facts: Facts) -> Finding | None:
+def torn_inside(facts: Facts) -> Finding:
     """Find records that break off though their files go on."""
     torn = _torn(facts, at_end=False)
-    if not torn:
-        return None
     detail = f"{number(len(torn), 'record breaks', 'records break')} off, and others follow in the same file."
     return found(Kind.TORN_INSIDE, len(torn), detail, _in_files(torn))
 
 
-def truncated(facts: Facts) -> Finding | None:
+def truncated(facts: Facts) -> Finding:
     """Find files that were cut while they were read."""
     cut = [problem for problem in facts.problems if problem.kind is ProblemKind.TRUNCATED]
-    if not cut:
-        return None
     files = len({problem.file for problem in cut})
     detail = f"{number(files, 'file was', 'files were')} cut or written anew while followed; what was read is kept."
     return found(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
@@ -97,7 +92,7 @@ def pids_used_again(facts: Facts) -> Finding | None:
     if not len(orphans):
         return None
     sources = enumerate(facts.store.sources)
-    of_hook = {number: source.path for number, source in sources if _is_of_bundled_hook(source.path)}
+    of_hook = {number: source.path for number, source in sources if _BUNDLED_HOOKS.fullmatch(_name(source.path))}
     later = _first_drivers(facts, of_hook)
     rows = [
         row
@@ -117,10 +112,6 @@ def pids_used_again(facts: Facts) -> Finding | None:
         "on another host."
     )
     return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
-
-
-def _is_of_bundled_hook(path: str) -> bool:
-    return bool(_PROCESS_FILE.fullmatch(_name(path))) and path.endswith(".txt")
 
 
 def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[int, str]]:
@@ -149,7 +140,7 @@ def _is_of_driver(facts: Facts, row: int) -> bool:
     return bool(_DRIVER.fullmatch(worker))
 
 
-def shared_file(facts: Facts) -> Finding | None:
+def shared_file(facts: Facts) -> Finding:
     """Find files with the name of one process that several have written, by their first and last spans."""
     names = [bool(_PROCESS_FILE.fullmatch(_name(source.path))) for source in facts.store.sources]
     first, last = np.full(len(names), -1), np.full(len(names), -1)
@@ -164,8 +155,6 @@ def shared_file(facts: Facts) -> Finding | None:
         one, other = _process(facts, int(first[source])), _process(facts, int(last[source]))
         if any(a and b and a != b for a, b in zip(one, other, strict=True)):
             shared.append(int(last[source]))
-    if not shared:
-        return None
     detail = f"{number(len(shared), 'file has', 'files have')} spans of several processes with the same PID."
     places = [facts.place(row) for row in shared]
     return found(Kind.SHARED_FILE, len(shared), detail, [Place(place.file, place.offset) for place in places])
@@ -179,11 +168,9 @@ def _process(facts: Facts, row: int) -> list[str]:
     ]
 
 
-def doubled(facts: Facts) -> Finding | None:
+def doubled(facts: Facts) -> Finding:
     """Find records that are duplicates of others."""
     tallies = facts.store.tallies
-    if not tallies.duplicates:
-        return None
     folders = Counter[tuple[str, str]]()
     pairs = facts.store.intake.duplicates
     for (kept, dropped), doubles in pairs.items():
@@ -198,7 +185,7 @@ def doubled(facts: Facts) -> Finding | None:
     return found(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
 
 
-def both_hooks(facts: Facts) -> Finding | None:
+def both_hooks(facts: Facts) -> Finding:
     """Find what the hooks of Ray and of Ray Serve both wrote, and folders into which both of Ray's own wrote."""
     pairs = facts.store.intake.duplicates
     both = [(pair, doubles) for pair, doubles in pairs.items() if {*map(_hook, pair)} == {"serve", "process"}]
@@ -209,8 +196,6 @@ def both_hooks(facts: Facts) -> Finding | None:
     written = [path for path, file in facts.files if file.records and _PROCESS_FILE.fullmatch(_name(path))]
     layouts = {(_folder(path), path.rpartition(".")[2]) for path in written}
     mixed = [path for path in written if {(_folder(path), "txt"), (_folder(path), "json")} <= layouts]
-    if not mixed:
-        return None
     detail = f"{len(mixed):,} files in one folder were written by both of Ray's hooks, PID.txt and PID.json."
     return found(Kind.BOTH_HOOKS, len(mixed), detail, [Place(path) for path in mixed])
 
@@ -273,11 +258,9 @@ def _held_by_workers(facts: Facts, logs: list[tuple[str, FileTally]]) -> tuple[d
     return held, len({pid for _, file in logs for pid in file.pids} - of_pids.keys())
 
 
-def prefixed(facts: Facts) -> Finding | None:
+def prefixed(facts: Facts) -> Finding:
     """Find logs with beginnings of spans that aren't whole, or stand in text that isn't known."""
     logs = [(path, file) for path, file in facts.files if file.fragments and not file.repeated]
-    if not logs:
-        return None
     parts = sum(file.fragments for _, file in logs)
     spans, where = number(parts, "span begins", "spans begin"), number(len(logs), "log", "logs")
     detail = f"{spans} in {where}, and can't be read there."
@@ -292,12 +275,10 @@ def all_empty(facts: Facts) -> Finding | None:
     return found(Kind.ALL_EMPTY, len(facts.files), detail, [Place(path) for path, _ in facts.files])
 
 
-def foreign(facts: Facts) -> Finding | None:
+def foreign(facts: Facts) -> Finding:
     """Find files with contents in which there is no span, nor the beginning of one."""
     others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
     files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
-    if not files:
-        return None
     verb = "has" if len(files) == 1 else "have"
     every = number(len(facts.files), "file", "files")
     detail = f"{len(files):,} of {every} {verb} contents without a span."

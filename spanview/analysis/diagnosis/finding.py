@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -70,30 +70,25 @@ class Kind(StrEnum):
 class Rule:
     """What holds for all findings of a kind."""
 
-    severity: Severity
-    """Of the usual finding."""
-    certainty: Certainty
     meaning: str
     """When there is such a finding, for the page `check`."""
     advice: str
     """What to do, with at most one command or setting, in backquotes."""
+    severity: Severity = Severity.INFO
+    """Of the usual finding."""
+    certainty: Certainty = Certainty.LIKELY
 
-
-_INFO, _WARNING, _ERROR = Severity.INFO, Severity.WARNING, Severity.ERROR
-_CERTAIN, _LIKELY = Certainty.CERTAIN, Certainty.LIKELY
 
 RULES: Final = {
     Kind.TRACE_CTX: Rule(
-        _ERROR,
-        _CERTAIN,
         "a call failed only because tracing is on: a `TypeError` about `_ray_trace_ctx`",
         "Ray 2.60 can't trace actor methods that are generators, static or class methods. Make them usual methods of "
         "the actor, or tasks, or start Ray without a tracing hook. A task that is a generator works, but its span ends "
         "when the generator is made.",
+        severity=Severity.ERROR,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.NO_ATTEMPT: Rule(
-        _INFO,
-        _LIKELY,
         "a call was submitted, but no worker has written that it ran: its actor's constructor failed, its actor had "
         "exited, an argument failed (likely), or it waits, runs, died, or could never start",
         "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
@@ -101,8 +96,6 @@ RULES: Final = {
         'grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNTRACED: Rule(
-        _INFO,
-        _LIKELY,
         "a call of an actor's method has no attempt, likely because tracing leaves it out: no call of the method "
         "leaves one although a later call of its actor ran, a full replica of Ray Serve refused it, or Ray Data or Ray "
         "Serve's controller is known for it. A method that hangs beside others can look the same",
@@ -110,177 +103,146 @@ RULES: Final = {
         "all the same: make them usual methods where their times matter.",
     ),
     Kind.GENERATORS: Rule(
-        _INFO,
-        _LIKELY,
         "an attempt belongs to a generator task, whose span ends when the generator is made: a task of Ray Data, or "
         "one after which spans without a parent start in the same process",
         "Take no run time from these spans. A span of your own around the body of the generator has it.",
     ),
     Kind.UNSET_ATTEMPTS: Rule(
-        _INFO,
-        _LIKELY,
         "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
         "`sys.exit`, or its result was lost. Cancelled tasks have the status UNSET, and look the same as good ones",
         "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
-        _INFO,
-        _CERTAIN,
         "a request failed according to its proxy, but its routing and replica spans have the status UNSET",
         "The status alone doesn't tell which requests failed: spanview stats --by serve also goes by the codes of HTTP "
         "and gRPC, and by exceptions. See these spans: `spanview tree -q finding=unset_requests`",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.BROKEN_STREAMS: Rule(
-        _INFO,
-        _CERTAIN,
         "a response of Ray Serve broke off after its status code had been sent: the code says success, and an "
         "exception follows",
         "Neither the status nor the code tells these from good ones; spanview stats --by serve counts them as raised. "
         "See them: `spanview tree -q finding=broken_streams`",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.SAMPLING: Rule(
-        _WARNING,
-        _LIKELY,
         "Ray Serve's files have fewer requests than replica spans without a request, or hardly any at all (then it is "
         "an info): by default only one request in a hundred is traced",
         f"{_WHOLE}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
+        severity=Severity.WARNING,
     ),
     Kind.LONE_REPLICAS: Rule(
-        _INFO,
-        _LIKELY,
         "a replica's span has no proxy above it: its request wasn't sampled, or came through a handle",
         f"{_WHOLE}; calls by a handle have no proxy.",
     ),
     Kind.NO_PROXY_FILE: Rule(
-        _WARNING,
-        _LIKELY,
         "a folder has files of replicas, but none of a proxy",
         "A TracingConfig given to serve.start doesn't reach the proxy. Where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
+        severity=Severity.WARNING,
     ),
     Kind.HEALTH_CHECKS: Rule(
-        _INFO,
-        _CERTAIN,
         "a fifth of all spans or more are health checks",
         f"Leave them out: `spanview -q '-name~\"{HEALTH_CHECKS}\"'`",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.TORN_TAIL: Rule(
-        _WARNING,
-        _LIKELY,
         "a file ends in the middle of a record: its writer was killed, or is still writing",
         "`spanview --follow` shows the record once it is whole. If nobody writes any more, it is lost.",
+        severity=Severity.WARNING,
     ),
     Kind.TORN_INSIDE: Rule(
-        _WARNING,
-        _LIKELY,
         "a file goes on after a record that breaks off: another process wrote to the file of a killed one",
         f"Where a PID came again: {_FRESH[0].lower()}{_FRESH[1:]} Elsewhere, what broke off is lost.",
+        severity=Severity.WARNING,
     ),
     Kind.TRUNCATED: Rule(
-        _WARNING,
-        _LIKELY,
         "a file was truncated while it was followed: when a PID is used again, the bundled hook empties its file",
         _FRESH,
+        severity=Severity.WARNING,
     ),
     Kind.PIDS_USED_AGAIN: Rule(
-        _WARNING,
-        _LIKELY,
         "tasks ran whose calls are in none of the files, and all drivers in the folder began later: a driver's PID was "
         "used again, and the bundled hook emptied its file",
         _FRESH,
+        severity=Severity.WARNING,
     ),
     Kind.SHARED_FILE: Rule(
-        _INFO,
-        _CERTAIN,
         "several processes wrote to one file: their PID was used again, and the hook appends",
         _FRESH,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.SEVERAL_RUNS: Rule(
-        _INFO,
-        _LIKELY,
         "there are pauses of a minute in which no span was running",
         "Look at the newest run only: `spanview --since last`",
     ),
     Kind.DOUBLED: Rule(
-        _INFO,
-        _CERTAIN,
         "records are duplicates of others; each span counts once",
         "Nothing is lost by it. Where two folders hold the same spans, one of them is enough as PATH.",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.BOTH_HOOKS: Rule(
-        _INFO,
-        _CERTAIN,
         "two hooks write the same spans: Ray's and Ray Serve's, or both of Ray's own",
         "Keep one. For Serve alone start Ray without a tracing hook, for Ray's alone "
         "`unset RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH`",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.DEDUPLICATED: Rule(
-        _WARNING,
-        _CERTAIN,
         "spans were printed to a console from which Ray leaves out repeated lines, which destroys them. It is an info "
         "if the files of the workers named there were read, too, and have as many spans",
         "`export RAY_DEDUP_LOGS=0` where Ray is started prints all lines. The workers' own files have them already: "
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.PREFIXED: Rule(
-        _WARNING,
-        _CERTAIN,
         "spans begin in a log but aren't complete there, or come after a prefix that spanview doesn't know",
         "Ray's workers have them in their own files: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.ALL_EMPTY: Rule(
-        _INFO,
-        _LIKELY,
         "there are files, but all of them are empty",
         "Ray's processes make their files when they start; spans come with the first call of a remote function or "
         "method. `spanview --follow` waits for them.",
     ),
     Kind.FOREIGN: Rule(
-        _INFO,
-        _CERTAIN,
         "a file isn't empty, but has no span that spanview knows",
         "`spanview check --json` says under problems where. Give the folder of the spans alone as PATH.",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.MISSING_ROOTS: Rule(
-        _INFO,
-        _LIKELY,
         "a trace has no root: the root hasn't ended, its process was killed, the caller is traced elsewhere, or its "
         "file is gone",
         "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
-        _INFO,
-        _LIKELY,
         "the parent of a span is in none of the files, for the same reasons",
         "See which: `spanview tree -q trace.complete=false`",
     ),
     Kind.NO_END: Rule(
-        _INFO,
-        _CERTAIN,
         "a record has no end; it is left out of durations",
         "The SDK writes spans when they end: look at what made these records.",
+        certainty=Certainty.CERTAIN,
     ),
     Kind.BAD_ID: Rule(
-        _WARNING,
-        _CERTAIN,
         "a trace id, span id or parent id isn't valid, and is left out: the span is in no trace, or has no parent",
         "Ids are 16 and 8 bytes in hex digits, in OTLP also in base64, not all zeros: look at what made the record.",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.ODD_VALUE: Rule(
-        _WARNING,
-        _CERTAIN,
         "a field of a span has a value of the wrong type, which is left out or shown as text",
         "Look at what made the record; `spanview spans` says `odd_value` under warnings of each such span.",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.CLOCK_SKEW: Rule(
-        _WARNING,
-        _LIKELY,
         "a span starts before its parent, because clocks differ; an info if they differ by less than a millisecond",
         "Let the hosts take their time from one server: `timedatectl set-ntp true`",
+        severity=Severity.WARNING,
     ),
     Kind.CAPPED_EVENTS: Rule(
-        _INFO,
-        _LIKELY,
         "a span has 128 events: the SDK keeps no more, and doesn't say how many there were",
         "Set `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
     ),
@@ -355,14 +317,6 @@ class Finding:
         """What to do."""
         return RULES[self.kind].advice.replace(SESSION, self.session)
 
-    def of_rows(self, rows: Sequence[int]) -> Finding:
-        """Return the same finding, of a kind of `OF_SPANS`, with the rows of the spans that it counts."""
-        return replace(self, rows=rows)
-
-    def of_session(self, session: str) -> Finding:
-        """Return the same finding with advice that names another session's folder."""
-        return replace(self, session=session)
-
     @property
     def setting(self) -> str:
         """The command or setting of the advice; all of it where there is none."""
@@ -399,7 +353,7 @@ def found(
 
     Args:
         kind: What was found.
-        count: How often.
+        count: How often; where it is 0, it is no finding.
         detail: One or two sentences.
         evidence: The places; those over `MOST_PLACES` are left out.
         severity: Another one than the usual.

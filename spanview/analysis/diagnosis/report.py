@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis import calls, files, serve, traces
@@ -25,15 +25,10 @@ _SESSION: Final = re.compile(r"((?:.*/)?session_[^/]+)/logs/")
 _BY_SEVERITY: Final = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
-def _detector(kind: Kind) -> Callable[[Facts], Finding | None]:
-    """Return what finds a kind: the function of its name."""
-    detect: Callable[[Facts], Finding | None] = next(
-        getattr(module, kind.value) for module in _MODULES if hasattr(module, kind.value)
-    )
-    return detect
-
-
-DETECTORS: Final = {kind: _detector(kind) for kind in RULES}
+DETECTORS: Final[dict[Kind, Callable[[Facts], Finding | None]]] = {
+    kind: next(getattr(module, kind) for module in _MODULES if hasattr(module, kind)) for kind in RULES
+}
+"""What finds each kind: the function of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +60,10 @@ def diagnose(store: Store, tell: Tell = unheard, session: str = SESSION) -> Repo
     for number, detect in enumerate(DETECTORS.values()):
         tell(number / len(DETECTORS))
         finding = detect(facts)
-        if finding is not None:
+        if finding is not None and finding.count:
             of_evidence = (session_of(place.file) for place in finding.evidence)
             own = next(filter(None, of_evidence), "") or (min(sessions) if len(sessions) == 1 else session)
-            findings.append(finding.of_session(own))
+            findings.append(replace(finding, session=own))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
     return Report(_summary(facts), findings, facts.problems)
 
@@ -97,7 +92,7 @@ def _summary(facts: Facts) -> Summary:
         bytes=sum(file.bytes for _, file in facts.files),
         spans=facts.size,
         traces=facts.trace_count,
-        roots=facts.root_count,
+        roots=int(facts.are_roots.sum()),
         missing_parents=len(facts.orphans),
         duplicates=tallies.duplicates,
         torn=tallies.torn,

@@ -70,19 +70,17 @@ def lone_replicas(facts: Facts) -> Finding | None:
     return facts.of_spans(Kind.LONE_REPLICAS, rows, detail)
 
 
-def no_proxy_file(facts: Facts) -> Finding | None:
+def no_proxy_file(facts: Facts) -> Finding:
     """Find files of replicas in folders without a file of a proxy."""
     files = _files_of(facts)
     folders = {path.rpartition("/")[0] for path in files["proxy"]}
     alone = [path for path in files["replica"] if path.rpartition("/")[0] not in folders]
-    if not alone:
-        return None
     stand = number(len(alone), "file of a replica stands", "files of replicas stand")
     detail = f"{stand} in a folder without a file of a proxy: requests begin at the replicas, and have no root."
     return found(Kind.NO_PROXY_FILE, len(alone), detail, [Place(path) for path in alone])
 
 
-def unset_requests(facts: Facts) -> Finding | None:
+def unset_requests(facts: Facts) -> Finding:
     """Find spans with the status UNSET of requests that their proxy says have failed."""
     above = np.maximum(facts.parents, 0)
     failed = facts.says(Name.PROXY) & (facts.statuses == ERROR)
@@ -92,14 +90,12 @@ def unset_requests(facts: Facts) -> Finding | None:
     replicas = unset & facts.says(Name.REPLICA)
     replicas[replicas] = (routes | failed)[above[replicas]]
     rows = np.flatnonzero(routes | replicas)
-    if not len(rows):
-        return None
     requests = number(int(failed.sum()), "request that", "requests that")
     detail = f"{len(rows):,} spans of routes and replicas are UNSET below {requests} failed."
     return facts.of_spans(Kind.UNSET_REQUESTS, rows.tolist(), detail)
 
 
-def broken_streams(facts: Facts) -> Finding | None:
+def broken_streams(facts: Facts) -> Finding:
     """Find requests with a code that says success, and an exception, by the outermost span that has a code."""
     proxies = facts.says(Name.PROXY) & (facts.statuses != ERROR)
     parents = facts.parents
@@ -108,17 +104,14 @@ def broken_streams(facts: Facts) -> Finding | None:
     below_proxy |= (parents >= 0) & facts.says(Name.ROUTE)[above] & below_proxy[above]
     replicas = facts.says(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
     rows, least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
-    if not rows:
-        return None
     responses = number(len(rows), "response", "responses")
     detail = f"{least}{responses} broke off with an exception after a status code that says success."
     return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)
 
 
 def _broke_off(facts: Facts, row: int) -> bool:
-    record = facts.store.record(row)
     # Of most records the bytes tell that they have no exception.
-    if record is None or b'"exception"' not in record:
+    if b'"exception"' not in (facts.store.record(row) or b""):
         return False
     span = facts.store.span(row)
     code = span.attributes.get(HTTP_STATUS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import Finding, Kind, found, number
+from spanview.analysis.diagnosis.finding import MOST_PLACES, Finding, Kind, Place, found, number
 from spanview.analysis.since import PAUSE_NS
 from spanview.analysis.workers import node_of
 from spanview.model.problems import Severity, Warnings
@@ -24,61 +25,65 @@ _MOST_READ: Final = 256 * 1024 * 1024
 _MUCH_NS: Final = 1_000_000
 """Clocks that differ by more are worth a warning."""
 _MICROSECOND: Final = 1_000
+_SKEW_NS: Final = np.uint64(2_000)
+"""Clocks that differ by no more aren't told of."""
 
 
-def missing_roots(facts: Facts) -> Finding | None:
+def missing_roots(facts: Facts) -> Finding:
     """Find traces without a span that has no parent."""
-    traces = facts.rootless
-    if not len(traces):
-        return None
+    are_left = np.zeros(int(facts.traces.max(initial=0)) + 2, np.bool_)
+    are_left[facts.traces] = True
+    are_left[facts.store.intake.unplaced : facts.store.intake.unplaced + 1] = False
+    are_left[facts.traces[facts.are_roots]] = False
+    traces = np.flatnonzero(are_left).tolist()
+    id_of = facts.store.trace_table.trace_id
     every, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
     detail = f"{len(traces):,} of {every} {verb} no root."
-    return found(Kind.MISSING_ROOTS, len(traces), detail, facts.trace_places(traces.tolist()))
+    places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MOST_PLACES]]
+    return found(Kind.MISSING_ROOTS, len(traces), detail, places)
 
 
-def missing_parents(facts: Facts) -> Finding | None:
+def missing_parents(facts: Facts) -> Finding:
     """Find parents that no file holds."""
     rows = facts.orphans
-    if not len(rows):
-        return None
     parents = number(len(rows), "parent of spans is", "parents of spans are")
     detail = f"{parents} in none of the files."
     return found(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
 
-def no_end(facts: Facts) -> Finding | None:
+def no_end(facts: Facts) -> Finding:
     """Find records without an end."""
     rows = np.flatnonzero(facts.column("warnings") & int(Warnings.NO_END))
-    if not len(rows):
-        return None
     detail = f"{number(len(rows), 'record has', 'records have')} no end."
     return facts.of_spans(Kind.NO_END, rows.tolist(), detail)
 
 
-def bad_id(facts: Facts) -> Finding | None:
+def bad_id(facts: Facts) -> Finding:
     """Find spans of which an id is unusable."""
     return _warned(facts, Kind.BAD_ID, Warnings.BAD_ID, "an id that can't be one")
 
 
-def odd_value(facts: Facts) -> Finding | None:
+def odd_value(facts: Facts) -> Finding:
     """Find spans that have something of which a part was left out."""
     return _warned(facts, Kind.ODD_VALUE, Warnings.ODD_VALUE, "a field of the wrong type")
 
 
-def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding | None:
-    rows = np.flatnonzero(facts.column("warnings") & int(warning))
-    if not len(rows):
-        return None
+def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding:
+    rows = np.flatnonzero(facts.column("warnings") & int(warning)).tolist()
     detail = f"{number(len(rows), 'span has', 'spans have')} {what}."
-    return found(kind, len(rows), detail, facts.file_places(rows.tolist())).of_rows(rows.tolist())
+    return replace(found(kind, len(rows), detail, facts.file_places(rows)), rows=rows)
 
 
 def clock_skew(facts: Facts) -> Finding | None:
     """Find spans that start before their parents, and the two processes whose clocks differ most."""
-    rows, parents = facts.early
+    # Circles of parents are left out.
+    rows = np.flatnonzero((facts.parents >= 0) & (facts.starts != NO_TIME))
+    rows = rows[facts.starts[rows] < facts.starts[facts.parents[rows]]]
+    by = facts.starts[facts.parents[rows]].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
+    rows, by = rows[by > _SKEW_NS], by[by > _SKEW_NS]
+    parents = facts.parents[rows]
     if not len(rows):
         return None
-    by = facts.starts[parents].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
     order = np.argsort(by)[::-1]
     rows, parents, most = rows[order], parents[order], int(by[order[0]])
     row, parent = int(rows[0]), int(parents[0])
@@ -121,14 +126,12 @@ def several_runs(facts: Facts) -> Finding | None:
     return found(Kind.SEVERAL_RUNS, len(firsts), detail, facts.places(firsts.tolist()))
 
 
-def capped_events(facts: Facts) -> Finding | None:
+def capped_events(facts: Facts) -> Finding:
     """Find spans with just as many events as the SDK keeps."""
     lengths = facts.column("length").astype(np.int64)
     large = np.flatnonzero(lengths >= _CAP * _LEAST_EVENT)
     readable = large[np.cumsum(lengths[large]) <= _MOST_READ]
     rows = [row for row in readable.tolist() if _is_capped(facts, row)]
-    if not rows:
-        return None
     least = "At least " if len(readable) < len(large) else ""
     spans = number(len(rows), "span has", "spans have")
     detail = f"{least}{spans} just {_CAP} events, the most that the SDK keeps."
@@ -136,6 +139,6 @@ def capped_events(facts: Facts) -> Finding | None:
 
 
 def _is_capped(facts: Facts, row: int) -> bool:
-    record = facts.store.record(row)
     # Most of what is large has few events.
-    return record is not None and record.count(b'"timestamp"') >= _CAP and len(facts.store.span(row).events) == _CAP
+    record = facts.store.record(row) or b""
+    return record.count(b'"timestamp"') >= _CAP and len(facts.store.span(row).events) == _CAP

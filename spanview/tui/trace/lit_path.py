@@ -18,7 +18,7 @@ class LitPath:
     """A critical path, ready to be drawn; made in a thread where the trace is long."""
 
     def __init__(self, store: Store, stitched: StitchedTrace) -> None:
-        from spanview.analysis.critical import critical_path
+        from spanview.analysis.critical import Blame, critical_path
 
         self.stitched = stitched
         path = critical_path(stitched.unjoined, store.spans, store.names.texts)
@@ -28,7 +28,9 @@ class LitPath:
         self._nodes = array("q", [shown[segment.node] for segment in segments])
         self._starts = array("q", [segment.start_ns for segment in segments])
         self._ends = array("q", [segment.end_ns for segment in segments])
-        own, waits = sum(path.self_ns.values()), sum(path.wait_ns.values())
+        own, waits = (
+            sum(segment.end_ns - segment.start_ns for segment in segments if segment.kind is kind) for kind in Blame
+        )
         self._positions = sorted({stitched.position[node] for node in self._nodes})
         spans = count(len(shown), "span")
         self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.complete import Vocabulary
-from spanview.analysis.words import MOST, Words, gather, short_and_sorted
+from spanview.analysis.words import MOST, gather, short_and_sorted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Known:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._words = Words()
+        self._span_count, self._words = 0, Vocabulary()
         self._is_gathering = False
         self._state: tuple[object, ...] = ()
         self._vocabulary = Vocabulary()
@@ -58,7 +58,7 @@ class Known:
     def begin_gathering(self) -> bool:
         """Tell whether records are to be looked at now; whoever asks has to `gather`."""
         spans = len(self._store.spans)
-        if self._is_gathering or spans <= self._words.spans * _GROWN_BY:
+        if self._is_gathering or spans <= self._span_count * _GROWN_BY:
             return False
         self._is_gathering = True
         return True
@@ -71,7 +71,7 @@ class Known:
             return True
 
         try:
-            self._words = gather(self._store, _GATHERED_FOR_S, is_wanted)
+            self._span_count, self._words = gather(self._store, _GATHERED_FOR_S, is_wanted)
         finally:
             self._is_gathering = False
 

@@ -1,0 +1,251 @@
+"""Records that begin as the columns tell: only what these don't have is decoded.
+
+record, as the SDK writes it                            what is made of it
+----------------------------                            ------------------
+{"name": … "status_code": "OK"}, "attributes":          nothing, if the record has just what the columns tell there
+{"http.method": "GET", …}                               decoded
+, "events": [], "links": [], "resource": {…}}           decoded once for all records that end so
+
+Where a record begins as the SDK writes its columns, and both other parts are JSON by themselves, it is what they are
+together, wherever it was cut. Every other record goes the general way, by `Store.span_in`.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from binascii import hexlify
+from functools import cache
+from sys import byteorder
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import orjson
+
+from spanview.formats.console_spans import details_of
+from spanview.formats.jsontext import has_long_integer
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
+from spanview.model.ids import format_trace_id
+from spanview.model.span import STATUSES
+from spanview.model.times import NO_TIME, format_times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spanview.formats.rows import SpanDetails
+    from spanview.index.store import Store
+    from spanview.model.span import Status
+
+MOST_KEPT: Final = 4096
+"""So many texts are kept for the spans that have them too."""
+_LONGEST_KEPT: Final = 2048
+_INDENTED: Final = b"{\n"
+_TAIL_KEYS: Final = ["events", "links", "resource"]
+_TAIL_STARTS: Final = (b'},\n    "events": [', b'}, "events": [')
+
+
+class Shape(NamedTuple):
+    """What spans have in common of which name, kind and status are the same, with places for what they have not."""
+
+    name: str
+    kind: int
+    status: Status
+    has_parent: bool
+    in_one_line: bytes
+    """A record as far as the brace of its attributes: trace id, span id, parent id, start, end."""
+    indented: bytes
+    object: bytes
+    """Span id, parent id, start, end, duration, self time, attributes, tail, offset, length, warnings."""
+
+
+class Tail(NamedTuple):
+    """How a record ends behind its attributes."""
+
+    text: bytes
+    details: SpanDetails
+    """Events, links and resource; no other part of it counts."""
+    is_kept: bool
+    """Whether all records that end so have this same object: nothing has happened in them."""
+
+
+class RowColumns(NamedTuple):
+    """What the columns tell of N rows, in the order of the rows."""
+
+    shapes: Sequence[Shape | None]
+    """None where something isn't usual."""
+    trace_ids: Sequence[bytes]
+    span_ids: Sequence[bytes]
+    parent_ids: Sequence[bytes]
+    """Digits; zeros for no parent."""
+    start_texts: Sequence[bytes]
+    end_texts: Sequence[bytes]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    sources: Sequence[int]
+    offsets: Sequence[int]
+    lengths: Sequence[int]
+
+
+Parts: TypeAlias = tuple[bytes, Any, Tail]
+"""The text of the attributes, the attributes, and the tail."""
+_Key: TypeAlias = tuple[int, int, int, bool, bool]
+"""Name, kind and status, whether there is a parent, and whether the columns tell of anything odd."""
+
+
+class _Shapes(dict[_Key, Shape | None]):
+    """The shapes of spans, made when they are asked for; None where nothing is usual.
+
+    Args:
+        names: The texts of the names.
+    """
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def __missing__(self, key: _Key) -> Shape | None:
+        number, kind, status, has_parent, is_odd = key
+        name, shape = self._names[number], None
+        if not is_odd and kind < len(KIND_NAMES) and len(name) <= _LONGEST_KEPT:
+            try:
+                texts = json.dumps(name).encode(), orjson.dumps(name)
+            except orjson.JSONEncodeError:
+                pass
+            else:
+                of_record, of_object = (text.replace(b"%", b"%%") for text in texts)
+                in_one_line, indented, rest = parts_around_names(kind, status, has_parent=has_parent)
+                heads = of_record.join(in_one_line), of_record.join(indented)
+                shape = Shape(name, kind, STATUSES[status], has_parent, *heads, of_object.join(rest))
+        self[key] = shape
+        return shape
+
+
+class KnownRecords:
+    """Cuts the records of a store's spans where the columns tell how they begin."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._shapes = _Shapes(store.names.texts)
+        self._tails: dict[bytes, Tail | None] = {}
+
+    def columns(self, rows: Sequence[int]) -> RowColumns:
+        """Return what the columns tell of some rows, at least one."""
+        spans, table, shapes = self._store.spans, self._store.trace_table, self._shapes
+        parents, starts, ends, traces, names, kinds, statuses, warnings, sources, offsets, lengths = (
+            [*map(column.__getitem__, rows)]
+            for column in (
+                spans.parent_id,
+                spans.start_ns,
+                spans.end_ns,
+                spans.trace,
+                spans.name,
+                spans.kind,
+                spans.status,
+                spans.warnings,
+                spans.source,
+                spans.offset,
+                spans.length,
+            )
+        )
+        if len(shapes) > MOST_KEPT:
+            shapes.clear()
+        are_odd = map(bool, map(max, warnings, map(NO_TIME.__eq__, starts)))
+        keys = zip(names, kinds, statuses, map(bool, parents), are_odd, strict=True)
+        ids = {trace: format_trace_id(table.trace_id(trace)).encode() for trace in {*traces}}
+        return RowColumns(
+            shapes=[*map(shapes.__getitem__, keys)],
+            trace_ids=[*map(ids.__getitem__, traces)],
+            span_ids=_digits_of([*map(spans.span_id.__getitem__, rows)]),
+            parent_ids=_digits_of(parents),
+            start_texts=format_times(starts),
+            end_texts=format_times(ends),
+            starts=starts,
+            ends=ends,
+            sources=sources,
+            offsets=offsets,
+            lengths=lengths,
+        )
+
+    def parts(self, records: Iterable[bytes | None], columns: RowColumns) -> Iterator[Parts | None]:
+        """Yield the parts of each record; None where it isn't usual, or isn't there."""
+        loads, tail, text = orjson.loads, None, b"\n"
+        for record, shape, trace_id, span_id, parent_id, start, end in zip(records, *columns[:6], strict=True):
+            if record is None or shape is None:
+                yield None
+                continue
+            head = shape.indented if record.startswith(_INDENTED) else shape.in_one_line
+            head %= trace_id, span_id, parent_id, start, end
+            if not record.startswith(head):
+                yield None
+                continue
+            at = len(head) - 1
+            # No record ends with a line feed.
+            if not record.endswith(text, at):
+                tail = self._tail(record, at)
+                text = b"\n" if tail is None else tail.text
+            of_attributes = record[at : len(record) - len(text)]
+            try:
+                attributes = loads(of_attributes)
+            except orjson.JSONDecodeError:
+                yield None
+                continue
+            yield None if tail is None else (of_attributes, attributes, tail)
+
+    def _tail(self, record: bytes, begin: int) -> Tail | None:
+        """Return how a record ends behind its attributes, which begin there; None where it is odd."""
+        at = max(record.find(mark, begin) for mark in _TAIL_STARTS) + 1
+        text = record[at:]
+        if not at or text in self._tails:
+            return self._tails[text] if at else None
+        tail = _tail_of(text)
+        # Events have times, and are nobody else's.
+        if tail is not None and tail.is_kept:
+            if len(self._tails) > MOST_KEPT:
+                self._tails.clear()
+            self._tails[text] = tail
+        return tail
+
+
+def _tail_of(text: bytes) -> Tail | None:
+    try:
+        document = orjson.loads(b"{" + text[1:])
+    except orjson.JSONDecodeError:
+        return None
+    if [*document] != _TAIL_KEYS or has_long_integer(text):
+        return None
+    details = details_of({"context": {}, **document})
+    return Tail(text, details, len(text) <= _LONGEST_KEPT and not details.events and not details.links)
+
+
+@cache
+def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list[bytes]]:
+    """Return what shapes have before and behind a name."""
+    span = {
+        "name": "@",
+        "context": {"trace_id": "0x%b", "span_id": "0x%b", "trace_state": "[]"},
+        "kind": f"SpanKind.{KIND_NAMES[kind]}",
+        "parent_id": "0x%b" if has_parent else None,
+        "start_time": "%b",
+        "end_time": "%b",
+        "status": {"status_code": STATUS_NAMES[status]},
+        "attributes": {},
+    }
+    one_line, indented = (json.dumps(span, indent=indent) for indent in (None, 4))
+    parent = '"%b"' if has_parent else "null"
+    value = (
+        f'"span_id":"%b","parent_id":{parent},"name":"@","kind":"{KIND_NAMES[kind]}","start_time":"%b",'
+        f'"end_time":"%b","duration_ns":%d,"self_time_ns":%d,"status":{{"code":"{STATUS_NAMES[status]}"}},'
+        '"attributes":%b,%b,"offset":%d,"length":%d},"warnings":%b'
+    )
+    heads = [text[: text.rindex("{") + 1] for text in (one_line, indented)]
+    # Zeros stand for no parent, and of them nothing is written.
+    return [text.replace("null", "null%.0b").encode().split(b'"@"') for text in (*heads, value)]
+
+
+def _digits_of(span_ids: Sequence[int]) -> list[bytes]:
+    """Return span ids as `format_span_id` does, but quicker than one by one."""
+    words = array("Q", span_ids)
+    if byteorder == "little":
+        words.byteswap()
+    return hexlify(words, b",", words.itemsize).split(b",")

@@ -27,12 +27,6 @@ _RESERVED: Final = frozenset(("push", "receive", "collect", "html", "explain", "
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
-_TAKES_VALUE: Final = frozenset(
-    (
-        *("-q", "-fq", "--query", "--since", "--trace", "-o", "--output", "--format", "--by", "--fail-on"),
-        *("--max-span-size", "--svg", "--width"),
-    )
-)
 _TAKES_QUERY: Final = {
     "-q": ("--query",),
     "-fq": ("--follow", "--query"),
@@ -114,7 +108,8 @@ def _fill_standard_descriptors() -> None:
 
 
 def _answer(words: list[str]) -> int:
-    command, rest = _split(words)
+    word, rest = _split(words)
+    command = word if word in BUILT else None
     if command is None and rest[:1] in (["-h"], ["--help"]):
         commands = "\n".join(f"  {name:<7} {text}" for name, text in BUILT.items())
         return _print(_OVERVIEW.format(commands=commands))
@@ -124,10 +119,8 @@ def _answer(words: list[str]) -> int:
         return _print(f"spanview {__version__}\n")
     if rest and rest[0].partition("=")[0] == "--completion":
         return _print_completion("".join([rest[0].partition("=")[2], *rest[1:2]]))
-    if command is None:
-        mistake = _mistaken_command(rest)
-        if mistake is not None:
-            return _complain(mistake)
+    if command is None and (mistake := _mistaken_command(word)) is not None:
+        return _complain(mistake)
     try:
         if command == "help":
             return _help(_parser(command).parse_args(rest).page)
@@ -192,33 +185,20 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _split(words: list[str]) -> tuple[str | None, list[str]]:
-    """Take the command from the words, if there is one."""
-    index = _first_word(words)
-    if index is None or words[index] not in BUILT:
-        return None, words
-    return words[index], words[:index] + words[index + 1 :]
+def _split(words: list[str]) -> tuple[str, list[str]]:
+    """Return the first word that is no option nor an option's value, and the others, or all where it is no command."""
+    at = 0
+    while at < len(words) and words[at] != "--":
+        if words[at] in _TAKES_VALUE:
+            at += 1
+        elif words[at] == "-" or not words[at].startswith("-"):
+            return words[at], words[:at] + words[at + 1 :] if words[at] in BUILT else words
+        at += 1
+    return "", words
 
 
-def _first_word(words: list[str]) -> int | None:
-    """Return the index of the first word that is neither an option nor an option's value."""
-    skip = False
-    for index, word in enumerate(words):
-        if skip:
-            skip = False
-        elif word == "--":
-            break
-        elif word in _TAKES_VALUE:
-            skip = True
-        elif not word.startswith("-") or word == "-":
-            return index
-    return None
-
-
-def _mistaken_command(words: list[str]) -> str | None:
+def _mistaken_command(word: str) -> str | None:
     """Return what to say where the first word is meant to be a command, and there is none of that name."""
-    index = _first_word(words)
-    word = "" if index is None else words[index]
     # Most PATHs have a slash or a dot in them: nothing is looked for on a disk for these.
     if not (word.isascii() and word.replace("-", "").isalpha()) or os.path.lexists(word):
         return None
@@ -254,37 +234,24 @@ def _options(command: str, words: list[str]) -> Options:
     parser = _parser(command)
     # What stands behind -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
-    given = parser.parse_intermixed_args(_joined(words[:end]))
-    given.paths += words[end + 1 :]
+    given = vars(parser.parse_intermixed_args(_joined(words[:end])))
+    paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
     compared = 2 if command == "diff" else 0
     try:
-        cap = parse_size(given.max_span_size)
+        cap = parse_size(size)
     except ValueError:
-        parser.error(f"--max-span-size {given.max_span_size}: expected a size such as 16MiB or 500000")
-    sides, paths = given.paths[:compared], given.paths[compared:]
-    if len(sides) < compared:
+        parser.error(f"--max-span-size {size}: expected a size such as 16MiB or 500000")
+    if len(paths) < compared:
         parser.error("diff needs two to compare: traces, queries, or PATHs")
+    given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     return Options(
         command=command,
-        paths=tuple(paths),
-        follow=getattr(given, "follow", False),
-        queries=tuple(query for query in getattr(given, "query", ()) if query.strip()),
-        since=getattr(given, "since", None),
-        trace=getattr(given, "trace", None),
+        paths=paths[compared:],
+        sides=paths[:compared],
         cap=cap,
-        use_cache=not given.no_cache,
-        output=getattr(given, "output", None),
-        force=getattr(given, "force", False),
-        format=getattr(given, "format", FORMATS[0]),
-        svg=getattr(given, "svg", None),
-        bars=getattr(given, "bars", False),
-        width=getattr(given, "width", _WIDTH),
-        by=getattr(given, "by", "name"),
-        json=getattr(given, "json", False),
-        fail_on=tuple(getattr(given, "fail_on", ())),
-        allow_empty=getattr(given, "allow_empty", False),
-        sides=tuple(sides),
         environment=dict(os.environ),
+        **values,
     )
 
 
@@ -308,10 +275,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
     else:
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
-        if command in commands.split():
+        if command in commands:
             add(*flags, **how)
-    add("--max-span-size", metavar="N", default="16MiB", help="longest record to keep, in bytes (default 16MiB)")
-    add("--no-cache", action="store_true", help="neither read nor write a kept index")
     return parser
 
 
@@ -345,77 +310,74 @@ def _width(text: str) -> int:
     return int(text)
 
 
-_OPTIONS: Final[tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...]] = (
-    (
+def _option(commands: str, *flags: str, **how: Any) -> tuple[list[str], tuple[str, ...], dict[str, Any]]:
+    """Return which commands take an option, its names, and how argparse is to read it."""
+    return commands.split(), flags, how
+
+
+_ASKING: Final = "view tree spans export stats check"
+_READING: Final = f"{_ASKING} diff"
+_QUERIES: Final[dict[str, Any]] = {"action": "append", "default": [], "metavar": "QUERY"}
+_OPTIONS: Final = (
+    _option(
         "view tree spans",
-        ("-f", "--follow"),
-        {"action": "store_true", "help": "keep watching: new spans, new files, new folders"},
+        "-f",
+        "--follow",
+        action="store_true",
+        help="keep watching: new spans, new files, new folders",
     ),
-    (
-        "view tree spans export stats check",
-        ("-q", "--query"),
-        {
-            "action": "append",
-            "default": [],
-            "metavar": "QUERY",
-            "help": "only what matches; if repeated, what matches all",
-        },
+    _option(
+        _ASKING, "-q", "--query", **_QUERIES, dest="queries", help="only what matches; if repeated, what matches all"
     ),
-    (
-        "view tree spans export stats check",
-        ("--since",),
-        {"metavar": "WHEN", "help": "only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run"},
+    _option(
+        _ASKING,
+        "--since",
+        metavar="WHEN",
+        help="only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run",
     ),
-    (
+    _option(
         "view tree spans export check",
-        ("--trace",),
-        {"metavar": "ID", "help": "this trace; a unique prefix is enough. For a Serve request: -q request_id=ID"},
+        "--trace",
+        metavar="ID",
+        help="this trace; a unique prefix is enough. For a Serve request: -q request_id=ID",
     ),
-    (
+    _option(
         "export",
-        ("--format",),
-        {
-            "type": _output_format,
-            "default": FORMATS[0],
-            "metavar": "FORMAT",
-            "help": f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
-        },
+        "--format",
+        type=_output_format,
+        default=FORMATS[0],
+        metavar="FORMAT",
+        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     ),
-    ("export", ("-o", "--output"), {"metavar": "FILE", "help": "write to a file, completely or not at all"}),
-    ("tree", ("--svg",), {"metavar": "FILE", "help": "write the waterfall as a picture, completely or not at all"}),
-    ("export tree", ("--force",), {"action": "store_true", "help": "overwrite the file"}),
-    ("tree", ("--bars",), {"action": "store_true", "help": "draw the waterfall in characters, for a chat or a ticket"}),
-    (
-        "tree",
-        ("--width",),
-        {"type": _width, "default": _WIDTH, "metavar": "N", "help": f"columns with --bars (default {_WIDTH})"},
+    _option("export", "-o", "--output", metavar="FILE", help="write to a file, completely or not at all"),
+    _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
+    _option("export tree", "--force", action="store_true", help="overwrite the file"),
+    _option("tree", "--bars", action="store_true", help="draw the waterfall in characters, for a chat or a ticket"),
+    _option(
+        "tree", "--width", type=_width, default=_WIDTH, metavar="N", help=f"columns with --bars (default {_WIDTH})"
     ),
-    (
-        "stats",
-        ("--by",),
-        {"default": "name", "metavar": "KEY", "help": f"by {', '.join(_BY)} or any attribute"},
+    _option("stats", "--by", default="name", metavar="KEY", help=f"by {', '.join(_BY)} or any attribute"),
+    _option("stats check diff", "--json", action="store_true", help="as JSON"),
+    _option(
+        "check", "--fail-on", **_QUERIES, help="end with status 1 if a span matches; if repeated, if a span matches any"
     ),
-    ("stats check diff", ("--json",), {"action": "store_true", "help": "as JSON"}),
-    (
+    _option(
         "check",
-        ("--fail-on",),
-        {
-            "action": "append",
-            "default": [],
-            "metavar": "QUERY",
-            "help": "end with status 1 if a span matches; if repeated, if a span matches any",
-        },
+        "--allow-empty",
+        action="store_true",
+        help="let --fail-on pass where no span could match: no spans, or none with the key",
     ),
-    (
-        "check",
-        ("--allow-empty",),
-        {
-            "action": "store_true",
-            "help": "let --fail-on pass where no span could match: no spans, or none with the key",
-        },
+    _option(
+        _READING,
+        "--max-span-size",
+        metavar="N",
+        default="16MiB",
+        help="longest record to keep, in bytes (default 16MiB)",
     ),
+    _option(_READING, "--no-cache", dest="use_cache", action="store_false", help="neither read nor write a kept index"),
 )
-"""Which commands take which options, besides those that all take."""
+"""Which commands take which options. A value is a field of `Options` by its name, or its `dest`."""
+_TAKES_VALUE: Final = {"-fq", *(flag for _, flags, how in _OPTIONS if "metavar" in how for flag in flags)}
 _WORDS: Final = {
     "FORMAT": FORMATS,
     "KEY": _BY,

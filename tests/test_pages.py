@@ -121,8 +121,8 @@ def test_commands_run(
 
 def split(words: list[str]) -> tuple[str, list[str]]:
     """Return the command and the rest of the words."""
-    command, rest = cli._split(words)
-    return command or "view", rest
+    word, rest = cli._split(words)
+    return word if word in cli.BUILT else "view", rest
 
 
 @pytest.mark.parametrize("command", PIPED)

@@ -175,14 +175,14 @@ class _Way:
 
     def outputs(self, *options: str) -> dict[str, bytes]:
         """Return a checksum of what each command prints; all share one reading, and `check` has its own."""
-        known: dict[tuple[Any, ...], tuple[Store, Session]] = {}
-        really: Callable[..., tuple[Store, Session]] = reading.read_all
+        known: dict[tuple[Any, ...], Store] = {}
+        really: Callable[..., Store] = reading.read_all
 
-        def read_all(given: Options, *, decodes_all: bool = False) -> tuple[Store, Session]:
+        def read_all(given: Options, *, decodes_all: bool = False) -> Store:
             key = (given.paths, decodes_all)
             if key not in known:
                 known[key] = really(given, decodes_all=decodes_all)
-                assert len(known[key][0].spans) > NUMPY_FROM_SPANS
+                assert len(known[key].spans) > NUMPY_FROM_SPANS
             return known[key]
 
         outputs = {}

@@ -190,10 +190,9 @@ class Function:
         """Return it as `spanview stats --by ray --json` prints it."""
         names = ("function", "calls", "attempts", "errors", "submit_errors", "retried", "no_attempt")
         more = ("existing", "untraced", "cold_starts", "cold_wait_ns")
-        is_likely = self.generator is not None and self.generator.value == "likely"
         return {
             **{name: getattr(self, name) for name in (*names, *more)},
-            "generator": "likely" if is_likely else self.generator is not None,
+            "generator": "likely" if self.generator == "likely" else self.generator is not None,
             "max_concurrency": None if self.generator else self.max_concurrency,
             "wait_ns": percentiles(self.waits_ns),
             "run_ns": percentiles(self.known_runs_ns),

@@ -178,15 +178,13 @@ def _stretch_in(text: str, cursor: int, term: re.Match[str]) -> _Stretch | None:
         return None
     operator, value = term["operator"] or "", term["value"] or ""
     if term.start("key") <= cursor <= term.end("key"):
-        start, end, typed, is_quoted = _part(text, cursor, term, "key")
-        stretch = _Stretch(start, end, typed, is_quoted, None, operator, value)
+        stretch = _Stretch(*_part(text, cursor, term, "key"), None, operator, value)
     elif operator and cursor >= term.start("value"):
-        start, end, typed, is_quoted = _part(text, cursor, term, "value")
-        stretch = _Stretch(start, end, typed, is_quoted, term["key"], operator)
+        stretch = _Stretch(*_part(text, cursor, term, "value"), term["key"], operator)
     else:
         return None
     is_before_text = not stretch.typed and (stretch.end > cursor or (operator and stretch.key is None))
-    return None if is_before_text or typed == "OR" else stretch
+    return None if is_before_text or stretch.typed == "OR" else stretch
 
 
 def _is_between(character: str) -> bool:

@@ -120,7 +120,6 @@ def _is_body(store: Store, attempt: int, root: int) -> bool:
     ours, other = store.span(attempt), store.span(root)
     if ours.attributes.get("ray.remote") != "function" or ours.resource.attributes != other.resource.attributes:
         return False
-    if other.kind_value == PRODUCER:
-        # A thread's calls name another task.
-        return bool(other.attributes.get("ray.task_id", "") == ours.attributes.get("ray.task_id"))
-    return True
+    # A thread's calls name another task.
+    names_it: bool = other.attributes.get("ray.task_id", "") == ours.attributes.get("ray.task_id")
+    return other.kind_value != PRODUCER or names_it

@@ -215,12 +215,8 @@ def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
 def _in_order(store: Store, keys: Sequence[Key]) -> list[int]:
     """Return the indices of some keys by path, generation and service."""
     sources, services = store.sources, store.services.texts
-
-    def order(index: int) -> tuple[str, int, str]:
-        source, service = keys[index]
-        return sources[source].path, sources[source].generation, services[service]
-
-    return sorted(range(len(keys)), key=order)
+    places = [(sources[source].path, sources[source].generation, services[service]) for source, service in keys]
+    return sorted(range(len(keys)), key=places.__getitem__)
 
 
 def _outermost(parents: Places, lane: Places) -> Places:

@@ -22,7 +22,7 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,7 +51,7 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     rows = rows[_traces_passing(store, query, np.unique(traces))[traces]]
     left: list[Term] = []
     for term in query.span_terms:
-        verdicts = _verdicts_of_columns(store, term, rows, are_traces=False)
+        verdicts = _verdicts(store, term, rows, {}, are_traces=False)
         if verdicts is None:
             left.append(term)
             continue
@@ -59,7 +59,11 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         if (verdicts == UNKNOWN).any():
             left.append(term)
     facts = TreeFacts()
-    searches = {each: _search_for(each) for term in left for each in _sought_by(term)}
+    searches = {
+        each: ByteSearch(each) if isinstance(each, OfAttribute) else TextSearch(each)
+        for term in left
+        for each in _sought_by(term)
+    }
     in_bytes = [term for term in left if any(True for _ in _sought_by(term))]
     others = [term for term in left if term not in in_bytes]
     rows, waiting = in_file_order(store, rows), len(rows)
@@ -72,7 +76,8 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
         of_bytes = {each: search.verdicts(block, scanned[block.rows]) for each, search in searches.items()}
-        found = _all_of([_verdicts_of_term(store, term, block.rows, of_bytes) for term in in_bytes])
+        verdicts_of = (_verdicts(store, term, block.rows, of_bytes, are_traces=False) for term in in_bytes)
+        found = _together([verdicts for verdicts in verdicts_of if verdicts is not None], NO)
         some = block.rows[found != NO]
         known = found[found != NO] == YES
         decoded = _rows_passing(store, facts, left, some[~known])
@@ -150,7 +155,7 @@ def _traces_passing(store: Store, query: Query, traces: Places) -> Flags:
     holds[traces] = True
     for term in query.trace_terms:
         left = np.flatnonzero(holds)
-        verdicts = _verdicts_of_columns(store, term, left, are_traces=True)
+        verdicts = _verdicts(store, term, left, {}, are_traces=True)
         if verdicts is None:
             verdicts = np.full(len(left), UNKNOWN, np.uint8)
         holds[left[verdicts == NO]] = False
@@ -169,58 +174,42 @@ def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
             yield from _sought_by(part)
 
 
-def _search_for(wanted: OfAttribute | OfTexts) -> ByteSearch | TextSearch:
-    return ByteSearch(wanted) if isinstance(wanted, OfAttribute) else TextSearch(wanted)
+def _verdicts(
+    store: Store, term: Term, places: Places, of_bytes: Mapping[OfAttribute | OfTexts, Verdicts], *, are_traces: bool
+) -> Verdicts | None:
+    """Return for each row, or trace, what columns and bytes say of a term; None where they say nothing.
 
-
-def _verdicts_of_term(
-    store: Store, term: Term, rows: Places, of_bytes: dict[OfAttribute | OfTexts, Verdicts]
-) -> Verdicts:
-    """Return for each row what is known of a term by its columns, and by what the bytes tell of attributes."""
-    if isinstance(term.rests_on, OfAttribute | OfTexts):
-        return _turned(term, of_bytes[term.rests_on])
-    if isinstance(term.rests_on, OfParts):
-        parts = [_verdicts_of_term(store, part, rows, of_bytes) for part in term.rests_on.parts]
-        return _turned(term, _any_of(parts) if term.rests_on.is_any else _all_of(parts))
-    verdicts = _verdicts_of_columns(store, term, rows, are_traces=False)
-    return np.full(len(rows), UNKNOWN, np.uint8) if verdicts is None else verdicts
-
-
-def _verdicts_of_columns(store: Store, term: Term, places: Places, *, are_traces: bool) -> Verdicts | None:
-    """Return for each row, or trace, what columns say of a term; None where they say nothing."""
-    if not isinstance(term.rests_on, OfParts):
-        are_of_spans = term.of_trace and not are_traces
-        return _verdicts_of_column(store, term, copy_of(store.spans.trace)[places] if are_of_spans else places)
-    parts = [_verdicts_of_columns(store, part, places, are_traces=are_traces) for part in term.rests_on.parts]
-    if all(part is None for part in parts):
-        return None
-    known = [np.full(len(places), UNKNOWN, np.uint8) if part is None else part for part in parts]
-    return _turned(term, _any_of(known) if term.rests_on.is_any else _all_of(known))
-
-
-def _all_of(verdicts: Sequence[Verdicts]) -> Verdicts:
-    """Return what is known of all together: one that doesn't fit is enough."""
-    each = np.stack(verdicts)
-    return np.where((each == NO).any(axis=0), NO, each.max(axis=0)).astype(np.uint8)
-
-
-def _any_of(verdicts: Sequence[Verdicts]) -> Verdicts:
-    """Return what is known of any of them: one that fits is enough."""
-    each = np.stack(verdicts)
-    return np.where((each == YES).any(axis=0), YES, each.max(axis=0)).astype(np.uint8)
-
-
-def _verdicts_of_column(store: Store, term: Term, places: Places) -> Verdicts | None:
-    """Return for each row, or trace, what the term's column says; None where it doesn't rest on one."""
-    if isinstance(term.rests_on, OfText):
-        numbers, texts = _texts(store, term.rests_on.column, places)
-        table = np.array([YES if term.rests_on.test(text) else NO for text in texts], np.uint8)
+    Args:
+        places: The rows or traces.
+        of_bytes: What bytes tell of attributes and texts, for each row.
+        are_traces: Whether they are traces.
+    """
+    rests_on = term.rests_on
+    if isinstance(rests_on, OfParts):
+        parts = [_verdicts(store, part, places, of_bytes, are_traces=are_traces) for part in rests_on.parts]
+        if all(part is None for part in parts):
+            return None
+        known = [np.full(len(places), UNKNOWN, np.uint8) if part is None else part for part in parts]
+        return _turned(term, _together(known, YES if rests_on.is_any else NO))
+    if isinstance(rests_on, OfAttribute | OfTexts):
+        return _turned(term, of_bytes[rests_on]) if rests_on in of_bytes else None
+    if term.of_trace and not are_traces:
+        places = copy_of(store.spans.trace)[places]
+    if isinstance(rests_on, OfText):
+        numbers, texts = _texts(store, rests_on.column, places)
+        table = np.array([YES if rests_on.test(text) else NO for text in texts], np.uint8)
         return _turned(term, table[numbers])
-    if isinstance(term.rests_on, OfNumber):
-        values, have, are_exact = _numbers(store, term.rests_on.column, places)
-        fits = have & term.rests_on.compare(values, term.rests_on.value)
+    if isinstance(rests_on, OfNumber):
+        values, have, are_exact = _numbers(store, rests_on.column, places)
+        fits = have & rests_on.compare(values, rests_on.value)
         return np.where(are_exact, _turned(term, np.where(fits, YES, NO)), UNKNOWN).astype(np.uint8)
     return None
+
+
+def _together(verdicts: Sequence[Verdicts], decisive: int) -> Verdicts:
+    """Return what is known of several together, of which one decides: `YES` where any is asked for, `NO` where all."""
+    each = np.stack(verdicts)
+    return np.where((each == decisive).any(axis=0), decisive, each.max(axis=0)).astype(np.uint8)
 
 
 def _turned(term: Term, verdicts: Verdicts) -> Verdicts:

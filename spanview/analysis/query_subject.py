@@ -123,20 +123,17 @@ class Subject:
     @property
     def trace_id(self) -> str:
         """The trace's id in hex digits, empty where the file's is unusable."""
-        trace_id = self.store.trace_table.trace_id(self.trace)
-        return format_trace_id(trace_id) if trace_id else ""
+        return format_trace_id(trace_id) if (trace_id := self.store.trace_table.trace_id(self.trace)) else ""
 
     @property
     def span_id(self) -> str:
         """The span's id in hex digits, empty where the file's is unusable."""
-        span_id = self.store.spans.span_id[self.row]
-        return format_span_id(span_id) if span_id else ""
+        return format_span_id(span_id) if (span_id := self.store.spans.span_id[self.row]) else ""
 
     @property
     def parent_id(self) -> str:
         """The parent's id in hex digits, empty where it has none."""
-        parent_id = self.store.spans.parent_id[self.row]
-        return format_span_id(parent_id) if parent_id else ""
+        return format_span_id(parent_id) if (parent_id := self.store.spans.parent_id[self.row]) else ""
 
     @property
     def file(self) -> str:

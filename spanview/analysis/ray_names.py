@@ -1,4 +1,4 @@
-"""How the spans of Ray's calls are named.
+"""How the spans of Ray's calls are named, and which spans are attempts.
 
 main.<locals>.A.ok ray.remote     a call of A.ok: its PRODUCER
 A.ok ray.remote_worker            an attempt to run it: a CONSUMER

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.query_values import REQUEST_ID_KEYS, text_of
 from spanview.analysis.serve import Part, part_of_name
-from spanview.model.codes import KIND_NAMES
+from spanview.model.codes import SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
 
-_SERVER: Final = KIND_NAMES.index("SERVER")
 _METHOD: Final = ("http.request.method", "http.method")
 _ROUTE: Final = ("http.route", "route")
 _STATUS: Final = ("http.response.status_code", "http.status_code")
@@ -83,7 +82,7 @@ def _is_replica(store: Store, row: int) -> bool:
 
 def _is_root_of_server(store: Store, row: int) -> bool:
     spans = store.spans
-    is_root = not spans.parent_id[row] and spans.kind[row] == _SERVER
+    is_root = not spans.parent_id[row] and spans.kind[row] == SERVER
     return is_root and part_of_name(store.names.texts[spans.name[row]]) is None
 
 

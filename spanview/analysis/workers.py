@@ -38,7 +38,6 @@ _PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
-_HOST: Final = "host.name"
 _LONGEST_PID: Final = 19
 _LOOKED_AT: Final = 256
 """So many blocks are looked at to find what another process has called."""
@@ -94,7 +93,7 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
         path: Its file.
         here: The name of this host: in a file's name, a node of this name stands for this host.
     """
-    host, pid = _first(span, (_HOST,)), _first(span, _PIDS)
+    host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
     if pid.isdecimal() and len(pid) < _LONGEST_PID:
         return Writer(int(pid), host)
     if (number := pid_of_file(path)) is not None:

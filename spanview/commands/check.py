@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -46,10 +45,9 @@ def run(options: Options) -> int:
     Returns:
         0 where all is well, 1 where something was found or a span matches `--fail-on`, else 2 where none could match.
     """
-    selection = Selection(options, time.time_ns())
+    selection = Selection(options)
     gates = [_gate(text) for text in options.fail_on]
-    store, session = read_all(options, decodes_all=True)
-    session.close()
+    store = read_all(options, decodes_all=True)
     if selection.is_everything:
         traces, part = None, store
     else:

@@ -44,11 +44,6 @@ class Commands:
     """What stands behind a command that takes no PATH."""
 
     @property
-    def default(self) -> str:
-        """The command that a call without one is."""
-        return next(iter(self.options))
-
-    @property
     def all_options(self) -> list[Option]:
         """Every option once, whatever the command."""
         return [*{option.flags: option for each in self.options.values() for option in each}.values()]
@@ -88,7 +83,13 @@ def options_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str
 
 def script(shell: str, commands: Commands) -> str:
     """Return the script for a shell, one of `SHELLS`."""
-    return SHELLS[shell](commands)
+    text, separator, parts_of = SHELLS[shell]
+    return text.format(
+        default=next(iter(commands.options)),
+        takers=separator.join(flag for flags, _ in commands.takers for flag in flags),
+        commands=separator.join(commands.texts),
+        **parts_of(commands),
+    )
 
 
 def _in_quotes(text: str) -> str:
@@ -151,7 +152,7 @@ complete -o filenames -F _spanview spanview
 """
 
 
-def _bash(commands: Commands) -> str:
+def _bash(commands: Commands) -> dict[str, str]:
     values = []
     for flags, option in commands.takers:
         does = "return"
@@ -169,15 +170,12 @@ def _bash(commands: Commands) -> str:
         f'                {name}) COMPREPLY=($(compgen -W "{" ".join(each)}" -- "$cur")); return ;;'
         for name, each in commands.words.items()
     ]
-    return _BASH.format(
-        default=commands.default,
-        takers="|".join(flag for flags, _ in commands.takers for flag in flags),
-        commands="|".join(commands.texts),
-        command_words=" ".join(commands.texts),
-        values="\n".join(values),
-        options="\n".join([*options[1:], options[0]]),
-        words="\n".join(words),
-    )
+    return {
+        "command_words": " ".join(commands.texts),
+        "values": "\n".join(values),
+        "options": "\n".join([*options[1:], options[0]]),
+        "words": "\n".join(words),
+    }
 
 
 # -- zsh ---------------------------------------------------------------------------------------------------------------
@@ -187,7 +185,7 @@ _ZSH: Final = """\
 # Completion of spanview for zsh, made by: spanview --completion zsh
 _spanview_commands() {{
     local -a commands=(
-{commands}
+{texts}
     )
     _describe -t commands command commands
 }}
@@ -201,7 +199,7 @@ _spanview() {{
             --) break ;;
             {takers}) ((i++)) ;;
             -?*) ;;
-            {names})
+            {commands})
                 command=$words[i] first=
                 words[i]=()
                 ((CURRENT--))
@@ -224,18 +222,14 @@ fi
 """
 
 
-def _zsh(commands: Commands) -> str:
+def _zsh(commands: Commands) -> dict[str, str]:
     options = []
     for number, (name, each) in enumerate(commands.options.items()):
         specs = "\n".join(f"            {_zsh_option(option)}" for option in each)
         others = f" others='1:{name}:({' '.join(commands.words[name])})'" if name in commands.words else ""
         options.append(f"        {name if number else '*'}) takes=(\n{specs}\n        ){others} ;;")
-    return _ZSH.format(
-        commands="\n".join(f"        {_in_quotes(f'{name}:{text}')}" for name, text in commands.texts.items()),
-        takers="|".join(flag for flags, _ in commands.takers for flag in flags),
-        names="|".join(commands.texts),
-        options="\n".join([*options[1:], options[0]]),
-    )
+    texts = "\n".join(f"        {_in_quotes(f'{name}:{text}')}" for name, text in commands.texts.items())
+    return {"texts": texts, "options": "\n".join([*options[1:], options[0]])}
 
 
 def _zsh_option(option: Option) -> str:
@@ -292,7 +286,7 @@ end
 """
 
 
-def _fish(commands: Commands) -> str:
+def _fish(commands: Commands) -> dict[str, str]:
     lines = [
         f"complete -c spanview -n __spanview_is_first -a {name} -d {_in_fish_quotes(text)}"
         for name, text in commands.texts.items()
@@ -308,16 +302,16 @@ def _fish(commands: Commands) -> str:
         f"complete -c spanview -n '__spanview_takes {name}' -f -a {_in_fish_quotes(' '.join(words))}"
         for name, words in commands.words.items()
     ]
-    return _FISH.format(
-        default=commands.default,
-        takers=" ".join(flag for flags, _ in commands.takers for flag in flags),
-        commands=" ".join(commands.texts),
-        lines="\n".join(lines),
-    )
+    return {"lines": "\n".join(lines)}
 
 
 def _in_fish_quotes(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-SHELLS: Final[Mapping[str, Callable[[Commands], str]]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SHELLS: Final[Mapping[str, tuple[str, str, Callable[[Commands], dict[str, str]]]]] = {
+    "bash": (_BASH, "|", _bash),
+    "zsh": (_ZSH, "|", _zsh),
+    "fish": (_FISH, " ", _fish),
+}
+"""Of each the script, what stands between its words, and what makes the parts of it that only this shell has."""

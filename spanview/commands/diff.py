@@ -104,8 +104,7 @@ def _path(options: Options, letter: str, path: str) -> DiffSide:
 
 
 def _read(options: Options, whose: str = "") -> Store:
-    store, session = read_all(options)
-    session.close()
+    store = read_all(options)
     notice_problems(store)
     if not len(store.spans):
         raise DiffError(f"{whose}{sanitise(nothing_in(store, places(options)))}, so there is nothing to compare")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
 
 def run(options: Options) -> int:
     """Write the chosen traces to a file, whole or not at all, or to standard output."""
-    selection = Selection(options, time.time_ns())
-    store, session = read_all(options)
-    session.close()
+    selection = Selection(options)
+    store = read_all(options)
     notice(store, places(options))
     with stage("export"):
         losses = Losses(options.format)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import select
 import signal
 import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final
 
-from spanview.commands.standard_error import MOST_PROBLEM_NOTICES, say, say_problem
-from spanview.display.notices import NOTICED
+from spanview.commands.piped import has_hung_up
+from spanview.commands.standard_error import MOST_PROBLEM_NOTICES, say
+from spanview.display.notices import NOTICED, notice_text
 from spanview.sources.follow import Watcher, follow
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from spanview.index.tallies import Tallies
     from spanview.sources.follow import Update
     from spanview.sources.session import Session
+
+_NO_MORE: Final = "no more such notices are printed; spanview check lists all of them"
 
 
 @contextmanager
@@ -47,7 +49,7 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
         BrokenPipeError: Whoever read standard output is gone.
     """
     watcher = Watcher(tallies.add_problem)
-    notices = _Notices(tallies)
+    seen = said = 0
     waiting: set[str] = set()
     try:
         for update in follow(session, watcher, stop, time.monotonic):
@@ -57,39 +59,17 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
                     say(f"waiting for {path}")
             if update.changes.directories:
                 waiting.intersection_update(update.changes.missing)
-            notices.look()
+            problems = tallies.told(seen)
+            seen += len(problems)
+            for problem in problems:
+                # After so many, only that there are more.
+                if problem.kind in NOTICED and said <= MOST_PROBLEM_NOTICES:
+                    said += 1
+                    is_last = said > MOST_PROBLEM_NOTICES
+                    say(_NO_MORE if is_last else notice_text(problem))
             yield update
-            if _is_unread(sys.stdout):
+            # Without a look, only the next span to print would tell that a pipe has lost its reader.
+            if has_hung_up(sys.stdout.fileno()):
                 raise BrokenPipeError
     finally:
         watcher.close()
-
-
-class _Notices:
-    """Says what can't be read as it turns up; after so many only that there are more."""
-
-    def __init__(self, tallies: Tallies) -> None:
-        self._tallies = tallies
-        self._seen = 0
-        self._said = 0
-
-    def look(self) -> None:
-        """Say what is new."""
-        problems = self._tallies.told(self._seen)
-        self._seen += len(problems)
-        for problem in problems:
-            if problem.kind in NOTICED and self._said <= MOST_PROBLEM_NOTICES:
-                self._said += 1
-                if self._said <= MOST_PROBLEM_NOTICES:
-                    say_problem(problem)
-                else:
-                    say("no more such notices are printed; spanview check lists all of them")
-
-
-def _is_unread(stream: TextIO) -> bool:
-    """Tell whether a pipe has lost its reader; without a look, only the next span to print would tell."""
-    if not hasattr(select, "poll"):
-        return False
-    poll = select.poll()
-    poll.register(stream.fileno(), 0)
-    return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))

@@ -105,7 +105,7 @@ class Unread:
             is_end
             and _is_for_a_person()
             and stat.S_ISFIFO(os.fstat(descriptor).st_mode)
-            and not _has_hung_up(descriptor)
+            and not has_hung_up(descriptor)
         ):
             say("standard input is not read: give - as PATH to read it")
             os.close(descriptor)
@@ -135,16 +135,16 @@ def _has_data(wait_ms: int | None) -> bool | None:
     poll.register(_DESCRIPTOR, select.POLLIN)
     if not poll.poll(wait_ms):
         return None
-    return not _has_hung_up(_DESCRIPTOR) or bool(_waiting_bytes(_DESCRIPTOR))
+    return not has_hung_up(_DESCRIPTOR) or bool(_waiting_bytes(_DESCRIPTOR))
 
 
-def _has_hung_up(descriptor: int) -> bool:
-    """Tell whether nothing can write to a pipe any more."""
+def has_hung_up(descriptor: int) -> bool:
+    """Tell whether nobody is at the other end of a pipe any more."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
     poll.register(descriptor, 0)
-    return any(event & select.POLLHUP for _, event in poll.poll(0))
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _waiting_bytes(descriptor: int) -> int:

@@ -74,8 +74,15 @@ def standard_input(paths: Iterable[str]) -> IO[bytes] | None:
     return sys.stdin.buffer
 
 
-def read_all(options: Options, *, decodes_all: bool = False) -> tuple[Store, Session]:
-    """Read everything that is there, with a progress bar on a terminal's standard error.
+def read_all(options: Options, *, decodes_all: bool = False) -> Store:
+    """Read everything that is there, as `begin` does, and nothing more."""
+    store, session = begin(options, decodes_all=decodes_all)
+    session.close()
+    return store
+
+
+def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Session]:
+    """Read everything that is there, with a progress bar on a terminal's standard error; the session can go on.
 
     Args:
         options: What was given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,13 @@ class Selection:
         TraceNotFoundError: No trace's id can begin like the one that was given.
     """
 
-    def __init__(self, options: Options, now_ns: int) -> None:
+    def __init__(self, options: Options) -> None:
         self._trace = options.trace
         self._follow = options.follow
         if options.trace is not None:
             traces_beginning(Store(RecordReader()), options.trace)
         self.query: Query = parse_queries(options.queries)
-        self._since = None if options.since is None else parse_since(options.since, now_ns)
+        self._since = None if options.since is None else parse_since(options.since, time.time_ns())
 
     @property
     def needs_newest_run(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from spanview.commands.following import until_interrupted, updates
@@ -28,11 +27,10 @@ if TYPE_CHECKING:
 
 def run(options: Options) -> int:
     """Print the spans that match: all at once by path and offset, or as they come."""
-    selection = Selection(options, time.time_ns())
+    selection = Selection(options)
     if options.follow:
         return _follow(options, selection)
-    store, session = read_all(options)
-    session.close()
+    store = read_all(options)
     notice(store, places(options))
     rows = selection.rows(store)
     say_if_nothing_matches(store, rows, selection.query)
@@ -48,9 +46,7 @@ def _follow(options: Options, selection: Selection) -> int:
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:
             raise QueryError("the newest run in a pipe is known only at its end: leave out --follow")
-        store, session = read_all(options)
-        session.close()
-        selection.settle_newest_run(store)
+        selection.settle_newest_run(read_all(options))
     details = RecordReader()
     printer = SpanPrinter(details, selection)
     how = read_options(options, keep_details=False)

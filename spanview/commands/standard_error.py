@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
-    from spanview.model.problems import Problem
 
 MOST_PROBLEM_NOTICES: Final = 20
 
@@ -33,7 +32,7 @@ def notice_problems(store: Store) -> bool:
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
     for problem in noticed[:MOST_PROBLEM_NOTICES]:
-        say_problem(problem)
+        say(notice_text(problem))
     if len(noticed) > MOST_PROBLEM_NOTICES:
         say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
     if too_large:
@@ -65,11 +64,6 @@ def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) ->
     if len(store.spans) and not chosen:
         near = [f"{key} is taken for an attribute: did you mean {near}?" for key, near in query.near_keys.items()]
         say("; ".join(["nothing matches", *near, *Unnamed(query.words).says(store.names.texts)]))
-
-
-def say_problem(problem: Problem) -> None:
-    """Write a problem to standard error."""
-    say(notice_text(problem))
 
 
 def say(text: str) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
@@ -28,31 +26,23 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.index.store import Store
 
-
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """What was counted, in both ways in which it can be printed."""
-
-    value: Callable[[], dict[str, Any]]
-    """For `--json`."""
-    lines: Callable[[], Sequence[tuple[str, ...]]]
-    """A table, its heads first; its last column has texts, the others figures."""
+    _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], Sequence[tuple[str, ...]]]]
+    """What was counted: for `--json`, and as a table, heads first, of figures and in its last column texts."""
 
 
 def run(options: Options) -> int:
     """Print the statistics of all spans, or of those in the traces that match."""
-    selection = Selection(options, time.time_ns())
-    store, session = read_all(options)
-    session.close()
+    selection = Selection(options)
+    store = read_all(options)
     notice(store, places(options))
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
-    report = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
+    value, lines = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
     if options.json:
-        write_to_standard_output([dumps_strict(report.value()) + b"\n"])
+        write_to_standard_output([dumps_strict(value()) + b"\n"])
     else:
-        _print_table(report.lines())
+        _print_table(lines())
     return 0
 
 
@@ -64,7 +54,7 @@ def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
     except QueryError as error:
         # These two are no groups of spans.
         raise QueryError(f"{error}, ray, serve") from None
-    return _Report(partial(to_json, groups, by), partial(_lines, store, groups, by))
+    return partial(to_json, groups, by), partial(_lines, store, groups, by)
 
 
 def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
@@ -105,7 +95,7 @@ def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
     functions = calls.functions_of(store, calls.calls_of(store, traces))
     if not functions:
         say(f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {SUBMITTED.strip()!r}")
-    return _Report(partial(calls.to_json, functions), partial(_ray_lines, functions))
+    return partial(calls.to_json, functions), partial(_ray_lines, functions)
 
 
 def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
@@ -148,7 +138,7 @@ def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
         say(
             "no Serve requests here; their spans are named proxy_…_request, route_to_replica and replica_handle_request"
         )
-    return _Report(partial(serve_groups.to_json, groups), partial(_serve_lines, groups))
+    return partial(serve_groups.to_json, groups), partial(_serve_lines, groups)
 
 
 def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:

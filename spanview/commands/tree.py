@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
-from spanview.commands.reading import places, read_all
+from spanview.commands.reading import begin, places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.display.tree_text import trace_title, tree_lines
@@ -30,12 +30,11 @@ def run(options: Options) -> int:
     Raises:
         ExportError: The picture can't be drawn, or its file can't be written.
     """
-    selection = Selection(options, time.time_ns())
+    selection = Selection(options)
     if options.svg is not None and options.follow:
         raise ExportError("--svg draws what has been written so far: leave out --follow")
-    store, session = read_all(options)
     if not options.follow:
-        session.close()
+        store = read_all(options)
         notice(store, places(options))
         traces = selection.traces(store)
         if options.svg is not None:
@@ -46,6 +45,7 @@ def run(options: Options) -> int:
         say_if_nothing_matches(store, traces, selection.query)
         _print(store, traces, options)
         return 0
+    store, session = begin(options)
     printer = _FollowingPrinter(store, selection, options)
     with until_interrupted() as stop:
         for _ in updates(session, store.tallies, stop):

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import RecordReader
-from spanview.sources.discover import STANDARD_INPUT
+from spanview.sources.discover import STANDARD_INPUT, is_there
 from spanview.sources.places import how_to_turn_tracing_on, latest_session, settings_folder
 from spanview.tui.app.feed import Feed
 
@@ -34,7 +34,9 @@ def run(options: Options) -> int:
 
     paths = places(options)
     if not options.follow:
-        _refuse_missing(paths)
+        for path in paths:
+            if not is_there(path):
+                raise NoSuchPathError(f"{path}: no such file or folder")
     choose = _choice(options)
     has_keys = sys.stdin is not None and sys.stdin.isatty()
     if STANDARD_INPUT in paths and has_keys:
@@ -144,14 +146,6 @@ def _theme_for(environment: Mapping[str, str]) -> str:
 def _is_colorless(environment: Mapping[str, str]) -> bool:
     """Tell whether the terminal is to be sent no colours (https://no-color.org), or can't show any."""
     return bool(environment.get("NO_COLOR")) or environment.get("TERM") in {"dumb", "unknown"}
-
-
-def _refuse_missing(paths: tuple[str, ...]) -> None:
-    import glob
-
-    for path in paths:
-        if path != STANDARD_INPUT and not os.path.lexists(path) and not glob.glob(path, recursive=True):
-            raise NoSuchPathError(f"{path}: no such file or folder")
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:

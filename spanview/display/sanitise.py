@@ -28,21 +28,19 @@ class _StandIns(dict[int, str]):
     """Code points and what is shown for them, filled as they occur."""
 
     def __missing__(self, code: int) -> str:
-        shown = self[code] = _stand_in(chr(code))
+        shown = chr(code)
+        category = unicodedata.category(shown)
+        if code < _FIRST_PRINTABLE:
+            shown = chr(_CONTROL_PICTURES + code)
+        elif code == _DELETE:
+            shown = _DELETE_PICTURE
+        elif category in _HIDDEN or _IGNORABLE.match(shown):
+            shown = f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+        elif category == _BLANK:
+            # Blanks of other widths would let one text look like two columns.
+            shown = " "
+        self[code] = shown
         return shown
-
-
-def _stand_in(character: str) -> str:
-    code = ord(character)
-    if code < _FIRST_PRINTABLE:
-        return chr(_CONTROL_PICTURES + code)
-    if code == _DELETE:
-        return _DELETE_PICTURE
-    category = unicodedata.category(character)
-    if category in _HIDDEN or _IGNORABLE.match(character):
-        return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
-    # Blanks of other widths would let one text look like two columns.
-    return " " if category == _BLANK else character
 
 
 _STAND_INS: Final = _StandIns()

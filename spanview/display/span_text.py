@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
-    from spanview.model.span import Event, Span
+    from spanview.model.span import Event, Resource, Scope, Span
 
 RAW: Final = "Raw"
 SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
@@ -27,9 +27,6 @@ _FOUND_AT_ONCE: Final = 50_000
 _BESIDES: Final = "· "
 """Before what a format says besides, as `flags` and counts of what was dropped."""
 _LONGEST_RECORD: Final = 200_000
-_EXCEPTION_TYPE: Final = "exception.type"
-_EXCEPTION_MESSAGE: Final = "exception.message"
-_EXCEPTION_STACK: Final = "exception.stacktrace"
 
 
 class _Field(NamedTuple):
@@ -39,14 +36,7 @@ class _Field(NamedTuple):
     value: Any
 
 
-class _Record(NamedTuple):
-    """A record as a file has it."""
-
-    key: str
-    text: str
-
-
-_Shown: TypeAlias = "_Field | _Record | DetailPart"
+_Shown: TypeAlias = "_Field | DetailPart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +66,15 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: View | Non
         view: How it is looked at; as at first, with all that is to be counted, without.
     """
     if view is None:
-        view = View({}, _facts_of(subject) if section == "Timing" else None)
-    shown = [*_section(subject, section, view)] or [DetailPart("", f"no {section.lower()}", "")]
+        from spanview.display.timing_text import timing_facts
+
+        view = View({}, timing_facts(subject) if section == "Timing" else None)
+    shown = [*_section(subject, section, view, width)] or [DetailPart("", f"no {section.lower()}", "")]
     column = key_column((each.key for each in shown), width)
     return [*wrapped(_unfolded(shown, section, view.folds, max(10, width - column - 3)), column, width)]
 
 
-def _facts_of(subject: SpanInTree) -> TimingFacts:
-    from spanview.display.timing_text import timing_facts
-
-    return timing_facts(subject)
-
-
-def _section(subject: SpanInTree, section: str, view: View) -> Iterable[_Shown]:
+def _section(subject: SpanInTree, section: str, view: View, width: int) -> Iterable[_Shown]:
     span = subject.span
     if section == "Attributes":
         return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _BESIDES)]
@@ -97,12 +83,12 @@ def _section(subject: SpanInTree, section: str, view: View) -> Iterable[_Shown]:
     if section == "Links":
         return [*(list(_of_links(subject)) or [DetailPart("", "no links", "")]), *view.linked]
     if section == "Resource":
-        return [*_of_resource(span), *_of_scope(span)]
+        return [*_of_source(span.resource), *_of_scope(span)]
     if section == "Timing":
         from spanview.display.timing_text import timing_parts
 
         return timing_parts(subject, view.timing)
-    return _of_record(subject)
+    return _of_record(subject, view.folds, max(10, width - 3))
 
 
 def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) -> Iterator[DetailPart]:
@@ -110,12 +96,6 @@ def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) ->
     for at, each in enumerate(shown):
         if isinstance(each, DetailPart):
             yield each
-            continue
-        if isinstance(each, _Record):
-            laid_out = raw_parts(each.text, section, folds=folds, room=room)
-            yield from (
-                [DetailPart("", line, each.text) for line in each.text.split("\n")] if laid_out is None else laid_out
-            )
             continue
         nested = nested_in(each.value)
         if nested is not None:
@@ -131,20 +111,17 @@ def _of_mapping(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[_Shown
         yield _Field(prefix + key, value)
 
 
-def _of_resource(span: Span) -> Iterator[_Shown]:
-    resource = span.resource
-    yield from _of_mapping(resource.attributes)
-    yield from _of_mapping({"schema_url": resource.schema_url} if resource.schema_url else {})
-    yield from _of_mapping(resource.extra, _BESIDES)
+def _of_source(source: Resource | Scope, prefix: str = "") -> Iterator[_Shown]:
+    yield from _of_mapping(source.attributes, prefix)
+    yield from _of_mapping({"schema_url": source.schema_url} if source.schema_url else {}, prefix)
+    yield from _of_mapping(source.extra, prefix + _BESIDES)
 
 
 def _of_scope(span: Span) -> Iterator[_Shown]:
     scope = span.scope
     if scope is not None:
         yield DetailPart("scope", " ".join(filter(None, (scope.name or "(no name)", scope.version))), scope.name)
-        yield from _of_mapping(scope.attributes, "  ")
-        yield from _of_mapping({"schema_url": scope.schema_url} if scope.schema_url else {}, "  ")
-        yield from _of_mapping(scope.extra, f"  {_BESIDES}")
+        yield from _of_source(scope, "  ")
 
 
 def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
@@ -153,11 +130,11 @@ def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
         after = f"   +{duration(event.timestamp_ns - span.start_ns)}"
     rest = dict(event.attributes)
     if event.is_exception:
-        kind, message = value_text(rest.pop(_EXCEPTION_TYPE, "")), value_text(rest.pop(_EXCEPTION_MESSAGE, ""))
+        kind, message = value_text(rest.pop("exception.type", "")), value_text(rest.pop("exception.message", ""))
         title = f"{kind}: {message}" if kind and message else kind or message
         first, *more = title.split("\n")
         yield DetailPart(event.name, first + after, title, Tone.ERROR)
-        stack = rest.pop(_EXCEPTION_STACK, None)
+        stack = rest.pop("exception.stacktrace", None)
         if more and not (isinstance(stack, str) and message in stack):
             yield DetailPart("", "\n".join(more), title, Tone.ERROR)
         if stack is not None:
@@ -199,14 +176,13 @@ def _names_of_linked(subject: SpanInTree) -> dict[tuple[str | None, str | None],
     return names
 
 
-def _of_record(subject: SpanInTree) -> Iterator[_Shown]:
+def _of_record(subject: SpanInTree, folds: Folds, room: int) -> list[DetailPart]:
     record = subject.store.record(subject.row)
     if record is None:
-        yield DetailPart("", "the record can't be read again", "")
-        return
-    text = record.decode("utf-8", "replace")
-    if len(text) <= _LONGEST_RECORD:
-        yield _Record("", text)
-        return
-    for line in (text[:_LONGEST_RECORD] + f"\n… {len(record):,} bytes in all").split("\n"):
-        yield DetailPart("", line, text)
+        return [DetailPart("", "the record can't be read again", "")]
+    text = shown = record.decode("utf-8", "replace")
+    if len(text) > _LONGEST_RECORD:
+        shown = text[:_LONGEST_RECORD] + f"\n… {len(record):,} bytes in all"
+    elif (laid_out := raw_parts(text, RAW, folds=folds, room=room)) is not None:
+        return laid_out
+    return [DetailPart("", line, text) for line in shown.split("\n")]

@@ -65,7 +65,9 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
             frame = Tone.DIM if is_compiled or _LIBRARY.search(match[2]) else Tone.OWN
             tone = frame
             if frame is Tone.OWN:
-                shown = _marked(line, indent)
+                # The mark stands in the margin, where there is one.
+                margin_end = indent - 2 if line[max(0, indent - 2) : indent] == "  " else indent
+                shown = line[:margin_end] + _OWN_MARK + line[indent:]
         elif depth is not None and indent >= depth and line.strip():
             tone = frame
         elif _HEAD.fullmatch(line.rstrip("\r")) or line.lstrip().startswith(_BETWEEN):
@@ -80,10 +82,3 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
         key = ""
     if len(text) > LONGEST_TEXT:
         yield DetailPart("", f"{margin}… {len(text):,} characters in all; y copies them", text, inside=inside)
-
-
-def _marked(line: str, indent: int) -> str:
-    """Return a frame's line with the mark of own code in its margin, where there is one."""
-    if line[max(0, indent - 2) : indent] == "  ":
-        return line[: indent - 2] + _OWN_MARK + line[indent:]
-    return line[:indent] + _OWN_MARK + line[indent:]

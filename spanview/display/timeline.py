@@ -20,9 +20,7 @@ def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
 
 
 def _round_step(ns: float) -> int:
-    step = 1
-    while step * 10 <= ns:
-        step *= 10
+    step: int = 10 ** (len(str(int(ns))) - 1)
     return next((step * factor for factor in (1, 2, 5) if step * factor >= ns), step * 10)
 
 

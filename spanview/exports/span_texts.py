@@ -89,21 +89,23 @@ class SpanTexts:
         dumps, texts = orjson.dumps, list[bytes]()
         columns, records = self._known.columns(rows), read_records(self._store, rows)
         parts = self._known.parts(records, columns)
-        for row, own_time, warned, part, (shape, _, *ids_and_times, start, end, source, offset, length) in zip(
-            rows, own, warnings, parts, zip(*columns, strict=True), strict=True
-        ):
-            if part is not None and shape is not None:
+        last: tuple[int, Tail | None] = -1, None
+        of_trees = zip(rows, own, warnings, strict=True)
+        for (row, own_time, warned), part, of_columns in zip(of_trees, parts, zip(*columns, strict=True), strict=True):
+            if part is not None:
+                shape, _, span_id, parent_id, start_text, end_text, start, end, source, offset, length = of_columns
                 text, attributes, tail = part
                 try:
                     # One level deeper, as it will be: the encoder doesn't go to any depth.
                     value = dumps((attributes,))[1:-1]
-                    of_tail = self._tail(source, tail)
+                    if tail is not last[1] or source != last[0]:
+                        of_tail, last = self._tail(source, tail), (source, tail)
                 except orjson.JSONEncodeError:
                     pass
                 else:
                     if not (_EXPONENT in value and has_long_integer(text)):
-                        known = *ids_and_times, end - start, own_time, value, of_tail, offset, length
-                        texts.append(shape.object % (*known, _names_of(warned)))
+                        of_span = span_id, parent_id, start_text, end_text, end - start, own_time
+                        texts.append(shape.object % (*of_span, value, of_tail, offset, length, _names_of(warned)))
                         continue
             texts.append(self._general(row, own_time, warned))
         return texts

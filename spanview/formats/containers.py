@@ -40,38 +40,26 @@ class Nesting:
         cap: Bytes of the longest document that is kept, outside of others.
     """
 
-    __slots__ = ("_cap", "_is_behind", "is_inside")
+    __slots__ = ("_cap", "is_behind", "is_inside")
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
-        self.is_inside = self._is_behind = False
+        self.is_inside = self.is_behind = False
+        """Whether documents are elements; whether what was entered ended where none begins, and its members follow."""
 
     @property
     def cap(self) -> int:
         """Bytes of the longest document that is kept."""
         return self._cap * ELEMENT_CAPS if self.is_inside else self._cap
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether what was entered ended where no document begins: what follows may be its own members."""
-        return self._is_behind
-
-    def enter(self) -> None:
-        """Go on with the elements of a document."""
-        self.is_inside = True
-
     def leave(self) -> None:
         """Take note of text: of an element there is none."""
-        self.is_inside, self._is_behind = False, self.is_inside or self._is_behind
+        self.is_inside, self.is_behind = False, self.is_inside or self.is_behind
 
     def is_left_out(self, value: Any, is_record: Callable[[Any], bool]) -> bool:
         """Tell whether a whole document is a member of what was entered; the next record is none."""
-        self._is_behind = self._is_behind and not (is_record(value) or is_element(value))
-        return self._is_behind
-
-    def forget(self) -> None:
-        """Take note of a record, which is no member of what was entered."""
-        self._is_behind = False
+        self.is_behind = self.is_behind and not (is_record(value) or is_element(value))
+        return self.is_behind
 
 
 def is_element(value: Any) -> bool:

@@ -24,56 +24,17 @@ ONE_LINE: Final = -1
 """In the place of an indent: the document stands on one line."""
 
 
-class Break:
-    """The last document that broke off, until the next whole one.
-
-    What it holds whole is its own, though it look like a record: attributes nest. But where it broke off in the place
-    of a value, the record that was glued to it was scanned as that value; then it broke right behind that one.
-
-    Args:
-        scanner: The scan that found the break, or the end of the file.
-        indent: Blanks before the document's members; see `indent_of_members`.
-    """
-
-    __slots__ = ("_indent", "_scanner")
-
-    def __init__(self, scanner: Scanner, indent: int) -> None:
-        self._scanner = scanner
-        self._indent = indent
-
-    def shift(self, count: int) -> None:
-        """Take note that so many bytes were cut off the buffer's front."""
-        self._scanner.shift(count)
-
-    def leaves_open(self, position: int) -> bool:
-        """Tell whether what begins at a position isn't whole either, because it was still open at the break."""
-        return self._scanner.leaves_open(position)
-
-    def holds(self, data: bytes, start: int, end: int, *, has_commas: bool) -> bool:
-        """Tell whether a whole document that stands at these positions is a part of the one that broke off.
-
-        Args:
-            start: Where the document begins.
-            end: Where it ends.
-            has_commas: Whether the file has commas between its documents.
-        """
-        if end > self._scanner.position:
-            return False
-        if 0 <= self._indent < indent_of_members(data, start):
-            return True
-        may_follow = _LIST_GOES_ON if has_commas else _BREAK
-        return may_follow.match(data, end, self._scanner.position) is None
-
-
 class Damage:
     """The gap that is open now, if there is one, and the last document in it that broke off."""
 
-    __slots__ = ("_break", "_kind", "_start")
+    __slots__ = ("_indent", "_kind", "_scanner", "_start")
 
     def __init__(self) -> None:
         self._start: int | None = None
         self._kind = ProblemKind.TORN
-        self._break: Break | None = None
+        self._scanner: Scanner | None = None
+        """Of the last document that broke off, until the next whole one."""
+        self._indent = ONE_LINE
 
     @property
     def is_open(self) -> bool:
@@ -88,26 +49,46 @@ class Damage:
             self._kind = kind
 
     def break_off(self, scanner: Scanner, indent: int) -> None:
-        """Take note of a document that broke off, as `Break` does."""
-        self._break = Break(scanner, indent)
+        """Take note of a document that broke off.
+
+        What it holds whole is its own, though it look like a record: attributes nest. But where it broke off in the
+        place of a value, the record that was glued to it was scanned as that value; then it broke right behind that
+        one.
+
+        Args:
+            scanner: The scan that found the break, or the end of the file.
+            indent: Blanks before the document's members; see `indent_of_members`.
+        """
+        self._scanner, self._indent = scanner, indent
 
     def close(self, offset: int) -> list[Gap]:
         """End at an offset of the file; return the gap, if there was one."""
-        start, self._start, self._break = self._start, None, None
+        start, self._start, self._scanner = self._start, None, None
         return [] if start is None else [Gap(self._kind, start, offset - start)]
 
     def shift(self, count: int) -> None:
         """Take note that so many bytes were cut off the buffer's front."""
-        if self._break is not None:
-            self._break.shift(count)
+        if self._scanner is not None:
+            self._scanner.shift(count)
 
     def leaves_open(self, position: int) -> bool:
-        """Tell whether what begins at a position was still open where the last document broke off."""
-        return self._break is not None and self._break.leaves_open(position)
+        """Tell whether what begins at a position isn't whole either: it was open where the last document broke off."""
+        return self._scanner is not None and self._scanner.leaves_open(position)
 
     def holds(self, data: bytes, start: int, end: int, *, has_commas: bool) -> bool:
-        """Tell whether a whole document is a part of the last one that broke off, as `Break.holds` does."""
-        return self._break is not None and self._break.holds(data, start, end, has_commas=has_commas)
+        """Tell whether a whole document that stands at these positions is a part of the one that broke off last.
+
+        Args:
+            start: Where the document begins.
+            end: Where it ends.
+            has_commas: Whether the file has commas between its documents.
+        """
+        if self._scanner is None or end > self._scanner.position:
+            return False
+        if 0 <= self._indent < indent_of_members(data, start):
+            return True
+        may_follow = _LIST_GOES_ON if has_commas else _BREAK
+        return may_follow.match(data, end, self._scanner.position) is None
 
 
 def indent_of_members(data: bytes, position: int) -> int:

@@ -7,7 +7,7 @@ itself writes it.
 from __future__ import annotations
 
 from contextlib import suppress
-from enum import Enum, auto
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import groupby
@@ -22,6 +22,9 @@ from spanview.formats.prefixed import PrefixedLines, unmixed
 from spanview.formats.rows import Batch, SpanColumns, join_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.formats.frames import Document
     from spanview.formats.rows import SpanDetails
     from spanview.model.span import Source, Span
 
@@ -137,13 +140,9 @@ def is_record(value: Any) -> bool:
 
 def batch_of(frames: Frames) -> Batch:
     """Return the spans among documents, and what else there was."""
-    documents = frames.documents
-    if {type(kept) for _, _, kept in documents} != {tuple}:
-        return _mixed_batch_of(frames)
-    return Batch(
-        columns=console.columns_of([kept for _, _, kept in documents]),
-        offsets=[at for at, _, _ in documents],
-        lengths=[size for _, size, _ in documents],
+    are_plain = {type(kept) for _, _, kept in frames.documents} == {tuple}
+    return replace(
+        (_plain_batch_of if are_plain else _mixed_batch_of)(frames.documents),
         gaps=frames.gaps,
         has_text=frames.has_text,
         repeated=frames.repeated,
@@ -152,23 +151,28 @@ def batch_of(frames: Frames) -> Batch:
     )
 
 
-def _mixed_batch_of(frames: Frames) -> Batch:
-    """Return what `batch_of` does, where not all documents are spans as the SDK writes them."""
+def _plain_batch_of(documents: Sequence[Document]) -> Batch:
+    """Return spans as the SDK writes them."""
+    columns = console.columns_of([kept for _, _, kept in documents])
+    return Batch(columns, [at for at, _, _ in documents], [size for _, size, _ in documents])
+
+
+def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
+    """Return the spans among documents of any kind, and those that are none."""
     from spanview.formats import foreign, own
 
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
 
-    for sort, some in groupby(frames.documents, lambda document: _sort_of(document[2])):
-        if sort is not _Sort.FOREIGN:
-            documents = [*some]
-            parts.append(console.columns_of([_kept_of(kept) for _, _, kept in documents]))
-            offsets += [at for at, _, _ in documents]
-            places = [(at, size) for at, size, _ in documents]
-            holding += places if sort is _Sort.MIXED else []
-            lengths += [0 if sort is _Sort.MIXED else size for _, size in places]
+    for (is_own, is_mixed), some in groupby(documents, _sort_of):
+        group = [*some]
+        if is_own:
+            parts.append(console.columns_of([_kept_of(kept) for _, _, kept in group]))
+            offsets += [at for at, _, _ in group]
+            holding += [(at, size) for at, size, _ in group if is_mixed]
+            lengths += [0 if is_mixed else size for _, size, _ in group]
             continue
-        for at, size, kept in some:
+        for at, size, kept in group:
             value = _kept_of(kept)
             found = foreign.format_of(value)
             if found is None:
@@ -189,32 +193,17 @@ def _mixed_batch_of(frames: Frames) -> Batch:
         columns=parts[0] if len(parts) == 1 else join_columns(parts),
         offsets=offsets,
         lengths=lengths,
-        gaps=frames.gaps,
         skipped=skipped,
         documents=holding,
         partial=partial,
-        has_text=frames.has_text,
-        repeated=frames.repeated,
-        fragments=frames.fragments,
-        pids=frames.pids,
     )
 
 
-class _Sort(Enum):
-    """What batches are made of."""
-
-    OWN = auto()
-    """A span as the SDK writes it."""
-    MIXED = auto()
-    """The same among lines of others, or behind names."""
-    FOREIGN = auto()
-
-
-def _sort_of(kept: Any) -> _Sort:
-    value = _kept_of(kept)
-    if type(value) is not tuple and not console.is_span(value):
-        return _Sort.FOREIGN
-    return _Sort.OWN if value is kept else _Sort.MIXED
+def _sort_of(document: Document) -> tuple[bool, bool]:
+    """Return whether a document is a span of the SDK's, and whether one among lines of others, or behind names."""
+    value = _kept_of(document[2])
+    is_own = type(value) is tuple or console.is_span(value)
+    return is_own, is_own and value is not document[2]
 
 
 def _kept_of(kept: Any) -> Any:

@@ -195,7 +195,7 @@ class FramingRun:
         end, value = found
         self.close_gap(position)
         self._scanner, self._frames.has_text = None, True
-        self._nesting.forget()
+        self._nesting.is_behind = False
         self._frames.documents.append((self.buffer.offset + position, end - position, Mixed(self.keep(value))))
         return end
 
@@ -208,7 +208,7 @@ class FramingRun:
             if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
                 self._frames.gaps.append(Gap(ProblemKind.TORN, self.buffer.offset + position, inside - position))
             self._scanner = None
-            self._nesting.enter()
+            self._nesting.is_inside = True
             self._lists.forget()
         return inside
 

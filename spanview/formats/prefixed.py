@@ -69,7 +69,8 @@ class PrefixedLines:
     def __init__(self, new_framer: Callable[..., Framer], *, offset: int) -> None:
         self.offset = offset
         """Offset in the file of the first byte that waits for more."""
-        self._data = b""
+        self.unread = b""
+        """The bytes from `offset` on that wait for more."""
         self._fed = offset
         """Where the first line begins that isn't whole yet."""
         self._new_writer = partial(_Writer, new_framer)
@@ -80,20 +81,15 @@ class PrefixedLines:
     @property
     def waiting(self) -> bool:
         """Whether something has begun that isn't whole yet."""
-        return bool(self._data)
-
-    @property
-    def unread(self) -> bytes:
-        """The bytes from `offset` on that wait for more."""
-        return self._data
+        return bool(self.unread)
 
     def feed(self, data: bytes) -> Frames:
         """Take the next bytes of the file and return what they complete."""
-        self._data += data
-        frames = self._take_lines(self._data.rfind(b"\n") + 1)
+        self.unread += data
+        frames = self._take_lines(self.unread.rfind(b"\n") + 1)
         for writer in self._waiting():
             # Of thousands of writers, few have lines in each piece.
-            if writer.has_new_lines:
+            if writer.new:
                 frames.add(writer.feed())
             if writer.end < self._fed - _PATIENCE:
                 frames.add(writer.close())
@@ -108,7 +104,7 @@ class PrefixedLines:
 
     def close(self) -> Frames:
         """Return what the end of the file settles; whatever is unfinished becomes a gap."""
-        frames = self._take_lines(len(self._data))
+        frames = self._take_lines(len(self.unread))
         for writer in self._waiting():
             frames.add(writer.feed())
             frames.add(writer.close())
@@ -126,9 +122,9 @@ class PrefixedLines:
         frames = Frames()
         base, position = self.offset, self._fed - self.offset
         while position < end:
-            line_end = self._data.find(b"\n", position)
-            line_end = len(self._data) if line_end < 0 else line_end
-            line = self._data[position:line_end]
+            line_end = self.unread.find(b"\n", position)
+            line_end = len(self.unread) if line_end < 0 else line_end
+            line = self.unread[position:line_end]
             name, start = match_prefix(line)
             text = line[start:]
             if name not in self._lines:
@@ -150,7 +146,7 @@ class PrefixedLines:
                 frames.fragments += fragments * (int(others[1]) if others else 1)
                 frames.pids |= _pid_in(name) if fragments else frozenset()
             position = line_end + 1
-        self._fed = min(base + position, base + len(self._data))
+        self._fed = min(base + position, base + len(self.unread))
         return frames
 
     def _writer_of(self, name: bytes, *, is_alone: bool) -> _Writer:
@@ -159,11 +155,11 @@ class PrefixedLines:
         return self._writers[name, is_alone]
 
     def _waiting(self) -> list[_Writer]:
-        return [writer for writer in self._writers.values() if writer.waits]
+        return [writer for writer in self._writers.values() if writer.lines]
 
     def _take(self, frames: Frames) -> Frames:
-        begin = min([writer.begin for writer in self._waiting()], default=self._fed)
-        self._data = self._data[begin - self.offset :]
+        begin = min([writer.lines[0].begin for writer in self._waiting()], default=self._fed)
+        self.unread = self.unread[begin - self.offset :]
         self.offset = begin
         frames.documents.sort(key=itemgetter(0))
         frames.gaps.sort(key=attrgetter("offset"))
@@ -193,37 +189,23 @@ class _Writer:
         """Bytes of all its lines."""
         self.end = 0
         """Where in the file its last line ends."""
-        self._new: list[bytes] = []
-        self._lines: deque[_Line] = deque()
+        self.new: list[bytes] = []
+        """Lines that weren't framed yet."""
+        self.lines: deque[_Line] = deque()
         """Those that wait for more."""
         self._passed: list[_Line] = []
         """Those before them that may be part of a gap."""
 
-    @property
-    def waits(self) -> bool:
-        """Whether there are lines that wait for more."""
-        return bool(self._lines)
-
-    @property
-    def has_new_lines(self) -> bool:
-        """Whether it has lines that weren't framed yet."""
-        return bool(self._new)
-
-    @property
-    def begin(self) -> int:
-        """Where in the file the first of them begins; only where there are any."""
-        return self._lines[0].begin
-
     def add(self, text: bytes, begin: int, end: int) -> None:
         """Take a line, without its name, that stands between these offsets of the file."""
-        self._lines.append(_Line(self._size, begin, end, text.count(FRAGMENT)))
-        self._new.append(text)
+        self.lines.append(_Line(self._size, begin, end, text.count(FRAGMENT)))
+        self.new.append(text)
         self._size += len(text)
         self.end = end
 
     def feed(self) -> Frames:
         """Return what the new lines complete."""
-        text, self._new = b"".join(self._new), []
+        text, self.new = b"".join(self.new), []
         return self._take(self._framer.feed(text))
 
     def tail(self) -> Frames:
@@ -243,10 +225,10 @@ class _Writer:
             frames.gaps.append(self._gap_of(gap.kind, gap.offset, gap.length))
             # A gap tells of them already.
             frames.fragments -= _take_fragments(self._passed, gap)
-            _take_fragments(self._lines, gap)
+            _take_fragments(self.lines, gap)
         for at, size, kept in framed.documents:
             frames.fragments += self._pass_by(at)
-            if self._lines and self._lines[0].at <= at:
+            if self.lines and self.lines[0].at <= at:
                 self._take_document(frames, at, size, kept)
             else:
                 # Its first line is the last one of another.
@@ -258,9 +240,9 @@ class _Writer:
 
     def _take_document(self, frames: Frames, at: int, size: int, kept: Any) -> None:
         """Take a document that begins in the first line which waits."""
-        lines = [self._lines.popleft()]
-        while self._lines and self._lines[0].at < at + size:
-            lines.append(self._lines.popleft())
+        lines = [self.lines.popleft()]
+        while self.lines and self.lines[0].at < at + size:
+            lines.append(self.lines.popleft())
         self._passed = [lines[-1]]
         first, last = lines[0], lines[-1]
         if not self._is_named and last.begin - first.begin == last.at - first.at:
@@ -274,8 +256,8 @@ class _Writer:
     def _pass_by(self, at: int) -> int:
         """Let go of the lines that end before an offset; return the beginnings of spans in them."""
         fragments = 0
-        while self._lines and (self._lines[1].at if len(self._lines) > 1 else self._size) <= at:
-            line = self._lines.popleft()
+        while self.lines and (self.lines[1].at if len(self.lines) > 1 else self._size) <= at:
+            line = self.lines.popleft()
             fragments += line.fragments
             if len(self._passed) < _MOST_PASSED:
                 self._passed.append(line)
@@ -283,7 +265,7 @@ class _Writer:
 
     def _gap_of(self, kind: ProblemKind, at: int, size: int) -> Gap:
         """Return a gap among the writer's lines as one of the file."""
-        lines = [*self._passed, *self._lines]
+        lines = [*self._passed, *self.lines]
         first, last = (lines[max(0, bisect_right(lines, at, key=attrgetter("at")) - 1)] for at in (at, at + size - 1))
         return Gap(kind, first.begin, last.end - first.begin)
 

@@ -50,7 +50,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     _fill(spans, "source", new_files[np.asarray(spans.source)])
     rows = _rows_in_order(spans)
     new_rows = _inverse(rows)
-    is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.scanned[1]]]
+    is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.moved]]
     for name in (name for name in spans.__slots__ if name != "next_row"):
         _fill(spans, name, np.asarray(getattr(spans, name))[rows])
     for name, texts in (("name", intake.names), ("service", intake.services)):
@@ -58,7 +58,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     new_traces = _arrange_traces(intake, new_rows)
     forget_slots(intake)
     intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
-    intake.take_scanned(_runs(is_scanned), {*moved.tolist()})
+    intake.scanned, intake.moved = _runs(is_scanned), {*moved.tolist()}
     return numbers
 
 

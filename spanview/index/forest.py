@@ -23,7 +23,7 @@ from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -87,26 +87,27 @@ class Forest:
 
     def sums_above(self, values: NDArray[Any]) -> Places:
         """Return for each span the sum of its own value and those of all spans above it; values are integers."""
-        sums, above = values.astype(np.int64), self.parents.copy()
-        # Each step goes twice as far up, and begins where the one before has ended.
-        going = np.flatnonzero(above >= 0)
-        while len(going):
-            upper = above[going]
+        sums = values.astype(np.int64)
+        for going, upper in self._steps_up():
             sums[going] += sums[upper]
-            above[going] = above[upper]
-            going = going[above[going] >= 0]
         return sums
 
     def sums_below(self, values: NDArray[Any]) -> Places:
         """Return for each span the sum of its own value and those of all spans below it; values are integers."""
-        sums, above = values.astype(np.int64), self.parents.copy()
+        sums = values.astype(np.int64)
+        for going, upper in self._steps_up():
+            np.add.at(sums, upper, sums[going])
+        return sums
+
+    def _steps_up(self) -> Iterator[tuple[Places, Places]]:
+        """Yield spans with others above them, and those: each step goes twice as far, from where the last one ended."""
+        above = self.parents.copy()
         going = np.flatnonzero(above >= 0)
         while len(going):
             upper = above[going]
-            np.add.at(sums, upper, sums[going])
+            yield going, upper
             above[going] = above[upper]
             going = going[above[going] >= 0]
-        return sums
 
     def depths(self) -> Places:
         """Return how many spans and placeholders are above each span."""
@@ -134,26 +135,20 @@ class Forest:
             Those of each parent together, in the order of `in_order`; N + 1 places, of which the last is the end.
         """
         order = self.in_order()
-        return self._children_in(order), np.append(0, np.cumsum(self._child_counts()))
+        counts = np.bincount(self.parents[self.parents >= 0], minlength=len(self))
+        return self._children_in(order), np.append(0, np.cumsum(counts))
 
     def _children_in(self, order: Places) -> Places:
         below = order[self.parents[order] >= 0]
         return below[np.argsort(self.parents[below], kind="stable")]
 
-    def _child_counts(self) -> Places:
-        return np.bincount(self.parents[self.parents >= 0], minlength=len(self))
-
-    def preorder(self, sizes: Places | None = None) -> Places:
+    def preorder(self) -> Places:
         """Return the place of each span when trees are walked, parents before their children: a permutation.
 
         Traces come by number, trees and siblings by start, then span id, then place. A placeholder stands where its
         earliest child starts, then by its own id.
-
-        Args:
-            sizes: What `sizes` returns, if it is known already.
         """
-        sizes = self.sizes() if sizes is None else sizes
-        order = self.in_order()
+        sizes, order = self.sizes(), self.in_order()
         tops = order[self.parents[order] < 0]
         offsets = np.zeros(len(self), np.int64)
         tops = tops[self._by_tree(tops)]

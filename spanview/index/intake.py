@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
+_FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
+"""Columns by which spans are told apart whose records can't be read."""
 _KEPT_TRACE_NUMBERS: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
@@ -67,8 +69,10 @@ class Intake:
         """The trace that stands for the spans without a usable trace id."""
         self._clashes: dict[tuple[int, int], _Clash] | None = None
         """By number of the trace and span id, where different records have them; None while nobody has asked."""
-        self._scanned: list[range] = []
-        self._moved: set[int] = set()
+        self.scanned: list[range] = []
+        """Rows whose records stood in the SDK's own layout when they were scanned,"""
+        self.moved: set[int] = set()
+        """and rows whose places are those of doubles by now."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -78,13 +82,9 @@ class Intake:
 
     def note_scanned(self, rows: range) -> None:
         """Take note that the records of new rows stand in the SDK's own layout, but for their attributes."""
-        if self._scanned and self._scanned[-1].stop == rows.start:
-            rows = range(self._scanned.pop().start, rows.stop)
-        self._scanned.append(rows)
-
-    def note_moved(self, row: int) -> None:
-        """Take note that the place of a row is that of a double by now."""
-        self._moved.add(row)
+        if self.scanned and self.scanned[-1].stop == rows.start:
+            rows = range(self.scanned.pop().start, rows.stop)
+        self.scanned.append(rows)
 
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:
@@ -133,15 +133,6 @@ class Intake:
         for row in unread:
             renumbered.unread.setdefault(self._facts_of_row(row), []).append(row)
         return renumbered
-
-    def take_scanned(self, runs: list[range], moved: set[int]) -> None:
-        """Take what `scanned` returns."""
-        self._scanned, self._moved = runs, moved
-
-    @property
-    def scanned(self) -> tuple[list[range], set[int]]:
-        """Rows whose records stand in the SDK's own layout, and which of them do so no more for sure."""
-        return self._scanned, self._moved
 
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
@@ -306,7 +297,7 @@ class Intake:
                 dropped = self.spans.source[double]
                 self.spans.source[double] = source
                 self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
-                self.note_moved(double)
+                self.moved.add(double)
             self.tallies.duplicates += 1
             self._duplicates.add(double, dropped)
             if self._duplicates.are_many:
@@ -385,7 +376,7 @@ class Intake:
             clash.unread.setdefault(self._facts_of_row(row), []).append(row)
 
     def _facts_of(self, batch: Batch, at: int) -> tuple[int, ...]:
-        """Return what the columns are to have of a span, besides its ids and its place."""
+        """Return what the columns are to have of a span, in the order of `_FACTS`."""
         columns = batch.columns
         return (
             batch.lengths[at],
@@ -400,17 +391,7 @@ class Intake:
 
     def _facts_of_row(self, row: int) -> tuple[int, ...]:
         """Return the same of a span in the columns."""
-        spans = self.spans
-        return (
-            spans.length[row],
-            spans.parent_id[row],
-            spans.start_ns[row],
-            spans.end_ns[row],
-            spans.name[row],
-            spans.service[row],
-            spans.kind[row],
-            spans.status[row],
-        )
+        return tuple(getattr(self.spans, name)[row] for name in _FACTS)
 
     def _digest(self, record: bytes | None) -> bytes | None:
         from spanview.model.span import Source

@@ -83,8 +83,7 @@ def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
 def are_scanned(intake: Intake) -> Flags:
     """Return of which rows a scan has seen that their records stand in the SDK's own layout."""
     flags = np.zeros(len(intake.spans), np.bool_)
-    runs, moved = intake.scanned
-    for run in runs:
+    for run in intake.scanned:
         flags[run.start : run.stop] = True
-    flags[[*moved]] = False
+    flags[[*intake.moved]] = False
     return flags

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from spanview.index.intake import Intake
     from spanview.model.problems import ProblemKind
 
-_SPANS: Final = [name for name in SpanTable.__slots__ if name != "span_id"] + ["span_id"]
-_TRACES: Final = [name for name in TraceTable.__slots__ if name != "id_low"] + ["id_low"]
+_SPANS: Final = [*sorted({*SpanTable.__slots__} - {"span_id"}), "span_id"]
+_TRACES: Final = [*sorted({*TraceTable.__slots__} - {"id_low"}), "id_low"]
 """Those come last by which a reader sees how many rows there are."""
 
 
@@ -33,7 +33,6 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
         intake: The index.
         kinds: Which problems belong to it.
     """
-    scanned, moved = intake.scanned
     return {
         "names": intake.names.texts,
         "services": intake.services.texts,
@@ -41,8 +40,8 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
         "tallies": intake.tallies.state(kinds),
         "duplicates": [[*pair, number] for pair, number in intake.duplicates.items()],
         "unplaced": intake.unplaced,
-        "scanned": [[run.start, run.stop] for run in scanned],
-        "moved": [*moved],
+        "scanned": [[run.start, run.stop] for run in intake.scanned],
+        "moved": [*intake.moved],
         "used": [intake.span_slots.used, intake.trace_slots.used],
     }
 
@@ -66,10 +65,7 @@ def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[in
     intake.unplaced = state["unplaced"]
     intake.span_slots.take(span_slots, state["used"][0])
     intake.trace_slots.take(trace_slots, state["used"][1])
-    for first, stop in state["scanned"]:
-        intake.note_scanned(range(first, stop))
-    for row in state["moved"]:
-        intake.note_moved(row)
+    intake.scanned, intake.moved = [range(*run) for run in state["scanned"]], {*state["moved"]}
     targets = [(intake.spans, name) for name in _SPANS] + [(intake.traces, name) for name in _TRACES]
     for (table, name), column in zip(targets, columns, strict=True):
         setattr(table, name, column)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -74,43 +75,26 @@ class FileSource:
     generation: int = 0
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class SpanTable:
     """The columns of all spans, a row a span in the order of arrival."""
 
-    __slots__ = (
-        "end_ns",
-        "kind",
-        "length",
-        "name",
-        "next_row",
-        "offset",
-        "parent_id",
-        "service",
-        "source",
-        "span_id",
-        "start_ns",
-        "status",
-        "trace",
-        "warnings",
-    )
-
-    def __init__(self) -> None:
-        self.trace = array("I")
-        """Row of the trace table."""
-        self.span_id = array("Q")
-        self.parent_id = array("Q")
-        self.start_ns = array("q")
-        self.end_ns = array("q")
-        self.name = array("I")
-        self.service = array("I")
-        self.kind = array("B")
-        self.status = array("B")
-        self.warnings = array("H")
-        self.source = array("I")
-        self.offset = array("Q")
-        self.length = array("I")
-        self.next_row = array("I")
-        """The next row of the same trace, or `NO_ROW`."""
+    trace: array[int] = field(default_factory=partial(array, "I"))
+    """Row of the trace table."""
+    span_id: array[int] = field(default_factory=partial(array, "Q"))
+    parent_id: array[int] = field(default_factory=partial(array, "Q"))
+    start_ns: array[int] = field(default_factory=partial(array, "q"))
+    end_ns: array[int] = field(default_factory=partial(array, "q"))
+    name: array[int] = field(default_factory=partial(array, "I"))
+    service: array[int] = field(default_factory=partial(array, "I"))
+    kind: array[int] = field(default_factory=partial(array, "B"))
+    status: array[int] = field(default_factory=partial(array, "B"))
+    warnings: array[int] = field(default_factory=partial(array, "H"))
+    source: array[int] = field(default_factory=partial(array, "I"))
+    offset: array[int] = field(default_factory=partial(array, "Q"))
+    length: array[int] = field(default_factory=partial(array, "I"))
+    next_row: array[int] = field(default_factory=partial(array, "I"))
+    """The next row of the same trace, or `NO_ROW`."""
 
     def __len__(self) -> int:
         return len(self.span_id)
@@ -122,36 +106,23 @@ class SpanTable:
                 setattr(self, name, array(typecode, getattr(self, name)))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TraceTable:
     """The columns of all traces, a row a trace in the order of arrival."""
 
-    __slots__ = (
-        "end_ns",
-        "error_count",
-        "first_row",
-        "id_high",
-        "id_low",
-        "last_row",
-        "root_count",
-        "root_row",
-        "span_count",
-        "start_ns",
-    )
-
-    def __init__(self) -> None:
-        self.id_high = array("Q")
-        self.id_low = array("Q")
-        self.first_row = array("I")
-        self.last_row = array("I")
-        self.root_row = array("I")
-        """The earliest span without a parent, or `NO_ROW`."""
-        self.root_count = array("I")
-        self.span_count = array("I")
-        self.error_count = array("I")
-        self.start_ns = array("q")
-        """The least start, or `NO_TIME`."""
-        self.end_ns = array("q")
-        """The greatest end, or `NO_TIME`."""
+    id_high: array[int] = field(default_factory=partial(array, "Q"))
+    id_low: array[int] = field(default_factory=partial(array, "Q"))
+    first_row: array[int] = field(default_factory=partial(array, "I"))
+    last_row: array[int] = field(default_factory=partial(array, "I"))
+    root_row: array[int] = field(default_factory=partial(array, "I"))
+    """The earliest span without a parent, or `NO_ROW`."""
+    root_count: array[int] = field(default_factory=partial(array, "I"))
+    span_count: array[int] = field(default_factory=partial(array, "I"))
+    error_count: array[int] = field(default_factory=partial(array, "I"))
+    start_ns: array[int] = field(default_factory=partial(array, "q"))
+    """The least start, or `NO_TIME`."""
+    end_ns: array[int] = field(default_factory=partial(array, "q"))
+    """The greatest end, or `NO_TIME`."""
 
     def __len__(self) -> int:
         return len(self.id_low)

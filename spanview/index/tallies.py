@@ -107,7 +107,8 @@ class Tallies:
         """Records that say again what another one says."""
         self.torn = 0
         self.skipped = 0
-        self._records = 0
+        self.records = 0
+        """How many spans were read, doubles included."""
         self._files: dict[str, FileTally] = {}
         self._problems: list[Problem] = []
 
@@ -115,11 +116,6 @@ class Tallies:
     def files(self) -> int:
         """How many regular files were read, empty and foreign ones included."""
         return len(self._files)
-
-    @property
-    def records(self) -> int:
-        """How many spans were read, doubles included."""
-        return self._records
 
     @property
     def bytes(self) -> int:
@@ -138,7 +134,7 @@ class Tallies:
     def add_records(self, path: str, count: int) -> None:
         """Count spans of a file, doubles included."""
         self._files[path].records += count
-        self._records += count
+        self.records += count
 
     def each_file(self) -> list[tuple[str, FileTally]]:
         """Return all files by path, and what each has."""
@@ -146,11 +142,6 @@ class Tallies:
 
     def add_problem(self, problem: Problem) -> None:
         """Keep a problem that isn't part of a batch."""
-        self._problems.append(problem)
-
-    def add_torn(self, problem: Problem) -> None:
-        """Count a record that turned out to be damaged though its span was taken."""
-        self.torn += 1
         self._problems.append(problem)
 
     def take(self, path: str, batch: Batch) -> None:
@@ -188,7 +179,7 @@ class Tallies:
             file = self._files[path] = FileTally(*values)
             offset, length = file.first_skipped
             file.first_skipped, file.pids = (offset, length), tuple(file.pids)
-        self._records = sum(file.records for file in self._files.values())
+        self.records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 
     def told(self, after: int = 0) -> list[Problem]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
-from spanview.model.times import NO_TIME
+from spanview.model.times import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,14 +41,12 @@ class Trace:
     @property
     def start_ns(self) -> int | None:
         """The least start of its spans, in nanoseconds since 1970; None where no span has one."""
-        start = self._store.trace_table.start_ns[self._number]
-        return None if start == NO_TIME else start
+        return known(self._store.trace_table.start_ns[self._number])
 
     @property
     def end_ns(self) -> int | None:
         """The greatest end of its spans, in nanoseconds since 1970; None where no span has one."""
-        end = self._store.trace_table.end_ns[self._number]
-        return None if end == NO_TIME else end
+        return known(self._store.trace_table.end_ns[self._number])
 
     @property
     def duration_ns(self) -> int | None:

@@ -56,16 +56,10 @@ class ProblemKind(StrEnum):
     WATCHER = "watcher"
 
 
-SEVERITIES = {
-    ProblemKind.TORN: Severity.WARNING,
-    ProblemKind.PARTIAL: Severity.WARNING,
+SEVERITIES = dict.fromkeys(ProblemKind, Severity.WARNING) | {
     ProblemKind.SKIPPED: Severity.INFO,
     ProblemKind.NO_SPANS: Severity.INFO,
-    ProblemKind.TOO_LARGE: Severity.WARNING,
     ProblemKind.UNREADABLE: Severity.ERROR,
-    ProblemKind.REFUSED: Severity.WARNING,
-    ProblemKind.TRUNCATED: Severity.WARNING,
-    ProblemKind.WATCHER: Severity.WARNING,
 }
 
 

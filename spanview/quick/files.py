@@ -41,18 +41,6 @@ class QuickFile:
         offset: Where to begin: at the start of a record.
     """
 
-    __slots__ = (
-        "bytes",
-        "decoder",
-        "descriptor",
-        "failure",
-        "head",
-        "is_read",
-        "last",
-        "open",
-        "source",
-    )
-
     def __init__(self, source: int, open: Callable[[], int], offset: int = 0) -> None:  # noqa: A002 - it is what it does
         self.source, self.open = source, open
         self.bytes = offset

@@ -66,9 +66,7 @@ def _layout(indent: int | None) -> Layout:
     # Behind the braces of attributes and resource white space follows, if they aren't empty.
     attributes = parts[-1][: parts[-1].rindex(b"{") + 1]
     tail = before_tail[before_tail.index(b"}") : before_tail.rindex(b"{") + 1]
-    name, trace_id, span_id, state, kind, parent_id, start, end, status, _ = parts
-    values = (name, trace_id, span_id, state, kind, parent_id, start, end, status, attributes)
-    return Layout(*values, tail)
+    return Layout(*[*parts[:-1], attributes, tail])
 
 
 ONE_LINE: Final = _layout(None)

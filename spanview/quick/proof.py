@@ -109,4 +109,5 @@ def _mark(store: Store, row: int) -> None:
     spans.warnings[row] |= Warnings.DETAIL_LOST.value
     path, offset, length = store.sources[spans.source[row]].path, spans.offset[row], spans.length[row]
     detail = f"a record that begins at byte {offset:,} is damaged among its attributes; its span is shown without them"
-    tallies.add_torn(Problem(ProblemKind.TORN, path, offset, length, detail))
+    tallies.torn += 1
+    tallies.add_problem(Problem(ProblemKind.TORN, path, offset, length, detail))

@@ -36,13 +36,12 @@ class ScannedRows:
     Args:
         buffer: `ROW_BYTES` for each row, or more.
         capacity: ScannedRows that fit in.
-        count: ScannedRows that are there.
     """
 
     __slots__ = ("_columns", "capacity", "count")
 
-    def __init__(self, buffer: bytearray | memoryview, capacity: int, count: int = 0) -> None:
-        self.capacity, self.count = capacity, count
+    def __init__(self, buffer: bytearray | memoryview, capacity: int) -> None:
+        self.capacity, self.count = capacity, 0
         self._columns: dict[str, NDArray[Any]] = {}
         at = 0
         for name, kind in _COLUMNS.items():

@@ -3,7 +3,7 @@
 terms        what a session is given, and what it reports
 places       the default places, and spanview's own folders
 discover     from PATHs to regular files
-descriptors  how many files may be open at once
+descriptors  how many files may be open at once, and reading by descriptor
 details      records read again, from the spool or from their files
 spool        what can't be read again, in a temporary file
 content      what can't be read again, while it is decoded
@@ -14,7 +14,6 @@ reading      from one file's or stream's bytes into the sink
 packed       compressed files, read as they grow
 quickly      large folders, scanned by several processes
 kept         the index of a large folder, kept for the next session
-collector    reading without the garbage collector
 session      PATHs into a sink, once or for as long as they change
 follow       hints of changes, and a search all the same
 loading      the short way from PATHs to a store

@@ -1,7 +1,8 @@
-"""How many files this process may hold open at once."""
+"""Descriptors of files: how many this process may hold open at once, and reading by them."""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from typing import Final
@@ -25,6 +26,15 @@ def raise_limit() -> None:
     if allowed != resource.RLIM_INFINITY and allowed < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def read_at(descriptor: int, length: int, offset: int) -> bytes:
+    """Return the bytes at an offset, fewer at the end of the file."""
+    if hasattr(os, "pread"):
+        # Processes that were forked from this one have the file's position in common with it.
+        return os.pread(descriptor, length, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, length)
 
 
 def share_of_descriptors(most: int) -> int:

@@ -6,16 +6,18 @@ import errno
 import os
 import stat
 from collections import OrderedDict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.documents import DetailReader
-from spanview.sources.descriptors import share_of_descriptors
+from spanview.sources.descriptors import read_at, share_of_descriptors
 from spanview.sources.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from spanview.sources.discover import FoundFile
 
 OPEN_FLAGS: Final = (
     os.O_RDONLY
@@ -143,12 +145,18 @@ def open_file(path: str, device: int, inode: int) -> int:
     return descriptor
 
 
-def read_at(descriptor: int, length: int, offset: int) -> bytes:
-    """Return the bytes at an offset, fewer at the end of the file."""
-    if hasattr(os, "pread"):
-        return os.pread(descriptor, length, offset)
-    os.lseek(descriptor, offset, os.SEEK_SET)
-    return os.read(descriptor, length)
+@contextmanager
+def opened(found: FoundFile) -> Iterator[int]:
+    """Hold a descriptor of a file that was found.
+
+    Raises:
+        OSError: It can't be opened, or is another file by now.
+    """
+    descriptor = open_file(found.real, *found.identity)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def reason_of(error: OSError) -> str:

@@ -50,6 +50,11 @@ class FoundFile(NamedTuple):
         """Device and inode."""
         return self.device, self.inode
 
+    @property
+    def stamp(self) -> Stamp:
+        """What is another one when the file is, or has changed."""
+        return self.device, self.inode, self.size, self.modified_ns, self.changed_ns
+
 
 @dataclass(slots=True)
 class Listing:

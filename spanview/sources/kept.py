@@ -28,7 +28,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.index.state import columns_of, state_of, take_state
 from spanview.model.problems import ProblemKind
-from spanview.sources.details import OPEN_FLAGS, open_file, read_at
+from spanview.sources.descriptors import read_at
+from spanview.sources.details import OPEN_FLAGS, opened
+from spanview.sources.discover import stamp_of
 from spanview.sources.places import cache_folder
 from spanview.version import __version__
 
@@ -71,7 +73,7 @@ class KeptIndex:
 
     def __init__(self, options: ReadOptions, files: Sequence[FoundFile]) -> None:
         self._files = files
-        self._are_quiet = all(_changed_ns(found) + _RACY_NS < time.time_ns() for found in files)
+        self._are_quiet = all(max(found.modified_ns, found.changed_ns) + _RACY_NS < time.time_ns() for found in files)
         """Whether what changes from now on has other times."""
         self._wanted = {
             "paths": options.paths,
@@ -133,18 +135,19 @@ class KeptIndex:
         columns = columns_of(intake)
         kinds = {problem.kind for problem in intake.tallies.told()}
         # Together, the indexes may not be larger than is allowed; a single one may be no half of it.
-        if kinds - _IS_KEPT - _COMES_BACK or sum(map(_size, columns)) * 2 > MOST_KEPT:
+        if kinds - _IS_KEPT - _COMES_BACK or sum(memoryview(column).nbytes for column in columns) * 2 > MOST_KEPT:
             return
         with suppress(OSError, ValueError):
             header = {
                 **self._wanted,
-                "files": [[*_stamp(found), _checksum(found)] for found in self._files],
+                "files": [[found.shown, *found.stamp, _checksum(found)] for found in self._files],
                 "sources": [source.path for source in intake.sources],
                 "proven": is_proven,
                 "state": state_of(intake, _IS_KEPT),
                 "columns": [[len(column), zlib.crc32(column)] for column in columns],
             }
-            if any(not _is_as_found(found) for found in self._files):
+            # Of a status the stamp begins with the mode.
+            if any(stamp_of(os.lstat(found.real))[1:] != found.stamp for found in self._files):
                 return
             _write(self._path, header, columns)
             _make_room(os.path.dirname(self._path))
@@ -154,7 +157,7 @@ class KeptIndex:
         if {name: header.get(name) for name in wanted} != wanted or len(header["files"]) != len(self._files):
             return False
         return all(
-            kept[:-1] == [*_stamp(found)] and kept[-1] == _checksum(found)
+            kept[:-1] == [found.shown, *found.stamp] and kept[-1] == _checksum(found)
             for kept, found in zip(header["files"], self._files, strict=True)
         )
 
@@ -167,36 +170,15 @@ def _current_folder() -> str:
         return ""
 
 
-def _stamp(found: FoundFile) -> tuple[str, int, int, int, int, int]:
-    return found.shown, found.device, found.inode, found.size, found.modified_ns, found.changed_ns
-
-
-def _changed_ns(found: FoundFile) -> int:
-    """Return when a file changed last, by any of its times, in nanoseconds since 1970."""
-    return max(found.modified_ns, found.changed_ns)
-
-
 def _checksum(found: FoundFile) -> str:
     """Return a checksum of a file's front and its end.
 
     Raises:
         OSError: It can't be read.
     """
-    descriptor = open_file(found.real, found.device, found.inode)
-    try:
-        ends = (
-            read_at(descriptor, _COMPARED_BYTES, 0),
-            read_at(descriptor, _COMPARED_BYTES, max(0, found.size - _COMPARED_BYTES)),
-        )
-    finally:
-        os.close(descriptor)
-    return blake2b(b"".join(ends), digest_size=16).hexdigest()
-
-
-def _is_as_found(found: FoundFile) -> bool:
-    status = os.lstat(found.real)
-    stamp = found.device, found.inode, found.size, found.modified_ns, found.changed_ns
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp
+    with opened(found) as descriptor:
+        front, end = (read_at(descriptor, _COMPARED_BYTES, at) for at in (0, max(0, found.size - _COMPARED_BYTES)))
+    return blake2b(front + end, digest_size=16).hexdigest()
 
 
 def _opened(path: str) -> BufferedReader:
@@ -242,10 +224,6 @@ def _column(file: BufferedReader, typecode: str, length: int, checksum: int) -> 
     if zlib.crc32(column) != checksum:
         raise ValueError("damaged column")
     return column
-
-
-def _size(column: array[int]) -> int:
-    return len(column) * column.itemsize
 
 
 def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> None:

@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.sources.details import open_file, read_at, reason_of
-from spanview.sources.unpacking import CUT, MAGIC, Unpacker, is_packed
+from spanview.sources.descriptors import read_at
+from spanview.sources.details import opened, reason_of
+from spanview.sources.unpacking import MAGIC, Unpacker, is_packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,16 +91,11 @@ class PackedFiles:
         if found.real in self._read and self._read[found.real].identity == found.identity:
             return True
         try:
-            descriptor = open_file(found.real, found.device, found.inode)
+            with opened(found) as descriptor:
+                head = os.read(descriptor, MAGIC)
         except OSError:
             # Whoever reads it will say why it can't be.
             return False
-        try:
-            head = os.read(descriptor, MAGIC)
-        except OSError:
-            return False
-        finally:
-            os.close(descriptor)
         if len(head) == MAGIC and not is_packed(head):
             self._plain.add(found.identity)
         return is_packed(head)
@@ -107,22 +103,15 @@ class PackedFiles:
     def read(self, files: Iterable[FoundFile]) -> Iterator[int]:
         """Read those that are new or have changed, as far as they can be unpacked; yield the bytes of each piece."""
         for found in files:
-            stamp = (*found.identity, found.size, found.modified_ns, found.changed_ns)
             known = self._read.get(found.real)
-            if known is None or known.stamp != stamp:
+            if known is None or known.stamp != found.stamp:
                 try:
-                    descriptor = open_file(found.real, found.device, found.inode)
+                    with opened(found) as descriptor:
+                        yield from self._read_on(found, descriptor)
                 except OSError as error:
                     self._reading.report_unreadable(found.shown, reason_of(error))
-                    continue
-                try:
-                    yield from self._read_on(found, stamp, descriptor)
-                except OSError as error:
-                    self._reading.report_unreadable(found.shown, reason_of(error))
-                finally:
-                    os.close(descriptor)
 
-    def _read_on(self, found: FoundFile, stamp: tuple[int, ...], descriptor: int) -> Iterator[int]:
+    def _read_on(self, found: FoundFile, descriptor: int) -> Iterator[int]:
         packed = self._read.get(found.real)
         if packed is None or packed.identity != found.identity or not packed.is_in(descriptor):
             if packed is not None:
@@ -130,7 +119,7 @@ class PackedFiles:
             content = self._reading.open_content(found.shown)
             packed = _Packed(found.shown, found.identity, content, Unpacker(read_at(descriptor, MAGIC, 0)))
             self._read[found.real] = packed
-        packed.stamp = stamp
+        packed.stamp = found.stamp
         while data := read_at(descriptor, _PACKED_PIECE, packed.size):
             packed.note(data)
             count = len(data)
@@ -146,8 +135,7 @@ class PackedFiles:
             packed.content.flush()
             return
         packed.content.close()
-        if not unpacker.is_whole:
-            self._reading.report_broken(packed.shown, packed.content, unpacker.failure or CUT)
+        self._reading.report_broken(packed.shown, packed.content, unpacker)
 
     def close(self) -> None:
         """Settle the ends of all files."""

@@ -22,6 +22,7 @@ import platform
 import re
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.running import Life, RayWorker
@@ -61,7 +62,7 @@ class _Files:
     job: str = ""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Asked:
     """What is known of a process since it was asked last."""
 
@@ -70,9 +71,11 @@ class _Asked:
     """When it began, in seconds since 1970."""
     name: str = ""
     """Its command; empty for a thread of the kernel."""
-    files: _Files | None = None
-    """What it has open; None where that can't be asked, or hasn't been."""
-    is_asked_for_files: bool = False
+
+    @cached_property
+    def files(self) -> _Files | None:
+        """What it has open; None where that can't be asked."""
+        return _files_of(self.process)
 
 
 class Processes:
@@ -99,7 +102,7 @@ class Processes:
         asked = self._ask(pid)
         if asked is None or asked.began_s - _SLACK_S > seen_ns / 1e9:
             return Life.GONE
-        files = self._files(asked)
+        files = asked.files
         if files is not None and _holds(files, path):
             return Life.HOLDS
         if not asked.name or _NO_WRITER.fullmatch(asked.name):
@@ -109,8 +112,7 @@ class Processes:
     def logs_of(self, pid: int) -> str:
         """Return the folder that the Ray session of a process logs to; empty where it isn't known."""
         asked = self._ask(pid)
-        files = None if asked is None else self._files(asked)
-        return "" if files is None else files.logs
+        return "" if asked is None or asked.files is None else asked.files.logs
 
     def ray_workers(self) -> Sequence[RayWorker]:
         """Return the workers of Ray that are alive on this host."""
@@ -128,7 +130,7 @@ class Processes:
             except (psutil.Error, OSError):
                 continue
             if title.startswith(_RAY_TITLE) and (asked := self._ask(process.pid)) is not None:
-                files = self._files(asked) or _Files()
+                files = asked.files or _Files()
                 # Some releases of Ray write `ray::f()`.
                 yield RayWorker(
                     process.pid, title.removeprefix(_RAY_TITLE).rstrip().removesuffix("()"), files.logs, files.job
@@ -141,11 +143,6 @@ class Processes:
             asked = _asked(pid)
             self._known[pid] = now, asked
         return asked
-
-    def _files(self, asked: _Asked) -> _Files | None:
-        if not asked.is_asked_for_files:
-            asked.files, asked.is_asked_for_files = _files_of(asked.process), True
-        return asked.files
 
 
 def _asked(pid: int) -> _Asked | None:

@@ -6,7 +6,6 @@ It pays only above some size, because numpy and the processes take a moment to c
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from spanview.quick.processes import BlockReport, Read
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
+    from spanview.sources.tail import FileTail
 
 
 def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], list[FoundFile]]:
@@ -36,23 +36,11 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     return quick, [found for found in files if found.content != found.size]
 
 
-@dataclass(frozen=True, slots=True)
-class PartlyRead:
-    """A file of which some was read already."""
-
-    source: int
-    """Its number in the sink."""
-    offset: int
-    """Where the first record begins that was not sizes."""
-    position: int
-    """So many bytes were counted."""
-
-
 def load_quickly(
     files: Sequence[FoundFile],
     reading: Reading,
     intake: Intake,
-    partly_read: PartlyRead | None,
+    partly_read: FileTail | None,
     go_on: Callable[[FoundFile, int, Read], Iterator[int]] | None,
 ) -> Iterator[int]:
     """Read files to their ends.
@@ -60,7 +48,7 @@ def load_quickly(
     Args:
         reading: Takes note of them, and what is in them.
         intake: The index behind it.
-        partly_read: What is known of the first one.
+        partly_read: The first one, where some of it was read already.
         go_on: Reads a file on that was read to its end, given its number in the sink; None where nobody writes to them.
 
     Yields:
@@ -74,7 +62,7 @@ def load_quickly(
     how = ScanOptions(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
-    offsets = {} if partly_read is None else {0: partly_read.offset}
+    offsets = {} if partly_read is None else {0: partly_read.decoder.offset}
     processes = process_count(len(files)) if kind is not WorkerStart.NONE else 1
     for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is WorkerStart.FORKED):
         # Not before other processes are at work.
@@ -85,7 +73,7 @@ def load_quickly(
         adopted[worker].take_texts(found.names, found.services)
         adopted[worker].take(rows)
         for number, batch in found.batches:
-            reading.take(noted.source_of(number), batch)
+            reading.sink.add(noted.source_of(number), batch)
         yield noted.count(found)
         if go_on is not None:
             for read in found.read:
@@ -97,10 +85,10 @@ class _Noted:
 
     Args:
         reading: Takes note of them.
-        partly_read: What is known of the first one.
+        partly_read: The first one, where some of it was read already.
     """
 
-    def __init__(self, files: Sequence[FoundFile], reading: Reading, partly_read: PartlyRead | None) -> None:
+    def __init__(self, files: Sequence[FoundFile], reading: Reading, partly_read: FileTail | None) -> None:
         self._files, self._reading = files, reading
         self._sources: dict[int, int] = {} if partly_read is None else {0: partly_read.source}
         self._counted: dict[int, int] = {} if partly_read is None else {0: partly_read.position}
@@ -122,6 +110,6 @@ class _Noted:
             before = self._counted.get(number, 0)
             self._counted[number] = max(size, before)
             self.source_of(number)
-            self._reading.count(self._files[number], self._counted[number] - before)
+            self._reading.sink.tallies.add_bytes(self._files[number].shown, self._counted[number] - before)
             total += self._counted[number] - before
         return total

@@ -17,10 +17,10 @@ from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from spanview.formats.rows import Batch
     from spanview.sources.details import RecordReader
     from spanview.sources.discover import FoundFile
     from spanview.sources.terms import ReadOptions, Sink
+    from spanview.sources.unpacking import Unpacker
 
 _QUIET_MS: Final = 100
 """A stream that has brought nothing for so long is quiet."""
@@ -38,7 +38,7 @@ class Reading:
 
     def __init__(self, options: ReadOptions, sink: Sink, details: RecordReader) -> None:
         self.options = options
-        self._sink = sink
+        self.sink = sink
         self._details = details
         self._held = HeldOpen()
         self._has_reported_unheld = False
@@ -49,19 +49,16 @@ class Reading:
 
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def take_up(self, found: FoundFile) -> FileTail | None:
-        """Open a file that is new, as the next generation where its path had another one before."""
-        tail = self._open(found)
-        if tail is not None:
-            self._enter(tail)
-        return tail
+    def take_up(self, found: FoundFile, source: int | None = None) -> FileTail | None:
+        """Open a file that is new, as the next generation where its path had another one before.
 
-    def take_over(self, found: FoundFile, source: int) -> FileTail | None:
-        """Open a file that was entered already."""
+        Args:
+            found: The file.
+            source: Its number in the sink, if it was entered already.
+        """
         tail = self._open(found)
         if tail is not None:
-            tail.source = source
-            self._held.note(tail, has_grown=True)
+            self._enter(tail, source)
         return tail
 
     def _open(self, found: FoundFile) -> FileTail | None:
@@ -79,24 +76,16 @@ class Reading:
                 self.report_unreadable(found.shown, reason_of(error))
             return None
 
-    def _enter(self, tail: FileTail) -> None:
-        tail.source = self.enter(tail.found)
+    def _enter(self, tail: FileTail, source: int | None = None) -> None:
+        tail.source = self.enter(tail.found) if source is None else source
         self._held.note(tail, has_grown=True)
 
     def enter(self, found: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the sink."""
-        source = self._sink.add_source(found.shown, self._generations[found.shown])
+        source = self.sink.add_source(found.shown, self._generations[found.shown])
         self._generations[found.shown] += 1
-        self._register(source, found)
+        self.register(source, found)
         return source
-
-    def take(self, source: int, batch: Batch) -> None:
-        """Take in what was decoded of a file."""
-        self._sink.add(source, batch)
-
-    def count(self, found: FoundFile, size: int) -> None:
-        """Count bytes of a file that were read."""
-        self._sink.tallies.add_bytes(found.shown, size)
 
     def hold(self, tails: Collection[FileTail]) -> None:
         """Hold as many files open as can be, those that were written last, and tell of the rest."""
@@ -120,13 +109,10 @@ class Reading:
         )
         if (limit := self._held.limit_for(count)) is not None:
             detail += f"; to hold all of them, run ulimit -n {limit} before spanview"
-        self._sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
+        self.sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
-    def has_moved(self, tail: FileTail) -> None:
+    def register(self, source: int, found: FoundFile) -> None:
         """Take note of where a file is now."""
-        self._register(tail.source, tail.found)
-
-    def _register(self, source: int, found: FoundFile) -> None:
         self._details.register(source, found.real, found.device, found.inode)
 
     def read(self, tail: FileTail, most: int, *, live: bool = False) -> Iterator[int]:
@@ -137,7 +123,7 @@ class Reading:
             most: A file that is written quicker than it is read has no end.
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
-        sink, source, spool = self._sink, tail.source, self._details.spool
+        sink, source, spool = self.sink, tail.source, self._details.spool
         total = 0
         while total <= most:
             try:
@@ -184,7 +170,7 @@ class Reading:
         """Take the spans of a quiet file that are whole though no line end follows."""
         batch = tail.flush()
         if batch is not None:
-            self._sink.add(tail.source, batch)
+            self.sink.add(tail.source, batch)
 
     def begin_again(self, tail: FileTail) -> FileTail:
         """Return a file that was cut or written anew, to be read from its start as its own next generation."""
@@ -197,7 +183,7 @@ class Reading:
             detail = f"the file was truncated or rewritten after {position:,} bytes were read; what was read is kept"
             if self._truncations[path] == _MOST_TRUNCATIONS_REPORTED:
                 detail += "; this keeps happening, and isn't reported again"
-            self._sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
+            self.sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
         self._enter(renewed)
         return renewed
 
@@ -205,7 +191,7 @@ class Reading:
         """Take what the end of a file settles, and close it."""
         self._held.forget(tail)
         for batch in tail.finish():
-            self._sink.add(tail.source, batch)
+            self.sink.add(tail.source, batch)
         if not self.options.keep_details:
             self._details.spool.drop(tail.source)
 
@@ -224,19 +210,19 @@ class Reading:
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
         """Read standard input to its end, compressed or not; yield the bytes of each piece."""
-        from spanview.sources.unpacking import MAGIC, Unpacked, is_packed
+        from spanview.sources.unpacking import MAGIC, Unpacker, is_packed, unpacked
 
         head = self._read_piece(stream)
         while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
             head += more
-        unpacked = Unpacked(stream, head) if is_packed(head) else None
+        unpacker = Unpacker(head) if is_packed(head) else None
         content = self.open_content(STANDARD_INPUT)
-        for data, count in self._pieces(head, stream) if unpacked is None else unpacked.pieces():
+        for data, count in self._pieces(head, stream) if unpacker is None else unpacked(stream, head, unpacker):
             content.take(data, count)
             yield count
         content.close()
-        if unpacked is not None and unpacked.failure:
-            self.report_broken(STANDARD_INPUT, content, unpacked.failure)
+        if unpacker is not None:
+            self.report_broken(STANDARD_INPUT, content, unpacker)
 
     def _pieces(self, data: bytes, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         while data:
@@ -248,9 +234,9 @@ class Reading:
 
     def open_content(self, path: str) -> Content:
         """Return what takes the next content that is shown as this path, and can't be read again."""
-        source = self._sink.add_source(path, self._generations[path])
+        source = self.sink.add_source(path, self._generations[path])
         self._generations[path] += 1
-        return Content(path, source, self._sink, self._details.spool, self.options)
+        return Content(path, source, self.sink, self._details.spool, self.options)
 
     def _read_piece(self, stream: IO[bytes]) -> bytes:
         # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
@@ -267,16 +253,19 @@ class Reading:
         key = (problem.kind, problem.file)
         if key not in self._reported:
             self._reported.add(key)
-            self._sink.tallies.add_problem(problem)
+            self.sink.tallies.add_problem(problem)
 
     def report_unreadable(self, path: str, reason: str) -> None:
         """Tell that a file can't be read, or not further."""
         self.report(Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}"))
 
-    def report_broken(self, path: str, content: Content, reason: str) -> None:
-        """Tell that no more can be had of what is compressed."""
-        from spanview.sources.unpacking import TOO_DENSE
+    def report_broken(self, path: str, content: Content, unpacker: Unpacker) -> None:
+        """Tell that no more can be had of what is compressed, if so."""
+        from spanview.sources.unpacking import CUT, TOO_DENSE
 
+        if unpacker.is_whole:
+            return
+        reason = unpacker.failure or CUT
         after = f"after {content.size:,} bytes unpacked"
         detail = f"the compressed data breaks off {after}: {reason}"
         if reason == TOO_DENSE:

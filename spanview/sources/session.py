@@ -5,16 +5,18 @@ The search through the PATHs is the truth; whatever hints at changes only makes 
 
 from __future__ import annotations
 
+import gc
 import os
 import time
+from contextlib import contextmanager
+from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import NoSuchPathError
-from spanview.sources.collector import without_collector
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
-from spanview.sources.quickly import PartlyRead, load_quickly, share
+from spanview.sources.quickly import load_quickly, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
 from spanview.telemetry import stage
@@ -79,11 +81,8 @@ class Session:
             # A line end in a PATH, or nothing at all, is hard to see.
             missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
             raise NoSuchPathError(f"{missing}: no such file or folder")
-        files = listing.files
-        if self.options.newest_first:
-            files = sorted(files, key=lambda found: -found.modified_ns)
-        else:
-            files = sorted(files, key=lambda found: found.shown)
+        is_newest = self.options.newest_first
+        files = sorted(listing.files, key=attrgetter("modified_ns" if is_newest else "shown"), reverse=is_newest)
         total = sum(found.content for found in files)
         if self._take_kept(listing, total):
             self._put_in_order()
@@ -92,7 +91,7 @@ class Session:
             return
         self._sink.expect(total // _USUAL_RECORD_BYTES)
         done = 0
-        with without_collector():
+        with _without_collector():
             for count in self._load_files(files):
                 done += count
                 yield Progress(done, total)
@@ -174,11 +173,11 @@ class Session:
         if not self.options.follow:
             self._reading.finish(tail)
 
-    def _begin(self, found: FoundFile) -> Generator[int, None, PartlyRead | None]:
+    def _begin(self, found: FoundFile) -> Generator[int, None, FileTail | None]:
         """Read the front of a file as usual, because somebody waits for something to be seen.
 
         Returns:
-            Where to go on; None where it can't be read, or was read to its end, because its front is damaged.
+            The file, to be read on; None where it can't be read, or was read to its end, because its front is damaged.
         """
         tail = self._take_up(found)
         if tail is None:
@@ -187,27 +186,23 @@ class Session:
         if tail.decoder.is_clean:
             del self._tails[found.real]
             self._reading.hand_over(tail)
-            return PartlyRead(tail.source, tail.decoder.offset, tail.position)
+            return tail
         yield from self._read_whole(tail, found)
         return None
 
     def _go_on(self, found: FoundFile, source: int, read: Read) -> Iterator[int]:
         """Read a file on, as usual, behind what was scanned of it."""
-        tail = self._reading.take_over(found, source)
+        tail = self._take_up(found, source)
         if tail is not None:
             tail.go_on(read.size, read.decoder, read.head, read.last)
-            self._note(tail)
             yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
 
-    def _take_up(self, found: FoundFile) -> FileTail | None:
-        tail = self._reading.take_up(found)
+    def _take_up(self, found: FoundFile, source: int | None = None) -> FileTail | None:
+        tail = self._reading.take_up(found, source)
         if tail is not None:
-            self._note(tail)
+            self._tails[tail.found.real] = tail
+            self._identities.add(tail.identity)
         return tail
-
-    def _note(self, tail: FileTail) -> None:
-        self._tails[tail.found.real] = tail
-        self._identities.add(tail.identity)
 
     @property
     def can_change(self) -> bool:
@@ -298,7 +293,7 @@ class Session:
             found = now.pop(tail.identity, None)
             if found is not None and tail.move(found):
                 self._tails[found.real] = tail
-                self._reading.has_moved(tail)
+                self._reading.register(tail.source, tail.found)
             else:
                 self._read_on(tail, changes)
 
@@ -364,6 +359,18 @@ class Session:
         for problem in listing.problems:
             self._reading.report(problem)
         self._reading.report_spool()
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep the garbage collector from walking through documents that live for a moment only."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _is_below(path: str, places: Iterable[str]) -> bool:

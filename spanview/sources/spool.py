@@ -5,13 +5,14 @@ Bytes come in pieces, source by source; small pieces wait in memory until a bloc
 
 from __future__ import annotations
 
-import os
 import tempfile
 import zlib
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Final
+
+from spanview.sources.descriptors import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +143,7 @@ class Spool:
         place, size = kept.places[number]
         if self._block[0] != place:
             try:
-                self._block = place, zlib.decompress(_read_at(self._file, place, size))
+                self._block = place, zlib.decompress(read_at(self._file.fileno(), size, place))
             except (OSError, zlib.error):
                 return b""
         at = offset - kept.starts[number]
@@ -154,11 +155,3 @@ class Spool:
             if self._file is not None:
                 self._file.close()
             self._file, self._kept = None, {}
-
-
-def _read_at(file: IO[bytes], place: int, size: int) -> bytes:
-    # Processes that were forked from this one have the file's position in common with it.
-    if hasattr(os, "pread"):
-        return os.pread(file.fileno(), size, place)
-    file.seek(place)
-    return file.read(size)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from zlib import crc32
 
 from spanview.formats.decoder import Decoder
-from spanview.sources.details import open_file, read_at
+from spanview.sources.descriptors import read_at
+from spanview.sources.details import open_file
 from spanview.sources.discover import BLOCK_OF_STAT
 
 if TYPE_CHECKING:
@@ -54,28 +55,6 @@ class FileTail:
         OSError: It can't be opened, or isn't the file any more that the search found.
     """
 
-    __slots__ = (
-        "_attempts",
-        "_blocks",
-        "_cap",
-        "_checked",
-        "_descriptor",
-        "_head",
-        "_is_flushed",
-        "_is_trusted",
-        "_known_stamp",
-        "_passed",
-        "_seen_at",
-        "_stamp",
-        "_uncompared",
-        "decoder",
-        "found",
-        "is_live",
-        "position",
-        "quiet_since",
-        "source",
-    )
-
     def __init__(self, found: FoundFile, *, cap: int, attempts: int = 1, descriptor: int | None = None) -> None:
         self.found = found
         self.source = -1
@@ -102,7 +81,7 @@ class FileTail:
         self._is_flushed = True
         self.is_live = False
         """Whether what is read of it is kept in the spool."""
-        self._open()
+        self.hold()
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -123,18 +102,15 @@ class FileTail:
             return False
         return stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) == self.identity
 
-    def _open(self) -> int:
-        if self._descriptor is None:
-            self._descriptor = open_file(self.found.real, *self.identity)
-        return self._descriptor
-
-    def hold(self) -> None:
-        """Hold a descriptor.
+    def hold(self) -> int:
+        """Hold a descriptor, and return it.
 
         Raises:
             OSError: The file can't be opened any more.
         """
-        self._open()
+        if self._descriptor is None:
+            self._descriptor = open_file(self.found.real, *self.identity)
+        return self._descriptor
 
     def go_on(self, position: int, decoder: Decoder | None, head: bytes, last: bytes) -> None:
         """Go on behind what somebody else has read.
@@ -152,13 +128,13 @@ class FileTail:
             self.decoder = decoder
         self._is_flushed = not self.decoder.waiting
         with suppress(OSError):
-            self._head.extend(0, head or read_at(self._open(), min(_HEAD_BYTES, position), 0), _HEAD_BYTES)
+            self._head.extend(0, head or read_at(self.hold(), min(_HEAD_BYTES, position), 0), _HEAD_BYTES)
         self._checked = _Stretch(position - len(last))
         self._checked.extend(position - len(last), last, BLOCK)
 
     def renew(self) -> FileTail:
         """Return the same file, read from its start; the descriptor is handed on, whatever its path leads to now."""
-        descriptor, self._descriptor = self._open(), None
+        descriptor, self._descriptor = self.hold(), None
         return FileTail(self.found, cap=self._cap, attempts=self._attempts, descriptor=descriptor)
 
     def move(self, found: FoundFile) -> bool:
@@ -191,7 +167,7 @@ class FileTail:
             OSError: The file can't be opened again.
         """
         if found is None:
-            status = os.fstat(self._open())
+            status = os.fstat(self.hold())
             stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns
         else:
             stamp = found.size, found.modified_ns, found.changed_ns
@@ -226,7 +202,7 @@ class FileTail:
         Records of one width grow again to the same boundaries, so the front of the file and the whole last record
         are compared, not the size alone.
         """
-        descriptor = self._open()
+        descriptor = self.hold()
         return os.fstat(descriptor).st_size < self.position or not all(
             stretch.is_in(descriptor) for stretch in (self._head, self._checked)
         )
@@ -246,7 +222,7 @@ class FileTail:
             OSError: The file can't be read.
         """
         compared, self._uncompared = self._uncompared[:_MOST_BLOCKS_COMPARED], self._uncompared[_MOST_BLOCKS_COMPARED:]
-        return not self._blocks.are_in(self._open(), compared)
+        return not self._blocks.are_in(self.hold(), compared)
 
     def read(self) -> tuple[int, bytes]:
         """Return the next bytes, at most `BLOCK`, and where they begin; holes are passed over.
@@ -278,7 +254,7 @@ class FileTail:
         return offset, data
 
     def _read_block(self) -> bytes:
-        descriptor = self._open()
+        descriptor = self.hold()
         data = read_at(descriptor, BLOCK, self.position)
         # Only where a hole may be the descriptor is asked for it: on some file systems that is slow.
         while data[-1:] == b"\0" and _has_holes(descriptor):

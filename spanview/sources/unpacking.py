@@ -140,33 +140,25 @@ class Unpacker:
                 return
 
 
-class Unpacked:
-    """The content of a compressed stream, in pieces.
+def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tuple[bytes, int]]:
+    """Yield the content of a compressed stream in pieces, and how many bytes of the stream were read for each.
 
     Args:
         stream: Where it comes from, with a descriptor.
-        head: Its first bytes, which were read already, `MAGIC` of them at the least.
+        head: Its first bytes, which were read already.
+        unpacker: Gets it all, and says at the end why its rest can't be had.
     """
-
-    def __init__(self, stream: IO[bytes], head: bytes) -> None:
-        self._stream, self._head = stream, head
-        self._unpacker = Unpacker(head)
-        self.failure = ""
-        """Why its rest can't be had, in words."""
-
-    def pieces(self) -> Iterator[tuple[bytes, int]]:
-        """Yield what was compressed, and how many bytes of the stream were read for it."""
-        try:
+    data = head
+    try:
+        while data:
+            count = len(data)
+            for piece in unpacker.feed(data):
+                yield piece, count
+                count = 0
             # A pipe gives what is there.
-            while data := self._head or os.read(self._stream.fileno(), _PIECE):
-                self._head, count = b"", len(data)
-                for piece in self._unpacker.feed(data):
-                    yield piece, count
-                    count = 0
-        except OSError as error:
-            self.failure = reason_of(error)
-        else:
-            self.failure = self._unpacker.failure or ("" if self._unpacker.is_whole else CUT)
+            data = os.read(stream.fileno(), _PIECE)
+    except OSError as error:
+        unpacker.failure = reason_of(error)
 
 
 def zstd_module() -> Any:

@@ -25,10 +25,6 @@ class Viewer(Protocol):
         """The PATHs, as given."""
 
     @property
-    def places(self) -> str:
-        """The PATHs in one line."""
-
-    @property
     def feed_state(self) -> FeedState:
         """How the reading stands."""
 

@@ -83,7 +83,7 @@ def _query_seconds(folder: str, rounds: int) -> list[float]:
 
 def _rows(store: Store, text: str) -> list[int]:
     """Return the rows that a query keeps, as the commands find them."""
-    selection = Selection(Options("spans", queries=(text,)), 0)
+    selection = Selection(Options("spans", queries=(text,)))
     return selection.rows(store)
 
 

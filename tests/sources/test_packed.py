@@ -20,7 +20,7 @@ from peaks import spanview_with_peak
 from programs import Following
 from programs import spanview as run
 from spanview.index.store import Store
-from spanview.sources import details, packed, unpacking
+from spanview.sources import details, unpacking
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -28,8 +28,10 @@ from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from builders import Document
+    from spanview.sources.discover import FoundFile
 
 ZSTD: Final = unpacking.zstd_module()
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
@@ -152,14 +154,14 @@ def test_torn_in_the_middle(tmp_path: Path) -> None:
 
 def test_plain_files_are_opened_once_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of names that Ray gives none is opened to see whether it is compressed, of others each once."""
-    opened = list[str]()
-    original = details.open_file
+    looked_into = list[str]()
+    original = details.opened
 
-    def open_file(path: str, device: int, inode: int) -> int:
-        opened.append(Path(path).name)
-        return original(path, device, inode)
+    def opened(found: FoundFile) -> AbstractContextManager[int]:
+        looked_into.append(Path(found.real).name)
+        return original(found)
 
-    monkeypatch.setattr(packed, "open_file", open_file)
+    monkeypatch.setattr("spanview.sources.packed.opened", opened)
     for name in ("7.txt", "8.json", "proxy_1_tracing.json", "spans.jsonl"):
         (tmp_path / name).write_bytes(file_of(documents(name)))
     reader = RecordReader()
@@ -169,7 +171,7 @@ def test_plain_files_are_opened_once_for_it(tmp_path: Path, monkeypatch: pytest.
         pass
     for _ in range(3):
         session.look()
-    assert opened == ["spans.jsonl"]
+    assert looked_into == ["spans.jsonl"]
     assert len(store.spans) == 4
     session.close()
 

@@ -22,7 +22,8 @@ from builders import Builder, Document, file_of
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, ProblemKind
 from spanview.sources import session, tail
-from spanview.sources.details import RecordReader, read_at
+from spanview.sources.descriptors import read_at
+from spanview.sources.details import RecordReader
 from spanview.sources.discover import discover
 from spanview.sources.session import Session
 from spanview.sources.terms import Changes, ReadOptions

@@ -22,12 +22,14 @@ from spanview.display.finding_text import finding_lines, place_text, wrapped
 from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind, Severity, Summary
 from spanview.tui.check.check_model import MOST_PROBLEMS, lines_of, severity_text
-from spanview.tui.check.check_screen import CheckLines, CheckScreen
+from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.tui.check.check_model import CheckLine
+    from spanview.tui.widgets.table import TableList
     from viewers import Look
 
 
@@ -52,10 +54,11 @@ def _torn() -> Growing:
     return data
 
 
-async def _open(look: Look, *keys: str) -> CheckLines:
+async def _open(look: Look, *keys: str) -> TableList[CheckLine]:
     await look.press(*keys, "exclamation_mark")
-    await look.until(lambda: look.is_on(CheckScreen) and look.screen.query_one(CheckLines).lines)
-    return look.screen.query_one(CheckLines)
+    await look.until(lambda: isinstance(look.screen, CheckScreen) and look.screen.rows.items)
+    assert isinstance(look.screen, CheckScreen)
+    return look.screen.rows
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
@@ -67,9 +70,9 @@ async def test_from_the_traces_to_a_span(size: tuple[int, int]) -> None:
         assert "2 files" in look.lines[1]
         assert "3 spans · 3 traces · 1 missing · 0 duplicates · 1 torn" in look.lines[1]
         assert look.lines[2].startswith("✖ error    trace_ctx ×1: 1 call was refused")
-        marks = [severity_text(line).strip() for line in rows.lines if line.severity and line.finding]
+        marks = [severity_text(line).strip() for line in rows.items if line.severity and line.finding]
         assert marks == ["✖ error", "! warning", "· info", "· info", "· info"]
-        assert "2 problems of files" in [line.text for line in rows.lines]
+        assert "2 problems of files" in [line.text for line in rows.items]
         assert "▸ 1 place" in look.text
         await look.press("enter")
         assert f"trace {2:032x} span {2:016x} A" in look.text
@@ -98,7 +101,7 @@ async def test_from_a_trace_and_places_in_files() -> None:
     """From a trace it is the same check; a place in a file can't be opened, and is copied."""
     async with looking_at(data=_torn(), size=(100, 40)) as look:
         rows = await _open(look, "enter")
-        kinds = [line.finding.kind for line in rows.lines if line.finding]
+        kinds = [line.finding.kind for line in rows.items if line.finding]
         await look.press(*["j"] * kinds.index(Kind.TORN_TAIL), "y")
         assert look.app.clipboard == "spanview --follow"
         await look.press("enter")

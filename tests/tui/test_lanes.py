@@ -162,7 +162,7 @@ def test_both_ways_show_the_same(drawn_spans: list[tuple[int, int, str]], window
     expected = cells_of(lane, shown, width, numbers)
     with (
         patch.object(lanes_bars, "_FEWEST_AT_ONCE", 0),
-        patch.object(lanes_bulk, "AllAtOnce", wraps=lanes_bulk.AllAtOnce) as called,
+        patch.object(lanes_bulk, "all_at_once", wraps=lanes_bulk.all_at_once) as called,
     ):
         assert cells_of(lane, shown, width, numbers) == expected
     assert called.called

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
-_OPEN_TEXTS: Final = OPEN_TEXT, "wait, run, died, were cancelled, or never could start"
-"""What may have become of one call, and of several."""
+_OPEN_TEXT_OF_MANY: Final = "wait, run, died, were cancelled, or never could start"
 
 
 def no_attempt(facts: Facts) -> Finding:
@@ -45,8 +44,7 @@ def no_attempt(facts: Facts) -> Finding:
     known = [f"{label} ({count:,})" for label, count in counts.most_common()]
     left = len(rows) - counts.total()
     if left:
-        one, many = _OPEN_TEXTS
-        text = f"the others {many}" if known else one if len(rows) == 1 else f"they {many}"
+        text = OPEN_TEXT if len(rows) == 1 else f"{'the others' if known else 'they'} {_OPEN_TEXT_OF_MANY}"
         may_be_untraced = any(whys[row].may_be_untraced for row in rows if row in whys)
         known.append(f"{text}; or ran untraced" if may_be_untraced else text)
     verb = "has" if len(rows) == 1 else "have"

@@ -141,11 +141,6 @@ class SpanviewApp(App[None]):
         return self._opening.places
 
     @property
-    def places(self) -> str:
-        """The PATHs in one line."""
-        return "  ".join(self.paths)
-
-    @property
     def first_screen(self) -> TracesScreen:
         """The list of traces."""
         return next(screen for screen in self.screens() if isinstance(screen, TracesScreen))

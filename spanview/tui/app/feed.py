@@ -142,7 +142,11 @@ class Feed:
 
     def _check(self, session: Session) -> None:
         """Decode what was scanned only, while everything is on the screen already."""
-        if session.is_proven or not any(self.store.intake.scanned) or self._stop.wait(_AT_REST_S):
+        if (
+            session.is_proven
+            or not (self.store.intake.scanned or self.store.intake.moved)
+            or self._stop.wait(_AT_REST_S)
+        ):
             return
         from spanview.quick.proof import prove
 

@@ -14,7 +14,6 @@ from spanview.tui.app.palette_match import fit
 from spanview.tui.app.themes import ANSI, NAMES
 from spanview.tui.keys import keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
@@ -61,27 +60,21 @@ class PaletteScreen(BaseScreen):
 
     def __init__(self, below: BaseScreen) -> None:
         super().__init__()
-        self._below = below
-        self._commands: list[Command] = []
-        self._sought: str | None = None
-        """What the list was made for."""
-
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield Prompt("some words of an action", is_ready=True)
         spells = self.viewer.spells
         key: TableColumn[Command] = TableColumn(
             "", _SHOWN, lambda each: spelt(each.key) if spells else each.key, "accent", gap=1, aligns_left=True
         )
         text: TableColumn[Command] = TableColumn("", parts=lambda each, cells: [Piece(fixed(each.text, cells))])
-        yield CommandLines(Table((key, text)))
-        yield self.footer()
+        self.rows: CommandLines = CommandLines(Table((key, text)))
+        self._below = below
+        self._commands: list[Command] = []
+        self._sought: str | None = None
+        """What the list was made for."""
 
-    @property
-    def rows(self) -> CommandLines:
-        """The list."""
-        return self.query_one(CommandLines)
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield Prompt("some words of an action", is_ready=True)
+        yield self.rows
 
     async def on_mount(self) -> None:
         """Offer everything."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -15,11 +15,10 @@ from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, duration
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.scope import TraceScope
 
 _WIDE, _WIDEST = 100, 140
@@ -101,36 +99,27 @@ def _note(function: Function) -> str:
     return "   ".join(notes)
 
 
-class CallsScreen(BaseScreen):
+class CallsScreen(BaseScreen, on=On.CALLS):
     """Ray's calls by function.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.CALLS
-    BINDINGS = bindings_of(On.CALLS)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
+        self.rows: TableList[Function] = TableList(TABLE, lambda function: function.function)
         self._store = store
         self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
         self._calls: Calls | None = None
         self._functions: list[Function] | None = None
         self._sort = next(iter(_SORTS))
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads", id="heads")
-        yield TableList(TABLE, lambda function: function.function)
+        yield self.rows
         yield Static(Content(""), classes="heads", id="note")
-        yield self.footer()
-
-    @property
-    def rows(self) -> TableList[Function]:
-        """The functions."""
-        return self.query_one(TableList)
 
     def on_mount(self) -> None:
         """Begin to count."""
@@ -156,16 +145,14 @@ class CallsScreen(BaseScreen):
         function = self.rows.selected
         self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
 
-    def on_line_list_moved(self, event: LineList.Moved) -> None:
-        """Say what is selected now."""
-        if event.sender is self.rows:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def title_text(self) -> str:
         """Return what is counted."""
-        head = f"‹ Ray calls of {self.live.what}{self.live.as_of}"
+        head = f"‹ Ray calls of {self.live.chosen.what}{self.live.as_of}"
         if self._functions is None:
-            return f"{head}   counting … {self.live.share_text}; Esc ends it"
+            return f"{head}   counting … {self.live.work.share_text}; Esc ends it"
         if not self._functions:
             return f"{head}   no Ray calls"
         calls = count(sum(each.calls for each in self._functions), "call")
@@ -196,16 +183,9 @@ class CallsScreen(BaseScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        sorts = [*_SORTS]
-        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
-        self.viewer.keep(calls_sort=self._sort)
+        self.viewer.keep(calls_sort=following(_SORTS, self._sort))
+        self.take_settings()
         self.viewer.say(f"sorted by {self._sort}")
-        self._show()
-
-    def action_back(self) -> None:
-        """Go back; where it is being counted, that ends."""
-        self.live.end()
-        self.app.pop_screen()
 
     async def action_open(self) -> None:
         """List the calls of the function."""
@@ -216,13 +196,8 @@ class CallsScreen(BaseScreen):
 
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""
-        functions, at = self.rows.items, self.rows.cursor
-        for row in (*range(at + 1, len(functions)), *range(min(at + 1, len(functions)))):
-            each = functions[row]
-            if each.failures or each.no_attempt:
-                self.rows.move_to(row)
-                return
-        self.viewer.say("no call failed or went missing")
+        if not self.rows.move_on(lambda each: bool(each.failures or each.no_attempt)):
+            self.viewer.say("no call failed or went missing")
 
     def action_copy(self) -> None:
         """Copy the name of the function."""

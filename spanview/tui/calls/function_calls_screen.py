@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -18,11 +18,10 @@ from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.live import AnyLive
 
 MOST_CALLS: Final = 10_000
@@ -49,20 +47,14 @@ _TOLD_EVERY: Final = 1024
 _MOST_THOUGHTS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Sort:
-    name: str
-    rank: Callable[[Call, Sequence[int]], int]
-    """Of a call, given the starts of all spans; the greatest come first."""
-
-
-_SORTS: Final = (
-    _Sort("wait and run", lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0)),
-    _Sort("wait", lambda call, _: -1 if call.wait_ns is None else call.wait_ns),
-    _Sort("run", lambda call, _: -1 if call.run_ns is None else call.run_ns),
-    _Sort("start", lambda call, starts: starts[call.row]),
-    _Sort("outcome", lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts)),
-)
+_SORTS: Final[dict[str, Callable[[Call, Sequence[int]], int]]] = {
+    "wait and run": lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0),
+    "wait": lambda call, _: -1 if call.wait_ns is None else call.wait_ns,
+    "run": lambda call, _: -1 if call.run_ns is None else call.run_ns,
+    "start": lambda call, starts: starts[call.row],
+    "outcome": lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts),
+}
+"""What ranks a call, given the starts of all spans; the greatest come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ class _Listed:
 
     calls: Calls
     """Those of all functions."""
-    sort: _Sort
+    sort: str
     count: int
     """Of all of the function."""
     existing: int
@@ -162,7 +154,7 @@ class CallLines(TableList[Call]):
         return f"{'by' if call.attempts else 'from'} {stem}{above}"
 
 
-class FunctionCallsScreen(BaseScreen):
+class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     """The calls of one function, slowest first.
 
     Args:
@@ -171,11 +163,9 @@ class FunctionCallsScreen(BaseScreen):
         function: The function's name; from a file, and so to be made harmless.
     """
 
-    ON: ClassVar[On] = On.CALLS
-    BINDINGS = bindings_of(On.CALLS)
-
     def __init__(self, store: Store, counted: AnyLive, calls: Calls, function: str) -> None:
         super().__init__()
+        self.rows: CallLines = CallLines(store)
         self._store = store
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
@@ -183,23 +173,15 @@ class FunctionCallsScreen(BaseScreen):
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
-        self._sort = 0
+        self._sort = next(iter(_SORTS))
         self._sorting = Work(self)
         self._thinking = Work(self)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        rows = CallLines(self._store)
-        yield Static(Content(rows.table.fit(0).heads_text()), classes="heads")
-        yield rows
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield Static(Content(self.rows.table.fit(0).heads_text()), classes="heads")
+        yield self.rows
         yield Static(Content(_ENDED), classes="heads", id="note")
-        yield self.footer()
-
-    @property
-    def rows(self) -> CallLines:
-        """The calls."""
-        return self.query_one(CallLines)
 
     def on_mount(self) -> None:
         """Begin with the slowest."""
@@ -216,10 +198,8 @@ class FunctionCallsScreen(BaseScreen):
         text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(text))
 
-    def on_line_list_moved(self, event: LineList.Moved) -> None:
-        """Say what is selected now."""
-        if event.sender is self.rows:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def title_text(self) -> str:
         """Return what is listed."""
@@ -230,27 +210,27 @@ class FunctionCallsScreen(BaseScreen):
         existing = f", {self._existing:,} existed already" if self._existing else ""
         generator = ", a generator" if self.rows.is_generator else ""
         calls = count(self._count - self._existing, "call")
-        return f"{head}   {most}{calls}{existing}{generator}, by {_SORTS[self._sort].name}"
+        return f"{head}   {most}{calls}{existing}{generator}, by {self._sort}"
 
     def _list(self, take: Callable[[_Listed], None]) -> None:
         """List the calls that are known, in an order."""
-        calls, sort = self._known[0], _SORTS[self._sort]
+        calls, sort = self._known[0], self._sort
         self._sorting.begin(lambda tell: self._listed(calls, sort, tell), take)
         self.refresh_frame()
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
         """Called in a thread: look for the calls that there are now."""
         calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
-        return self._listed(calls, _SORTS[self._sort], part(tell, 0.5, 1.0))
+        return self._listed(calls, self._sort, part(tell, 0.5, 1.0))
 
-    def _listed(self, all_calls: Calls, sort: _Sort, tell: Tell) -> _Listed:
+    def _listed(self, all_calls: Calls, sort: str, tell: Tell) -> _Listed:
         """Called in a thread: list the first calls of the function in an order."""
         starts, indices, calls = self._store.spans.start_ns, all_calls.indices_of(self._function), list[Call]()
         for number, index in enumerate(indices):
             if not number % _TOLD_EVERY:
                 tell(number / len(indices))
             calls.append(all_calls[index])
-        first = nlargest(MOST_CALLS, calls, key=lambda call: (sort.rank(call, starts), -call.row))
+        first = nlargest(MOST_CALLS, calls, key=lambda call: (_SORTS[sort](call, starts), -call.row))
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         is_generator = self._function in generators_of(self._store)
@@ -269,7 +249,7 @@ class FunctionCallsScreen(BaseScreen):
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
         self.rows.is_generator = listed.is_generator
-        if listed.sort is _SORTS[self._sort]:
+        if listed.sort == self._sort:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
             self._think()
         else:
@@ -294,18 +274,14 @@ class FunctionCallsScreen(BaseScreen):
 
     def action_sort(self) -> None:
         """Sort by the next thing."""
-        self._sort = (self._sort + 1) % len(_SORTS)
-        self.viewer.say(f"sorted by {_SORTS[self._sort].name}")
+        self._sort = following(_SORTS, self._sort)
+        self.viewer.say(f"sorted by {self._sort}")
         self._list(self._take_sorted if self._count is not None else self._take_known)
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""
-        calls, at = self.rows.items, self.rows.cursor
-        for row in (*range(at + 1, len(calls)), *range(min(at + 1, len(calls)))):
-            if self.rows.is_worth_a_look(calls[row]):
-                self.rows.move_to(row)
-                return
-        self.viewer.say("no call here failed or went missing")
+        if not self.rows.move_on(self.rows.is_worth_a_look):
+            self.viewer.say("no call here failed or went missing")
 
     @property
     def _chosen(self) -> int | None:

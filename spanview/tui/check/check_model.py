@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import MOST_PLACES
@@ -45,6 +45,8 @@ class CheckLine:
     place: Place | None = None
     """What the line stands for, of what a finding rests on."""
     problem: Problem | None = None
+    identity: Hashable = None
+    """What tells it from all others, and stays the same while counts and evidence grow."""
 
 
 def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[CheckLine]:
@@ -66,7 +68,7 @@ def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[Che
     if len(problems) < len(report.problems):
         more = len(report.problems) - len(problems)
         lines.append(CheckLine(f"and {more:,} more; spanview check --json prints them all"))
-    return lines
+    return [*_told_apart(lines)]
 
 
 def _finding(finding: Finding, room: int, *, is_open: bool) -> Iterator[CheckLine]:
@@ -91,18 +93,15 @@ def _problem(problem: Problem, room: int) -> Iterator[CheckLine]:
         yield CheckLine(text, problem=problem)
 
 
-def identities(lines: Iterable[CheckLine]) -> list[Hashable]:
-    """Return what tells each line from all others, and stays the same while counts and evidence grow."""
-    identities: list[Hashable] = []
+def _told_apart(lines: Iterable[CheckLine]) -> Iterator[CheckLine]:
     seen: Counter[Hashable] = Counter()
     for line in lines:
         of_finding = None if line.finding is None else line.finding.kind
         key: Hashable = of_finding, line.place, line.problem, line.text[:1] in _FOLDS
         if line.finding is None and line.problem is None:
             key = line.text
-        identities.append((key, seen[key]))
+        yield replace(line, identity=(key, seen[key]))
         seen[key] += 1
-    return identities
 
 
 def severity_text(line: CheckLine) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -10,19 +10,17 @@ from textual.widgets import Static
 from spanview.analysis.diagnosis.finding import SESSION
 from spanview.display.units import count, size
 from spanview.model.ids import format_span_id, format_trace_id
-from spanview.tui.check.check_model import CheckLine, identities, lines_of, severity_text
+from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
-from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed, line
+from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.scope import TraceScope
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from rich.segment import Segment
     from textual.app import ComposeResult
 
     from spanview.analysis.diagnosis.finding import Kind, Place
@@ -31,67 +29,35 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
-class CheckLines(LineList):
-    """The lines of a report."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[CheckLine] = []
-
-    @property
-    def selected(self) -> CheckLine | None:
-        """The line under the cursor."""
-        return self.lines[self.cursor] if self.cursor < len(self.lines) else None
-
-    def show(self, lines: list[CheckLine]) -> None:
-        """Show other lines; the cursor stays with what it is on."""
-        here = identities(self.lines)[self.cursor] if self.lines else None
-        self.lines = lines
-        row = next((row for row, identity in enumerate(identities(lines)) if identity == here), None)
-        self.take_rows(len(lines), row)
-
-    def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one line."""
-        shown = self.lines[row]
-        head = severity_text(shown)
-        style = {"error": "error", "warning": "warning"}.get(shown.severity or "", "accent")
-        return line(
-            [
-                (head, self.paint_style(style)),
-                (fixed(shown.text, max(0, width - len(head))), self.paint_style("dim") if shown.place else None),
-            ]
-        )
+def _line(shown: CheckLine, cells: int) -> Iterator[Piece]:
+    head = severity_text(shown)
+    yield Piece(head, {"error": "error", "warning": "warning"}.get(shown.severity or "", "accent"))
+    yield Piece(fixed(shown.text, max(0, cells - len(head))), "dim" if shown.place else "")
 
 
-class CheckScreen(BaseScreen):
+_TABLE: Final[Table[CheckLine]] = Table((TableColumn("", parts=_line),))
+
+
+class CheckScreen(BaseScreen, on=On.CHECK):
     """The check.
 
     Args:
         session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 
-    ON: ClassVar[On] = On.CHECK
-    BINDINGS = bindings_of(On.CHECK)
-
     def __init__(self, store: Store, session: str = SESSION) -> None:
         super().__init__()
+        self.rows: TableList[CheckLine] = TableList(_TABLE, lambda line: line.identity)
         self._store = store
         self._session = session
         self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
         self._unfolded: set[Kind] = set()
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads")
-        yield CheckLines()
-        yield self.footer()
-
-    @property
-    def rows(self) -> CheckLines:
-        """The lines."""
-        return self.query_one(CheckLines)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Look at everything, in a thread."""
@@ -107,7 +73,7 @@ class CheckScreen(BaseScreen):
     def title_text(self) -> str:
         """Return what was found."""
         if self._report is None:
-            return f"‹ check   looking … {self.live.share_text}"
+            return f"‹ check   looking … {self.live.work.share_text}"
         found = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
         return f"‹ check{self.live.as_of}   {found[0]}   {found[1]} of files"
 
@@ -131,7 +97,7 @@ class CheckScreen(BaseScreen):
 
     def _show(self) -> None:
         if self._report is not None:
-            self.rows.show(lines_of(self._report, self.rows.line_width, self._unfolded))
+            self.rows.show(lines_of(self._report, self.rows.line_width, self._unfolded), stay=True)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

@@ -94,25 +94,13 @@ def _times(name: str, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[
 
     changed = style if goes else ""
     yield TableColumn(
-        f"{name} A",
-        _TIME,
-        lambda diff: times(diff, figure)[0],
-        key=of_a,
-        is_marked=is_marked,
-        goes=goes,
-        comes=comes,
+        f"{name} A", _TIME, lambda diff: times(diff, figure)[0], key=of_a, is_marked=is_marked, goes=goes, comes=comes
     )
     yield TableColumn("CHANGE", _TIME, lambda diff: times(diff, figure)[1], changed, key=of_change, comes=comes)
     if goes:
         yield TableColumn("", 8, lambda diff: relative(diff, figure), changed, key=of_change, goes=goes - 1)
     yield TableColumn(
-        f"{name} B",
-        _TIME,
-        lambda diff: times(diff, figure)[2],
-        key=of_b,
-        is_marked=is_marked,
-        goes=goes,
-        comes=comes,
+        f"{name} B", _TIME, lambda diff: times(diff, figure)[2], key=of_b, is_marked=is_marked, goes=goes, comes=comes
     )
 
 

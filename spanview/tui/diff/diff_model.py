@@ -7,7 +7,6 @@ as a tree     each path below the one that it is called by, of siblings the slow
 
 from __future__ import annotations
 
-from collections import defaultdict
 from enum import Enum
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
 from spanview.index.tree import ROOT
+from spanview.tui.flame.flame_model import PathTree
 from spanview.tui.stats.spans_screen import Spans
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ class DiffModel:
         a, b = sides
         self.diff: Diff = diff(a.flame, b.flame, part(tell, 0.0, _MATCHED))
         self.labels = Labels(self.diff)
-        self._below: defaultdict[int, list[PathDiff]] = defaultdict(list)
-        for path in self.diff.paths:
-            self._below[path.parent].append(path)
+        self._tree = PathTree(self.diff.paths)
         self.orders: dict[Order, Sequence[PathDiff]] = {}
         """The paths in each order."""
         for order, arrange in _ORDERS.items():
@@ -72,19 +70,8 @@ class DiffModel:
 
     def same_path(self, before: DiffModel, path: PathDiff) -> PathDiff | None:
         """Return the path that is called like one of another comparison; None where there is none."""
-        names = list[tuple[str | None, str]]()
-        at = path.number
-        while at != ROOT:
-            above = before.diff.paths[at]
-            names.append((above.name, above.service))
-            at = above.parent
-        same: PathDiff | None = None
-        for name in reversed(names):
-            parent = ROOT if same is None else same.number
-            same = next((below for below in self._below[parent] if (below.name, below.service) == name), None)
-            if same is None:
-                break
-        return same
+        same = self._tree.path_of(before._tree.names(path.number))
+        return None if same == ROOT else self.diff.paths[same]
 
     def spans_of(self, path: PathDiff, most: int) -> Spans:
         """Return the spans of a path that have a duration, of both sides.

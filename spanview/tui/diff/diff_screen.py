@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widget import Widget
@@ -11,23 +11,19 @@ from textual.widgets import Static
 from spanview.analysis.diff import PathDiff
 from spanview.analysis.flame import located
 from spanview.analysis.telling import part
-from spanview.display.diff_text import (
-    figures_line,
-    per_trace_text,
-    side_lines,
-)
+from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.display.units import count
 from spanview.tui.app.settings import chosen
 from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
-from spanview.tui.widgets.table import TableColumn, TableList
+from spanview.tui.widgets.table import TableColumn, TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -39,7 +35,6 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
-    from spanview.tui.widgets.linelist import LineList
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
@@ -113,7 +108,7 @@ class DiffHeads(Widget):
             self.screen.put_in_order(order)
 
 
-class DiffScreen(BaseScreen):
+class DiffScreen(BaseScreen, on=On.DIFF):
     """The comparison.
 
     Args:
@@ -121,11 +116,9 @@ class DiffScreen(BaseScreen):
         b: The other one.
     """
 
-    ON: ClassVar[On] = On.DIFF
-    BINDINGS = bindings_of(On.DIFF)
-
     def __init__(self, store: Store, a: ComparedSide, b: ComparedSide) -> None:
         super().__init__()
+        self.rows: PathLines = PathLines()
         self._store = store
         self._given = a, b
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
@@ -133,20 +126,12 @@ class DiffScreen(BaseScreen):
         self._looking = Work(self)
         self._order = Order.CHANGE
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="sides")
         yield TwoSided(classes="chosen")
-        rows = PathLines()
-        yield DiffHeads(rows)
-        yield rows
-        yield self.footer()
-
-    @property
-    def rows(self) -> PathLines:
-        """The paths."""
-        return self.query_one(PathLines)
+        yield DiffHeads(self.rows)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Merge both sides."""
@@ -196,7 +181,7 @@ class DiffScreen(BaseScreen):
         """Return what is compared, and in what order."""
         model = self.rows.model
         if model is None:
-            return f"‹ comparison   merging … {self.live.share_text}"
+            return f"‹ comparison   merging … {self.live.work.share_text}"
         paths = count(len(model.diff.paths), "call path")
         looking = f"   looking … {self._looking.share_text}" if self._looking.is_busy else ""
         return f"‹ comparison{self.live.as_of}{looking}   {paths}   by {model.name_of(self._order)}"
@@ -212,17 +197,14 @@ class DiffScreen(BaseScreen):
         text = "" if model is None or path is None else model.labels.path(path, max(8, room))
         self.query_one(".chosen", TwoSided).say(text, unit)
 
-    def on_line_list_moved(self, _event: LineList.Moved) -> None:
-        """Say which path is selected."""
-        if not self.is_left:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say which path is selected."""
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
         """Put the paths in the next order."""
-        orders = list(Order)
-        self.put_in_order(orders[(orders.index(self._order) + 1) % len(orders)])
+        self.put_in_order(following(Order, self._order))
 
     def put_in_order(self, order: Order) -> None:
         """Put the paths in an order, and keep it."""
@@ -271,10 +253,7 @@ class DiffScreen(BaseScreen):
 
     def action_back(self) -> None:
         """End what is being looked for, then go back."""
-        if self.rows.model is None:
-            self.live.end()
-            self.app.pop_screen()
-        elif not self._looking.end():
+        if not self._looking.end():
             self.app.pop_screen()
 
     def action_copy(self) -> None:

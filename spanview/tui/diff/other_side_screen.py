@@ -15,7 +15,6 @@ from spanview.model.problems import QueryError
 from spanview.tui.diff.side import ComparedSide
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.work import Work
 
@@ -63,14 +62,12 @@ class OtherSideScreen(BaseScreen):
         self._is_done = False
         """Whether Enter was pressed."""
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         hint = "a query: what matches against the rest" if self._side is None else "a query; nothing: all others"
         yield Prompt(hint, is_query=True, is_ready=True)
         lines = (_OF_ALL if self._side is None else _OF_SIDE, "", *_EXAMPLES)
         yield Static(Content("\n".join(lines)), id="nothing")
-        yield self.footer()
 
     async def on_mount(self) -> None:
         """Let a query be typed."""

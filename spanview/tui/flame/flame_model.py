@@ -22,7 +22,8 @@ from spanview.index.tree import ROOT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.flame import Flame
+    from spanview.analysis.diff import PathDiff
+    from spanview.analysis.flame import CallPath, Flame
 
 _NARROWEST: Final = 0.5
 """Cells: what is narrower isn't drawn, nor what is below it."""
@@ -46,6 +47,39 @@ class FlameBlock:
     """The cell behind its last."""
 
 
+class PathTree:
+    """Call paths, by their numbers, as a tree.
+
+    Args:
+        paths: The paths.
+    """
+
+    def __init__(self, paths: Sequence[CallPath | PathDiff]) -> None:
+        self._paths = paths
+        self.children: defaultdict[int, list[int]] = defaultdict(list)
+        """Numbers of the paths below each, and below `ROOT`."""
+        for number, path in enumerate(paths):
+            self.children[path.parent].append(number)
+
+    def names(self, path: int) -> list[tuple[str | None, str]]:
+        """Return names and services from the root on, which tell a path from all others, whatever its number is."""
+        names = list[tuple[str | None, str]]()
+        while path != ROOT:
+            names.append((self._paths[path].name, self._paths[path].service))
+            path = self._paths[path].parent
+        return names[::-1]
+
+    def path_of(self, names: Sequence[tuple[str | None, str]]) -> int:
+        """Return the path with these names and services from the root on; `ROOT` where there is none."""
+        paths, path = self._paths, ROOT
+        for name in names:
+            below = (child for child in self.children[path] if (paths[child].name, paths[child].service) == name)
+            path = next(below, ROOT)
+            if path == ROOT:
+                break
+        return path
+
+
 class FlameModel:
     """Call paths, and how wide each is.
 
@@ -56,10 +90,7 @@ class FlameModel:
     def __init__(self, flame: Flame) -> None:
         self.flame = flame
         self.by = By.TOTAL
-        self.children: defaultdict[int, list[int]] = defaultdict(list)
-        """Numbers of the paths below each, and below `ROOT`."""
-        for number, path in enumerate(flame.paths):
-            self.children[path.parent].append(number)
+        self.tree = PathTree(flame.paths)
         self._values = {by: self._summed(by) for by in By}
         self._wholes = {By.TOTAL: sum(flame.durations), By.SELF: sum(path.self_ns for path in flame.paths)}
 
@@ -78,29 +109,6 @@ class FlameModel:
                 below[path.parent] += values[number]
         return values
 
-    def names(self, path: int) -> list[tuple[str | None, str]]:
-        """Return names and services from the root on, which tell a path from all others, whatever its number is."""
-        names, paths = list[tuple[str | None, str]](), self.flame.paths
-        while path != ROOT:
-            names.append((paths[path].name, paths[path].service))
-            path = paths[path].parent
-        return names[::-1]
-
-    def path_of(self, names: Sequence[tuple[str | None, str]]) -> int:
-        """Return the path with these names and services from the root on; `ROOT` where there is none."""
-        paths, path = self.flame.paths, ROOT
-        for name in names:
-            below = (child for child in self.children[path] if (paths[child].name, paths[child].service) == name)
-            path = next(below, ROOT)
-            if path == ROOT:
-                break
-        return path
-
-    def value(self, path: int) -> int:
-        """Return the nanoseconds that make a path wide; of `ROOT` those of all roots."""
-        values = self._values[self.by]
-        return sum(values[child] for child in self.children[ROOT]) if path == ROOT else values[path]
-
     def share(self, path: int) -> float | None:
         """Return what share of all time a path takes, by the time that makes blocks wide; None where that isn't known.
 
@@ -117,7 +125,7 @@ class FlameModel:
 
     def widest_below(self, path: int) -> int:
         """Return the widest path that a path calls; the path itself where it calls none."""
-        return max(self.children[path], key=self._values[self.by].__getitem__, default=path)
+        return max(self.tree.children[path], key=self._values[self.by].__getitem__, default=path)
 
     def end_of(self, path: int, top: int, *, last: bool) -> int:
         """Return where the widest paths below a path end, or the first that is shown of those above it."""
@@ -143,7 +151,7 @@ class FlameModel:
 
     def _shared(self, path: int, left: float, right: float, values: Sequence[int]) -> list[tuple[int, float, float]]:
         """Return what is below a path and wide enough, and its place."""
-        below = self.children[path]
+        below = self.tree.children[path]
         whole = sum(values[child] for child in below) if path == ROOT else values[path]
         found, scale = [], (right - left) / whole if whole else 0.0
         for child in below:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.analysis.flame import flame
+from spanview.analysis.flame import Flame, flame
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -17,19 +17,16 @@ from spanview.tui.app.colorless import CURSOR
 from spanview.tui.app.settings import chosen
 from spanview.tui.flame.flame_model import By, FlameModel
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
@@ -43,9 +40,9 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"blocks--selected"}
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self.model: FlameModel | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = FlameModel(Flame((), 0, ()))
         self._tops: list[int] = []
         self.selected = ROOT
         self._drawn: tuple[tuple[object, ...], list[list[FlameBlock]]] | None = None
@@ -71,19 +68,17 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
     def show(self, model: FlameModel) -> None:
         """Show call paths; the one that is selected, and those that take the whole width, stay."""
         before, self.model = self.model, model
-        if before is None or self.selected == ROOT:
+        if self.selected == ROOT:
             self.selected = model.widest_below(ROOT)
         else:
-            tops = [model.path_of(before.names(top)) for top in self._tops]
+            tops = [model.tree.path_of(before.tree.names(top)) for top in self._tops]
             self._tops = [top for top in tops if top != ROOT]
-            selected = model.path_of(before.names(self.selected))
+            selected = model.tree.path_of(before.tree.names(self.selected))
             self.selected = selected if selected != ROOT else model.widest_below(self.top)
         self.refresh()
 
     def rows(self) -> list[list[FlameBlock]]:
         """Return the blocks that are drawn; made anew when something of them changes."""
-        if self.model is None:
-            return []
         key = (self.model, self.model.by, self.top, self.size)
         if self._drawn is None or self._drawn[0] != key:
             self._drawn = key, self.model.rows(self.top, self.size.width, self.size.height)
@@ -92,7 +87,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """Paint one level."""
         rows, width = self.rows(), self.size.width
-        if self.model is None or y >= len(rows):
+        if y >= len(rows):
             return Strip.blank(width, self.rich_style)
         segments: list[Segment] = []
         at = 0
@@ -138,41 +133,28 @@ def _number_of(name: str) -> int:
     return sum(name.encode("utf-8", "replace"))
 
 
-class FlameScreen(BaseScreen):
+class FlameScreen(BaseScreen, on=On.FLAME):
     """The flame view.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.FLAME
-    BINDINGS = bindings_of(On.FLAME)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
-        self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
+        self.blocks = FlameBlocks()
+        self.live: Live[FlameModel] = Live(self, scope, lambda *ask: FlameModel(flame(store, *ask)), self._take_model)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield TwoSided(classes="chosen")
-        yield FlameBlocks()
-        yield self.footer()
-
-    @property
-    def blocks(self) -> FlameBlocks:
-        """The blocks."""
-        return self.query_one(FlameBlocks)
+        yield self.blocks
 
     def on_mount(self) -> None:
         """Merge the traces, in a thread."""
         self.set_focus(self.blocks)
         self.live.begin()
-
-    def _merge(self, traces: Sequence[int] | None, tell: Tell) -> FlameModel:
-        """Called in a thread."""
-        return FlameModel(flame(self._store, traces, tell))
 
     def _take_model(self, model: FlameModel) -> None:
         self.blocks.show(model)
@@ -180,24 +162,23 @@ class FlameScreen(BaseScreen):
 
     def take_settings(self) -> None:
         """Let what made blocks wide last make them wide."""
-        if self.blocks.model is not None:
-            self.blocks.model.by = chosen(By, self.viewer.settings.blocks_by) or By.TOTAL
-            self.blocks.refresh()
-            self.refresh_frame()
+        self.blocks.model.by = chosen(By, self.viewer.settings.blocks_by) or By.TOTAL
+        self.blocks.refresh()
+        self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is merged."""
         model = self.blocks.model
-        if model is None:
-            return f"‹ where the time goes in {self.live.what}   merging … {self.live.share_text}"
+        if not self.live.has_answer:
+            return f"‹ where the time goes in {self.live.chosen.what}   merging … {self.live.work.share_text}"
         paths = count(len(model.flame.paths), "call path")
-        return f"‹ where the time goes in {self.live.what}{self.live.as_of}   {paths}   by {model.by.value}"
+        return f"‹ where the time goes in {self.live.chosen.what}{self.live.as_of}   {paths}   by {model.by.value}"
 
     def show_frame(self) -> None:
         """Say what is selected, too."""
         super().show_frame()
         model, selected = self.blocks.model, self.blocks.selected
-        if model is None or selected == ROOT:
+        if selected == ROOT:
             self.query_one(".chosen", TwoSided).say("", "")
             return
         path = model.flame.paths[selected]
@@ -214,7 +195,7 @@ class FlameScreen(BaseScreen):
     def action_move(self, by: int) -> None:
         """Go down to the widest path below, or up to the one above."""
         blocks = self.blocks
-        if blocks.model is None or blocks.selected == ROOT:
+        if blocks.selected == ROOT:
             return
         if by > 0:
             blocks.select(blocks.model.widest_below(blocks.selected))
@@ -228,7 +209,7 @@ class FlameScreen(BaseScreen):
     def action_edge(self, last: int) -> None:
         """Go to what takes the whole width, or down the widest paths as far as they go."""
         blocks = self.blocks
-        if blocks.model is None or blocks.selected == ROOT:
+        if blocks.selected == ROOT:
             return
         # One selection, however many levels there are: each paints all blocks.
         blocks.select(blocks.model.end_of(blocks.selected, blocks.top, last=bool(last)))
@@ -236,10 +217,10 @@ class FlameScreen(BaseScreen):
     def action_sibling(self, by: int) -> None:
         """Go to the next path beside, or to the one before."""
         blocks = self.blocks
-        if blocks.model is None or blocks.selected in {ROOT, blocks.top}:
+        if blocks.selected in {ROOT, blocks.top}:
             return
         drawn = {block.path for row in blocks.rows() for block in row}
-        beside = blocks.model.children[blocks.model.flame.paths[blocks.selected].parent]
+        beside = blocks.model.tree.children[blocks.model.flame.paths[blocks.selected].parent]
         siblings = [path for path in beside if path in drawn or path == blocks.selected]
         at = siblings.index(blocks.selected) + by
         if 0 <= at < len(siblings):
@@ -249,7 +230,7 @@ class FlameScreen(BaseScreen):
         """Let the selected path take the whole width; where it does, open the trace of its first span."""
         await self.live.wait_for_answer()
         blocks = self.blocks
-        if blocks.model is None or blocks.selected == ROOT:
+        if blocks.selected == ROOT:
             return
         if blocks.top != blocks.selected:
             blocks.come_closer(blocks.selected)
@@ -261,8 +242,8 @@ class FlameScreen(BaseScreen):
 
     def action_sort(self) -> None:
         """Let the other time make blocks wide."""
-        model = self.blocks.model
-        if model is not None:
+        if self.live.has_answer:
+            model = self.blocks.model
             self.viewer.keep(blocks_by=(By.SELF if model.by is By.TOTAL else By.TOTAL).value)
             self.take_settings()
             self.viewer.say(f"as wide as their {model.by.value}")
@@ -276,7 +257,7 @@ class FlameScreen(BaseScreen):
         """Copy the selected path."""
         model, at = self.blocks.model, self.blocks.selected
         names: list[str] = []
-        while model is not None and at != ROOT:
+        while at != ROOT:
             path = model.flame.paths[at]
             names.append(_UNSEEN if path.name is None else path.name)
             at = path.parent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,14 +11,11 @@ from rich.segment import Segment
 from spanview.display.cells import in_lines
 from spanview.docs import PAGES, summary_of
 from spanview.tui.keys import KEYS, Key, On, spelt
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.linelist import LineList
 
 if TYPE_CHECKING:
     from textual import events
-    from textual.app import ComposeResult
-
 
 _SHOWN: Final = 15
 """Cells before what a key does."""
@@ -37,8 +34,8 @@ class Page:
 class KeyLines(LineList):
     """A line a key, or more where what it does has no room on one."""
 
-    def __init__(self, keys: list[Key | Page | str], *, spells: bool, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, keys: list[Key | Page | str], *, spells: bool) -> None:
+        super().__init__()
         self._keys = keys
         self._spells = spells
         self._lines: list[tuple[Key | Page | str, str, str]] = []
@@ -55,11 +52,10 @@ class KeyLines(LineList):
         """Show the keys."""
         self._wrap()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self, _event: events.Resize) -> None:
         """Wrap the lines anew where there is more or less room."""
         if self.line_width != self._width:
             self._wrap()
-        super().on_resize(event)
 
     def _wrap(self) -> None:
         width, selected = self.line_width, self.selected
@@ -83,39 +79,26 @@ class KeyLines(LineList):
         return [Segment(f"{shown}{padding}", self.paint_style("accent")), Segment(text)]
 
 
-class HelpScreen(BaseScreen):
+class HelpScreen(BaseScreen, on=On.HELP):
     """What the keys do; those of the screen it was called from come first, and are done from here too.
 
     Args:
         below: The screen it was called from.
     """
 
-    ON: ClassVar[On] = On.HELP
-    BINDINGS = bindings_of(On.HELP)
-
     def __init__(self, below: BaseScreen) -> None:
         super().__init__()
         self._below = below
         here = [key for key in KEYS if key.on & below.ON]
         others = [key for key in KEYS if not key.on & below.ON]
-        self._lines: list[Key | Page | str] = ["on this screen", *here]
-        self._lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
+        lines: list[Key | Page | str] = ["on this screen", *here]
+        lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
         if others:
-            self._lines += ["", "on the other screens", *others]
-        self._lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
-        self._lines += ["while typing: Tab takes what is proposed, ↑ ↓ mark another, a click takes one"]
-        self._lines.append("a hint in the footer does what it says, and so do the lines above: ? and : have the rest")
-
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield KeyLines(self._lines, spells=self.viewer.spells)
-        yield self.footer()
-
-    @property
-    def rows(self) -> KeyLines:
-        """The lines."""
-        return self.query_one(KeyLines)
+            lines += ["", "on the other screens", *others]
+        lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
+        lines += ["while typing: Tab takes what is proposed, ↑ ↓ mark another, a click takes one"]
+        lines.append("a hint in the footer does what it says, and so do the lines above: ? and : have the rest")
+        self.rows: KeyLines = KeyLines(lines, spells=self.viewer.spells)
 
     def on_mount(self) -> None:
         """Take the keys."""
@@ -141,7 +124,3 @@ class HelpScreen(BaseScreen):
     async def action_help(self) -> None:
         """Go back."""
         self.app.pop_screen()
-
-    def action_copy(self) -> None:
-        """Say that there is nothing to copy."""
-        self.viewer.say("there is nothing to copy here")

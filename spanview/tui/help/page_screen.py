@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from spanview.display.page_text import WIDEST, page_console, typeset
 from spanview.docs import text_of
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.linelist import LineList
 
 if TYPE_CHECKING:
     from rich.segment import Segment
     from textual import events
-    from textual.app import ComposeResult
 
 
 class PageLines(LineList):
     """The lines of a page, set anew for each width."""
 
-    def __init__(self, page: str, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, page: str) -> None:
+        super().__init__()
         self._text = text_of(page)
         self._lines: list[list[Segment]] = []
         self._width = 0
@@ -31,11 +29,10 @@ class PageLines(LineList):
         """Set the page."""
         self._typeset()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self, _event: events.Resize) -> None:
         """Set the page anew where there is more or less room."""
         if self.line_width != self._width:
             self._typeset()
-        super().on_resize(event)
 
     def notify_style_update(self) -> None:
         """Set the page in the colours of another theme."""
@@ -54,31 +51,19 @@ class PageLines(LineList):
         return self._lines[row]
 
 
-class PageScreen(BaseScreen):
+class PageScreen(BaseScreen, on=On.HELP):
     """A page of the manual.
 
     Args:
         page: One of `docs.PAGES`.
     """
 
-    ON: ClassVar[On] = On.HELP
-    BINDINGS = bindings_of(On.HELP)
     HINTS: ClassVar[str] = "? keys  Esc back"
 
     def __init__(self, page: str) -> None:
         super().__init__()
+        self.rows: PageLines = PageLines(page)
         self._page = page
-
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield PageLines(self._page)
-        yield self.footer()
-
-    @property
-    def rows(self) -> PageLines:
-        """The lines."""
-        return self.query_one(PageLines)
 
     def on_mount(self) -> None:
         """Take the keys."""
@@ -92,7 +77,3 @@ class PageScreen(BaseScreen):
     async def action_help(self) -> None:
         """Go back to the keys."""
         self.app.pop_screen()
-
-    def action_copy(self) -> None:
-        """Say that there is nothing to copy."""
-        self.viewer.say("there is nothing to copy here")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from spanview.analysis.lanes import Blocks
 
@@ -16,24 +16,22 @@ NOBODY: Final = -1
 """The place of no block."""
 
 
-class Chooser(Protocol):
-    """What knows of a lane's blocks which ones a line of cells may show."""
+class Choice(NamedTuple):
+    """Which of a lane's blocks a line of cells may show."""
 
     begun: list[int]
     """How many blocks had begun before each edge; before or at the last one, for the last cell has the end, too."""
+    running: Callable[[int], int]
+    """Returns the block that runs on at the beginning of a cell, `NOBODY` where none does.
 
-    def running(self, at: int) -> int:
-        """Return the block that runs on at the beginning of a cell, `NOBODY` where none does.
+    Of several it is the one that started last, else the one that ends last.
+    """
+    longest: Callable[[int], int]
+    """Returns the block that takes most of a cell in which some begin.
 
-        Of several it is the one that started last, else the one that ends last.
-        """
-
-    def longest(self, at: int) -> int:
-        """Return the block that takes most of a cell in which some begin.
-
-        It is `NOBODY` where no function takes half of what is taken. Besides the one that runs on from before, of many
-        that begin only some are looked at: each of `step_of` of their number.
-        """
+    It is `NOBODY` where no function takes half of what is taken. Besides the one that runs on from before, of many
+    that begin only some are looked at: each of `step_of` of their number.
+    """
 
 
 def step_of(number: Any) -> Any:
@@ -41,39 +39,33 @@ def step_of(number: Any) -> Any:
     return number // LOOKED_AT + (number < LOOKED_AT)
 
 
-class OneByOne:
-    """Chooses of few blocks.
+def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choice:
+    """Choose of few blocks, when a cell is asked for.
 
     Args:
         blocks: Those of the lane.
         edges: When the cells begin, and when the last one ends.
         numbers: Of functions, by the numbers of names.
     """
+    starts, ends = blocks.starts, blocks.ends
+    begun = [*(bisect_left(starts, edge) for edge in edges[:-1]), bisect_right(starts, edges[-1])]
 
-    def __init__(self, blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> None:
-        self.begun = [
-            *(bisect_left(blocks.starts, edge) for edge in edges[:-1]),
-            bisect_right(blocks.starts, edges[-1]),
-        ]
-        self._blocks, self._edges, self._numbers = blocks, edges, numbers
-
-    def running(self, at: int) -> int:
-        """Return the block that runs on at the beginning of a cell."""
-        begun, ends, ns = self.begun[at], self._blocks.ends, self._edges[at]
-        if not begun:
+    def running(at: int) -> int:
+        last, ns = begun[at] - 1, edges[at]
+        if last < 0:
             return NOBODY
-        place = begun - 1 if ends[begun - 1] > ns else self._blocks.reach[begun - 1]
+        place = last if ends[last] > ns else blocks.reach[last]
         return place if ends[place] > ns else NOBODY
 
-    def longest(self, at: int) -> int:
-        """Return the block that takes most of a cell in which some begin."""
-        blocks, begin, end = self._blocks, self._edges[at], self._edges[at + 1]
-        running, first, behind = self.running(at), self.begun[at], self.begun[at + 1]
+    def longest(at: int) -> int:
+        begin, end, before, first, behind = edges[at], edges[at + 1], running(at), begun[at], begun[at + 1]
         best, most, lengths = first, -1, dict[int, int]()
-        for place in (*((running,) if running != NOBODY else ()), *range(first, behind, step_of(behind - first))):
-            length = min(blocks.ends[place], end) - max(blocks.starts[place], begin)
+        for place in (*((before,) if before != NOBODY else ()), *range(first, behind, step_of(behind - first))):
+            length = min(ends[place], end) - max(starts[place], begin)
             if length > most:
                 best, most = place, length
-            function = self._numbers[blocks.names[place]]
+            function = numbers[blocks.names[place]]
             lengths[function] = lengths.get(function, 0) + length
         return NOBODY if 2 * max(lengths.values()) < sum(lengths.values()) else best
+
+    return Choice(begun, running, longest)

@@ -81,8 +81,8 @@ class LaneLines(LineList):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lanelines--selected"}
 
-    def __init__(self, model: LanesModel, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, model: LanesModel) -> None:
+        super().__init__()
         self.model = model
         self.block: int | None = None
         """Place of the selected block in its lane; None where that has none."""
@@ -221,16 +221,15 @@ class LaneLines(LineList):
         if key not in self._painted:
             if len(self._painted) >= _KEPT:
                 self._painted.clear()
-            self._painted[key] = cells_of(lane, self.model.shown, width, self.model.function_numbers)
+            self._painted[key] = cells_of(lane, self.model.shown, width, self.model.shape.numbers)
         return self._painted[key]
 
     def _time(self, at: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
         """Return a lane's time: blocks in the colours of functions, those that are wide with their names."""
         window, dim, error = self.model.shown, *(self.paint_style(name) + _UPRIGHT for name in ("dim", "error"))
-        style_of = _Styles(self.model, lane, selected, self.get_component_rich_style("lanelines--selected"))
-        drawn = self._cells(at, lane, width)
-        if selected is not None:
-            drawn = cells_of(lane, window, width, self.model.function_numbers, selected)
+        bright = Style(color=self.get_component_rich_style("lanelines--selected").bgcolor, bold=True, reverse=False)
+        names, numbers = lane.blocks.names, self.model.shape.numbers
+        drawn = self._cells(at, lane, width) if selected is None else cells_of(lane, window, width, numbers, selected)
         texts: list[tuple[str, Style | None]] = []
         for glyph, place, is_mixed in zip(drawn.glyphs, drawn.places, drawn.mixed, strict=True):
             if glyph == " ":
@@ -238,7 +237,10 @@ class LaneLines(LineList):
             elif glyph == FAILED or place == NOBODY or is_mixed:
                 texts.append((glyph, error if glyph == FAILED else dim))
             else:
-                texts.append((self._plain(glyph, lane, place), style_of[place]))
+                number = numbers[names[place]]
+                # Without colours a letter says which function a full cell is of.
+                plain = letter_of(number) if glyph == FULL and self.app.no_color else glyph
+                texts.append((plain, bright if place == selected else _COLORS[number % len(_COLORS)]))
         for first, behind in drawn.full_runs(_FEWEST_NAMED):
             place, has_edge = drawn.places[first], not first or drawn.places[first - 1] != drawn.places[first]
             texts[first] = self._named(lane, place, behind - first, texts[first][1], has_edge=has_edge)
@@ -248,12 +250,6 @@ class LaneLines(LineList):
             first = drawn.places.index(selected)
             texts[first] = CURSOR[0] + texts[first][0][1:], texts[first][1]
         return joined(texts)
-
-    def _plain(self, glyph: str, lane: Lane, place: int) -> str:
-        """Return what says without colours which function a full cell is of."""
-        if glyph != FULL or not self.app.no_color:
-            return glyph
-        return letter_of(self.model.function_numbers[lane.blocks.names[place]])
 
     def _named(
         self, lane: Lane, place: int, size: int, style: Style | None, *, has_edge: bool
@@ -272,18 +268,3 @@ class LaneLines(LineList):
 _UPRIGHT: Final = Style(reverse=False)
 """Colours of blocks stay as they are where the selected row is turned round."""
 _COLORS: Final = tuple(color + _UPRIGHT for color in PALETTE)
-
-
-class _Styles(dict[int, Style]):
-    """The style of each block of a lane, by its place."""
-
-    def __init__(self, model: LanesModel, lane: Lane, selected: int | None, chosen: Style) -> None:
-        super().__init__()
-        self._names = lane.blocks.names
-        self._numbers = model.function_numbers
-        if selected is not None:
-            self[selected] = Style(color=chosen.bgcolor, bold=True, reverse=False)
-
-    def __missing__(self, place: int) -> Style:
-        style = self[place] = _COLORS[self._numbers[self._names[place]] % len(_COLORS)]
-        return style

@@ -6,21 +6,20 @@ blocks     |leaf        |  |pipeline         ✖|  ▅▃▂  |▌
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from operator import sub
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.bars import EIGHTHS, OPENINGS
-from spanview.tui.lanes.choosing import NOBODY, OneByOne
+from spanview.tui.lanes.choosing import NOBODY, one_by_one
 from spanview.tui.trace.runs import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from spanview.analysis.lanes import Blocks, Lane
-    from spanview.tui.lanes.choosing import Chooser
+    from spanview.tui.lanes.choosing import Choice
     from spanview.tui.widgets.window import Window
 
 FAILED: Final = "✖"
@@ -65,12 +64,13 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     begin, length = window.start_ns, window.length_ns
     edges = [begin + at * length // width for at in range(width + 1)]
     cells = Cells(_shares(lane, edges), [NOBODY] * width, [False] * width)
-    if pays_at_once(lane):
-        from spanview.tui.lanes.lanes_bulk import AllAtOnce
-
-        _place(lane.blocks, edges, AllAtOnce(lane.blocks, edges, numbers), cells)
+    if len(lane.blocks.rows) < _FEWEST_AT_ONCE:
+        choice = one_by_one(lane.blocks, edges, numbers)
     else:
-        _place(lane.blocks, edges, OneByOne(lane.blocks, edges, numbers), cells)
+        from spanview.tui.lanes.lanes_bulk import all_at_once
+
+        choice = all_at_once(lane.blocks, edges, numbers)
+    _place(lane.blocks, edges, choice, cells)
     if selected != NOBODY:
         _show(lane.blocks, selected, window, cells)
     for at, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
@@ -81,11 +81,6 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     elif width and lane.start_ns > window.end_ns:
         cells.glyphs[-1] = _BEHIND
     return cells
-
-
-def pays_at_once(lane: Lane) -> bool:
-    """Tell whether all cells of a lane are asked for at once, for which numpy is imported."""
-    return len(lane.blocks.rows) >= _FEWEST_AT_ONCE and isinstance(lane.blocks.starts, array)
 
 
 def _shares(lane: Lane, edges: list[int]) -> list[str]:
@@ -134,7 +129,7 @@ def _failures(ends: Sequence[int], edges: list[int]) -> list[int]:
     return counts
 
 
-def _place(blocks: Blocks, edges: list[int], shown: Chooser, cells: Cells) -> None:
+def _place(blocks: Blocks, edges: list[int], shown: Choice, cells: Cells) -> None:
     """Find the block that each cell shows, and mark those that have no length."""
     glyphs, places, begun = cells.glyphs, cells.places, shown.begun
     place = NOBODY

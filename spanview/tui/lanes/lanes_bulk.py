@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.tui.lanes.choosing import LOOKED_AT, NOBODY, step_of
+from spanview.tui.lanes.choosing import LOOKED_AT, NOBODY, Choice, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,42 +14,30 @@ if TYPE_CHECKING:
     from spanview.analysis.lanes import Blocks
 
 
-class AllAtOnce:
-    """Chooses as `choosing.Chooser` says.
+def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choice:
+    """Choose for all cells, as `choosing.one_by_one` does for each.
 
     Args:
         blocks: Those of the lane, in arrays.
         edges: When the cells begin, and when the last one ends.
         numbers: Of functions, by the numbers of names; an array.
     """
-
-    def __init__(self, blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> None:
-        starts, ends, bounds = np.asarray(blocks.starts), np.asarray(blocks.ends), np.asarray(edges, np.int64)
-        begun = np.searchsorted(starts, bounds)
-        before = np.maximum(begun - 1, 0)
-        begun[-1] = np.searchsorted(starts, bounds[-1], "right")
-        running = np.where(ends[before] > bounds, before, np.asarray(blocks.reach)[before])
-        running[(begun == 0) | (ends[running] <= bounds)] = NOBODY
-        self.begun: list[int] = begun.tolist()
-        self._running: list[int] = running.tolist()
-        # The first column is what runs on, the others are some of those that begin.
-        first, behind = begun[:-1, None], begun[1:, None]
-        asked = first + np.arange(2 * LOOKED_AT - 1) * step_of(behind - first)
-        places = np.concatenate((running[:-1, None], np.where(asked < behind, asked, NOBODY)), axis=1)
-        begins, stops = bounds[:-1, None], bounds[1:, None]
-        lengths = np.minimum(ends[places], stops) - np.maximum(starts[places], begins)
-        lengths = np.where(places == NOBODY, NOBODY, lengths)
-        longest = places[np.arange(len(places)), lengths.argmax(1)]
-        lengths = np.maximum(lengths, 0)
-        functions = np.asarray(numbers)[np.asarray(blocks.names)[places]]
-        of_same = (functions[:, :, None] == functions[:, None, :]) * lengths[:, None, :]
-        longest[2 * of_same.sum(2).max(1) < lengths.sum(1)] = NOBODY
-        self._longest: list[int] = longest.tolist()
-
-    def running(self, at: int) -> int:
-        """Return the block that runs on at the beginning of a cell."""
-        return self._running[at]
-
-    def longest(self, at: int) -> int:
-        """Return the block that takes most of a cell in which some begin."""
-        return self._longest[at]
+    starts, ends, bounds = np.asarray(blocks.starts), np.asarray(blocks.ends), np.asarray(edges, np.int64)
+    begun = np.searchsorted(starts, bounds)
+    before = np.maximum(begun - 1, 0)
+    begun[-1] = np.searchsorted(starts, bounds[-1], "right")
+    running = np.where(ends[before] > bounds, before, np.asarray(blocks.reach)[before])
+    running[(begun == 0) | (ends[running] <= bounds)] = NOBODY
+    # The first column is what runs on, the others are some of those that begin.
+    first, behind = begun[:-1, None], begun[1:, None]
+    asked = first + np.arange(2 * LOOKED_AT - 1) * step_of(behind - first)
+    places = np.concatenate((running[:-1, None], np.where(asked < behind, asked, NOBODY)), axis=1)
+    begins, stops = bounds[:-1, None], bounds[1:, None]
+    lengths = np.minimum(ends[places], stops) - np.maximum(starts[places], begins)
+    lengths = np.where(places == NOBODY, NOBODY, lengths)
+    longest = places[np.arange(len(places)), lengths.argmax(1)]
+    lengths = np.maximum(lengths, 0)
+    functions = np.asarray(numbers)[np.asarray(blocks.names)[places]]
+    of_same = (functions[:, :, None] == functions[:, None, :]) * lengths[:, None, :]
+    longest[2 * of_same.sum(2).max(1) < lengths.sum(1)] = NOBODY
+    return Choice(begun.tolist(), running.tolist().__getitem__, longest.tolist().__getitem__)

@@ -15,7 +15,6 @@ from spanview.analysis.ray_names import RAN, function_of
 from spanview.analysis.telling import part
 from spanview.analysis.workers import Worker, named
 from spanview.model.times import NO_TIME
-from spanview.tui.lanes.lanes_bars import pays_at_once
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
 
@@ -54,7 +53,7 @@ class LanesShape:
     functions: Sequence[tuple[str, int]]
     """What was called, and how often, the most frequent first."""
     numbers: Sequence[int]
-    """Places of functions by the numbers of names; 0 for names that aren't any block's."""
+    """Places of functions, which are the numbers of their colours, by the numbers of names; 0 for names of no block."""
     whole: Window
     timed: Timed
     failures: Timed
@@ -69,6 +68,7 @@ class LanesShape:
     def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
         """Find out what each process did; for a thread."""
         from spanview.analysis.calls import calls_in
+        from spanview.analysis.generators import generators_of
         from spanview.analysis.lanes import lanes_in
         from spanview.analysis.reasons import Reason, reasons_of
         from spanview.index.forest import forest_of
@@ -89,12 +89,11 @@ class LanesShape:
         starts = [lane.start_ns for lane in found.lanes if lane.start_ns != NO_TIME]
         first = min(starts, default=0)
         last = max((lane.end_ns for lane in found.lanes if lane.end_ns != NO_TIME), default=0)
-        generators = _generators(store) if found.lanes else {}
+        generators = generators_of(store) if found.lanes else {}
         made = {function + RAN for function in generators}
         names = {name for name in found.names if store.names.texts[name] in made}
-        if any(map(pays_at_once, found.lanes)):
-            # Not while a line is painted.
-            import_module("spanview.tui.lanes.lanes_bulk")
+        # Not while a line is painted.
+        import_module("spanview.tui.lanes.lanes_bulk")
         return cls(
             found.lanes,
             functions,
@@ -108,12 +107,6 @@ class LanesShape:
             ),
             sum(why.reason is Reason.UNTRACED for why in whys.values()),
         )
-
-
-def _generators(store: Store) -> Mapping[str, Certainty]:
-    from spanview.analysis.generators import generators_of
-
-    return generators_of(store)
 
 
 def key_of(lane: Lane) -> Key:
@@ -133,12 +126,10 @@ class LanesModel:
         self.by = Sort.START
         self.order: list[int] = []
         """Places of lanes, from the top."""
-        self._known: dict[Key, Worker] = {}
-        """Who lanes are, as far as their records were asked."""
-        self._asked: dict[Key, int] = {}
-        """How many spans they had by then."""
-        self._workers: list[Worker] = []
-        """Who each lane is, as far as that is known."""
+        self._known: dict[Key, tuple[Worker, int]] = {}
+        """Who lanes are, as far as their records were asked, and how many spans they had by then."""
+        self.workers: list[Worker] = []
+        """Who each lane is, as far as that is known; texts from files, to be made harmless."""
         self._node_cells = _SHORTEST_ID
 
     @property
@@ -167,8 +158,8 @@ class LanesModel:
 
     def unknown(self) -> list[Lane]:
         """Return the lanes whose records can tell who they are: new ones, and those that have grown a lot since."""
-        asked = self._asked
-        return [lane for lane in self.shape.lanes if lane.spans >= _GROWN * asked.get(key_of(lane), 0)]
+        known = self._known
+        return [lane for lane in self.shape.lanes if lane.spans >= _GROWN * known.get(key_of(lane), (None, 0))[1]]
 
     def know(self, known: Mapping[Key, tuple[Worker, int]]) -> None:
         """Take in who lanes are; all are put in order anew.
@@ -176,12 +167,12 @@ class LanesModel:
         Args:
             known: Who they are, and how many spans they had when that was found out.
         """
-        self._known |= {key: worker for key, (worker, _) in known.items()}
-        self._asked |= {key: spans for key, (_, spans) in known.items()}
-        sources = self._store.sources
-        workers = [self._known.get(key_of(lane)) or named(sources[lane.source].path) for lane in self.shape.lanes]
-        self._workers = workers
-        nodes = {worker.node for worker in workers if _ID.fullmatch(worker.node)}
+        self._known |= known
+        self.workers = [
+            asked[0] if (asked := self._known.get(key_of(lane))) else named(self._store.sources[lane.source].path)
+            for lane in self.shape.lanes
+        ]
+        nodes = {worker.node for worker in self.workers if _ID.fullmatch(worker.node)}
         self._node_cells = next(
             (
                 cells
@@ -200,7 +191,7 @@ class LanesModel:
             Sort.BUSY: lambda at: -self.lane(at).busy_ns,
             Sort.GAP: lambda at: -self.lane(at).longest_gap_ns,
             Sort.SPANS: lambda at: -self.lane(at).spans,
-            Sort.NODE: lambda at: (not self.worker(at).node, self.worker(at).node),
+            Sort.NODE: lambda at: (not self.workers[at].node, self.workers[at].node),
         }[by]
         self.order = sorted(range(len(self.shape.lanes)), key=key_of)
 
@@ -211,10 +202,6 @@ class LanesModel:
     def at_most(self, at: int) -> str:
         """Return what is said before a gap of a lane: generators run on after the ends of their spans."""
         return "at most " if at in self.shape.with_generators else ""
-
-    def worker(self, at: int) -> Worker:
-        """Return who a lane is; texts from files, to be made harmless."""
-        return self._workers[at]
 
     def shown_share(self, lane: Lane) -> float:
         """Return what share of the time that is shown a lane was busy."""
@@ -229,7 +216,7 @@ class LanesModel:
 
     def labels(self, at: int) -> list[str]:
         """Return how a lane is called: with its node, and without; from files, to be made harmless."""
-        lane, worker = self.lane(at), self.worker(at)
+        lane, worker = self.lane(at), self.workers[at]
         source = self._store.sources[lane.source]
         service = self._store.services.texts[lane.service]
         is_known = service and not service.startswith(_UNKNOWN_SERVICE)
@@ -245,11 +232,6 @@ class LanesModel:
         return node[: self._node_cells if _ID.fullmatch(node) else _LONGEST_NODE]
 
     # -- functions ---------------------------------------------------------------------------------------------------
-
-    @property
-    def function_numbers(self) -> Sequence[int]:
-        """The numbers of functions, which are those of their colours, by the numbers of names."""
-        return self.shape.numbers
 
     def function_text(self, row: int) -> str:
         """Return what a span calls; from a file, to be made harmless."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray_names import RAN
@@ -19,12 +20,13 @@ from spanview.tui.app.settings import chosen
 from spanview.tui.keys import On
 from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
 from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
@@ -44,24 +46,22 @@ _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
 
 
-class LanesScreen(BaseScreen):
+class LanesScreen(BaseScreen, on=On.LANES):
     """The lanes.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.LANES
-    BINDINGS = bindings_of(On.LANES)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
-        self.live: Live[LanesShape] = Live(self, scope, self._find_lanes, self._take_lanes)
+        self.live: Live[LanesShape] = Live(self, scope, partial(LanesShape.of, store), self._take_lanes)
         self._asking = Work(self)
         self._model = LanesModel(store)
+        self.rows: LaneLines = LaneLines(self._model)
         self.zoom = Zoom(
-            self,
+            self.rows,
             self._model,
             time_cells=lambda: self.rows.time_cells,
             interval=lambda: self.rows.interval,
@@ -70,31 +70,20 @@ class LanesScreen(BaseScreen):
         self.is_known = False
         """Whether it has been found out who the lanes are."""
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield Minimap(self._model)
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield Minimap(self._model, self.zoom.pick)
         yield LaneHeads(self._model, classes="heads")
-        yield LaneLines(self._model)
+        yield self.rows
         yield Legend(self._model)
         yield TwoSided(classes="chosen", id="lane")
         yield TwoSided(classes="chosen", id="block")
-        yield self.footer()
-
-    @property
-    def rows(self) -> LaneLines:
-        """The lanes."""
-        return self.query_one(LaneLines)
 
     def on_mount(self) -> None:
         """Find the lanes out, in a thread."""
         self.set_focus(self.rows)
         self.take_settings()
         self.live.begin()
-
-    def _find_lanes(self, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
-        """Called in a thread."""
-        return LanesShape.of(self._store, traces, tell)
 
     def _take_lanes(self, shape: LanesShape) -> None:
         lane, row = self.rows.lane, self.rows.row
@@ -138,10 +127,10 @@ class LanesScreen(BaseScreen):
     def title_text(self) -> str:
         """Return what is shown."""
         if not self.live.has_answer:
-            return f"‹ workers in {self.live.what}   looking at spans … {self.live.share_text}"
+            return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
         number, untraced = count(len(self._model.shape.lanes), "lane"), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
-        return f"‹ workers in {self.live.what}{self.live.as_of}   {number}   by {self._model.by.value}"
+        return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""
@@ -149,10 +138,8 @@ class LanesScreen(BaseScreen):
         self.query_one(LaneHeads).refresh()
         self.refresh_frame()
 
-    def on_line_list_moved(self, event: LaneLines.Moved) -> None:
-        """Say what is selected now."""
-        if not self.is_left and event.sender is self.rows:
-            self.refresh_frame()
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def show_frame(self) -> None:
         """Say what is selected, too."""
@@ -165,7 +152,7 @@ class LanesScreen(BaseScreen):
             self.query_one(name, TwoSided).say(left, right)
 
     def _lane_text(self, lane: Lane, at: int) -> str:
-        parts, worker = [], self._model.worker(at)
+        parts, worker = [], self._model.workers[at]
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
             rest = ", without generators" if at in self._model.shape.with_generators else ""
@@ -215,20 +202,16 @@ class LanesScreen(BaseScreen):
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
-        self._sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
-
-    def _sort(self, by: Sort) -> None:
         at = self._selected
-        self._model.sort(by)
+        self._model.sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
         self.rows.keep_on(at)
         self.refresh_frame()
 
     def action_sort(self) -> None:
         """Sort by the next thing."""
-        sorts = list[Sort](Sort)
-        by = sorts[(sorts.index(self._model.by) + 1) % len(sorts)]
+        by = following(Sort, self._model.by)
         self.viewer.keep(lanes_sort=by.value)
-        self._sort(by)
+        self.take_settings()
         self.viewer.say(f"sorted by {by.value}")
 
     def action_sibling(self, by: int) -> None:
@@ -285,10 +268,6 @@ class LanesScreen(BaseScreen):
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
-        self.zoom.pick(event.stretch)
-
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Show less time around the mouse with Ctrl, earlier time with Shift."""
         self.zoom.wheel(event, 1)
@@ -296,19 +275,3 @@ class LanesScreen(BaseScreen):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Show more time around the mouse with Ctrl, later time with Shift."""
         self.zoom.wheel(event, -1)
-
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more."""
-        self.zoom.zoom(by)
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self.zoom.pan(by)
-
-    def action_fit(self) -> None:
-        """Show just the time of what is selected."""
-        self.zoom.fit()
-
-    def action_whole(self) -> None:
-        """Show all of the time."""
-        self.zoom.show_whole()

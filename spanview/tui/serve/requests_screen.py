@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -11,8 +11,7 @@ from spanview.analysis.serve_groups import serve_groups
 from spanview.display.serve_text import failure_text, request_text, seen_text, status_text
 from spanview.display.units import count, duration, moment
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, fixed
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
@@ -73,7 +72,7 @@ class RequestLines(TableList["Request"]):
         return not {*before.rows}.isdisjoint(item.rows)
 
 
-class RequestsScreen(BaseScreen):
+class RequestsScreen(BaseScreen, on=On.SPANS):
     """The requests of one group.
 
     Args:
@@ -81,34 +80,23 @@ class RequestsScreen(BaseScreen):
         group: The group.
     """
 
-    ON: ClassVar[On] = On.SPANS
-    BINDINGS = bindings_of(On.SPANS)
-
     def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
         super().__init__()
+        self.rows: RequestLines = RequestLines(store)
         self._store = store
         self._key = group.key
         self._known = group.requests, counted.chosen, counted.version
         self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        rows = RequestLines(self._store)
-        yield Static(Content(rows.table.fit(0).heads_text()), classes="heads")
-        yield rows
-        yield self.footer()
-
-    @property
-    def rows(self) -> RequestLines:
-        """The requests."""
-        return self.query_one(RequestLines)
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield Static(Content(self.rows.table.fit(0).heads_text()), classes="heads")
+        yield self.rows
 
     def on_mount(self) -> None:
         """Take the keys, and show what is known."""
         self.set_focus(self.rows)
         self.live.begin_with(*self._known)
-        self.live.catch_up()
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> Sequence[Request]:
         """Called in a thread: the group as it is now."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -12,20 +13,18 @@ from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import failures_text, request_text, status_text
 from spanview.display.units import count, duration
 from spanview.tui.keys import On
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from textual.app import ComposeResult
 
     from spanview.analysis.serve_groups import RequestGroup
-    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 
@@ -80,44 +79,31 @@ _SORTS: Final[dict[str, Callable[[RequestGroup], Any]]] = {
 """What comes first; like ones stay in the order of their keys, as they come."""
 
 
-class ServeScreen(BaseScreen):
+class ServeScreen(BaseScreen, on=On.SERVE):
     """Serve's requests.
 
     Args:
         scope: The traces that count.
     """
 
-    ON: ClassVar[On] = On.SERVE
-    BINDINGS = bindings_of(On.SERVE)
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
+        self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)
         self._store = store
-        self.live: Live[list[RequestGroup]] = Live(self, scope, self._read, self._take_groups)
+        self.live: Live[list[RequestGroup]] = Live(self, scope, partial(serve_groups, store), self._take_groups)
         self._groups: list[RequestGroup] | None = None
         self._sort = next(iter(_SORTS))
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads")
-        yield TableList(TABLE, lambda group: group.key)
-        yield self.footer()
-
-    @property
-    def rows(self) -> TableList[RequestGroup]:
-        """The groups."""
-        return self.query_one(TableList)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Begin to count."""
         self.set_focus(self.rows)
         self.take_settings()
         self.live.begin()
-
-    def _read(self, traces: Sequence[int] | None, tell: Tell) -> list[RequestGroup]:
-        """Called in a thread."""
-        return serve_groups(self._store, traces, tell)
 
     def _take_groups(self, groups: list[RequestGroup]) -> None:
         self._groups = groups
@@ -126,14 +112,14 @@ class ServeScreen(BaseScreen):
     def title_text(self) -> str:
         """Return what is counted."""
         if self._groups is None:
-            found = f"reading them … {self.live.share_text}"
+            found = f"reading them … {self.live.work.share_text}"
         elif not self._groups:
             found = "no Ray Serve spans"
         else:
             errors = sum(group.errors for group in self._groups)
             found = count(sum(group.count for group in self._groups), "request")
             found += f", {errors:,} failed" if errors else ""
-        return f"‹ Serve requests of {self.live.what}{self.live.as_of}   {found}"
+        return f"‹ Serve requests of {self.live.chosen.what}{self.live.as_of}   {found}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
@@ -159,11 +145,9 @@ class ServeScreen(BaseScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        sorts = [*_SORTS]
-        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
-        self.viewer.keep(serve_sort=self._sort)
+        self.viewer.keep(serve_sort=following(_SORTS, self._sort))
+        self.take_settings()
         self.viewer.say(f"sorted by {self._sort}")
-        self._show()
 
     async def action_open(self) -> None:
         """List the requests of the group, slowest first."""

@@ -147,6 +147,7 @@ class Details(Vertical):
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
+        self.lines = DetailLines()
         self.subject: SpanInTree | None = None
         self.section = SECTIONS[0]
         self._section_before_raw = SECTIONS[0]
@@ -161,12 +162,7 @@ class Details(Vertical):
         """Make the pane."""
         yield Headline(classes="headline")
         yield TabLine(classes="tabs")
-        yield DetailLines()
-
-    @property
-    def lines(self) -> DetailLines:
-        """The list of lines."""
-        return self.query_one(DetailLines)
+        yield self.lines
 
     @property
     def shows_timing(self) -> bool:

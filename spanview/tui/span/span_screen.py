@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.select import traces_beginning
 from spanview.display.parts import Tone
@@ -14,9 +14,8 @@ from spanview.index.tree import ROOT
 from spanview.tui.keys import On
 from spanview.tui.span.details import LINKS, Details
 from spanview.tui.span.links import KEY, Links
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
@@ -28,13 +27,12 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.display.timing_text import TimingFacts
     from spanview.index.tree import TraceTree
-    from spanview.tui.widgets.linelist import LineList
 
 _LINK: Final = re.compile("([0-9a-f]{32}) ([0-9a-f]{16})")
 """The value of a link's line: trace id and span id, as in `5bd66ef5095369c7b0d1f8f4bd33716a c532cb4098ac3dd2`."""
 
 
-class SpanScreen(BaseScreen):
+class SpanScreen(BaseScreen, on=On.SPAN):
     """All details of one span.
 
     Args:
@@ -44,9 +42,6 @@ class SpanScreen(BaseScreen):
         go_to: Called with the row of the span that was looked at last.
     """
 
-    ON: ClassVar[On] = On.SPAN
-    BINDINGS = bindings_of(On.SPAN)
-
     def __init__(
         self, subject: SpanInTree, section: str, tree_now: Callable[[], TraceTree], go_to: Callable[[int], object]
     ) -> None:
@@ -55,17 +50,16 @@ class SpanScreen(BaseScreen):
         self._tree_now = tree_now
         self._go_to_in_trace = go_to
         self.details = Details()
+        self.rows = self.details.lines
         self.details.section = section
         self._links = Links(self, subject, self._show_links)
         self._copier = Copier(self, lambda: self.chosen_trace, lambda: self._subject, span_query=self._span_query)
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield self.details
-        yield self.footer()
 
     def on_mount(self) -> None:
         """Show the span."""
@@ -74,11 +68,6 @@ class SpanScreen(BaseScreen):
         self.live.begin_with((self._subject, None), ChosenTraces([self._subject.trace], ""), known)
         self.set_focus(self.rows)
         self.refresh_frame()
-
-    @property
-    def rows(self) -> LineList:
-        """The lines of the open section."""
-        return self.details.lines
 
     @property
     def chosen_trace(self) -> int:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.tui.keys import On
 from spanview.tui.traces.traces_model import has_services
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from textual.app import ComposeResult
 
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
@@ -69,7 +66,7 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
     return Table(columns, _LEAST_NAME)
 
 
-class SpansScreen(BaseScreen):
+class SpansScreen(BaseScreen, on=On.SPANS):
     """Spans of several traces.
 
     Args:
@@ -79,32 +76,18 @@ class SpansScreen(BaseScreen):
         ask: Finds them among the same anew.
     """
 
-    ON: ClassVar[On] = On.SPANS
-    BINDINGS = bindings_of(On.SPANS)
-
     def __init__(self, store: Store, spans: Spans, what: str, counted: AnyLive, ask: Ask[Spans]) -> None:
         super().__init__()
+        self.rows: TableList[int] = TableList(table_of(store))
         self._store = store
         self._what = what
         self._known = spans, counted.chosen, counted.version
         self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
-        yield TableList(table_of(self._store))
-        yield self.footer()
-
-    @property
-    def rows(self) -> TableList[int]:
-        """The spans."""
-        return self.query_one(TableList)
-
     def on_mount(self) -> None:
         """Take the keys, and show what is known."""
         self.set_focus(self.rows)
         self.live.begin_with(*self._known)
-        self.live.catch_up()
 
     def _take_spans(self, spans: Spans) -> None:
         self.rows.table = table_of(self._store, spans.sides)

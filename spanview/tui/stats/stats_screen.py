@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -21,12 +21,11 @@ from spanview.tui.keys import On
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, table_by
 from spanview.tui.traces.traces_model import has_services
-from spanview.tui.widgets.base_screen import BaseScreen, bindings_of
-from spanview.tui.widgets.header import TwoSided
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.table import TableList
+from spanview.tui.widgets.table import TableList, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,15 +98,12 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
-class StatsScreen(BaseScreen):
+class StatsScreen(BaseScreen, on=On.STATS):
     """Statistics.
 
     Args:
         scope: The traces that count.
     """
-
-    ON: ClassVar[On] = On.STATS
-    BINDINGS = bindings_of(On.STATS)
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
@@ -115,23 +111,17 @@ class StatsScreen(BaseScreen):
         self._counted: Counted | None = None
         self._by = GROUPINGS[0]
         """What is counted by, or was asked for."""
+        self.rows: TableList[Group] = TableList(table_by(self._by), lambda group: group.key)
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
         self._sort = next(iter(_SORTS))
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield Static(Content(""), classes="heads")
-        yield TableList(table_by(self._by), lambda group: group.key)
-        yield self.footer()
-
-    @property
-    def rows(self) -> TableList[Group]:
-        """The groups."""
-        return self.query_one(TableList)
+        yield self.rows
 
     def on_mount(self) -> None:
         """Begin with the names."""
@@ -143,8 +133,9 @@ class StatsScreen(BaseScreen):
         """Return what is counted."""
         number = count(len(self._counted.groups), "row") if self._counted is not None else ""
         if self.live.is_asked:
-            number = f"counting … {self.live.share_text}; Esc ends it"
-        return f"‹ statistics of {self.live.what}{self.live.as_of}   by {data_text(self._by, 40).rstrip()}   {number}"
+            number = f"counting … {self.live.work.share_text}; Esc ends it"
+        by = data_text(self._by, 40).rstrip()
+        return f"‹ statistics of {self.live.chosen.what}{self.live.as_of}   by {by}   {number}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
@@ -208,10 +199,9 @@ class StatsScreen(BaseScreen):
     def action_sort(self) -> None:
         """Sort by the next column."""
         sorts = self._sorts
-        self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)] if self._sort in sorts else sorts[1]
-        self.viewer.keep(statistics_sort=self._sort)
+        self.viewer.keep(statistics_sort=following(sorts, self._sort if self._sort in sorts else sorts[0]))
+        self.take_settings()
         self.viewer.say(f"sorted by {self._sort}")
-        self._show()
 
     def action_group(self) -> None:
         """Group by the next thing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
@@ -21,9 +21,8 @@ from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
@@ -61,7 +60,7 @@ _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
 
 
-class TraceScreen(BaseScreen):
+class TraceScreen(BaseScreen, on=On.TRACE):
     """Tree and waterfall of one trace.
 
     Args:
@@ -69,9 +68,6 @@ class TraceScreen(BaseScreen):
         at_error: Whether to begin at the first error.
         at_row: The span to begin at, by its row in the span table.
     """
-
-    ON: ClassVar[On] = On.TRACE
-    BINDINGS = bindings_of(On.TRACE)
 
     def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
         super().__init__()
@@ -88,9 +84,9 @@ class TraceScreen(BaseScreen):
         # What is seen.
         hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
         prompt = self._prompt = Prompt(hint, is_query=True)
-        self._minimap = Minimap(model)
-        self._ruler = RulerLine(model, appearance)
-        rows = self._rows = Waterfall(store, model, appearance)
+        rows = Waterfall(store, model, appearance)
+        self.rows: Waterfall = rows
+        self._ruler = RulerLine(rows)
         self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
@@ -104,25 +100,24 @@ class TraceScreen(BaseScreen):
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._copying = Work(self)
         self.zoom = Zoom(
-            self, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
+            rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
+        self._minimap = Minimap(model, self.zoom.pick)
         self._copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield self._prompt
         yield self._minimap
         yield self._ruler
-        yield self._rows
+        yield self.rows
         yield self._legend
         yield self._pane
-        yield self.footer()
 
     def on_mount(self) -> None:
         """Begin at the root, at a span, or at the first error."""
-        self.set_focus(self._rows)
-        self._rows.rows_have_changed(len(self._model.rows), 0)
+        self.set_focus(self.rows)
+        self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
         self._is_growing = self.viewer.is_growing(self.trace)
         self.refresh_frame()
@@ -140,8 +135,8 @@ class TraceScreen(BaseScreen):
         if self.is_left:
             return
         if self._at_row is not None:
-            self._rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
-            self.call_after_refresh(self._rows.reveal)
+            self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
+            self.call_after_refresh(self.rows.reveal)
         if self._at_error:
             self.call_after_refresh(self._show_first_error)
 
@@ -156,11 +151,6 @@ class TraceScreen(BaseScreen):
         self._explain_colors()
 
     # -- what is shown -----------------------------------------------------------------------------------------------
-
-    @property
-    def rows(self) -> Waterfall:
-        """The tree and the waterfall."""
-        return self._rows
 
     @property
     def chosen_trace(self) -> int:
@@ -199,10 +189,10 @@ class TraceScreen(BaseScreen):
         """Show the columns, colours and folds that were chosen last."""
         settings = self.viewer.settings
         self.stitcher.join_calls(joins=settings.joins)
-        node = self._rows.node
+        node = self.rows.node
         if settings.folds != self._model.folds:
             self._model.toggle_folds()
-        self._rows.refold(node)
+        self.rows.refold(node)
         self._appearance.columns = [number for number in settings.columns if number < len(EXTRAS)]
         self._appearance.names_percent = settings.names_percent
         self._ruler.refresh()
@@ -222,14 +212,14 @@ class TraceScreen(BaseScreen):
 
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
-        node = self._rows.node
+        node = self.rows.node
         key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
         if (lit := self._appearance.lit_path) is not None:
             self._appearance.lit_path = path
             if path is not None and path.text != lit.text:
                 self.viewer.say(path.text)
-        self._rows.refresh_rows(key)
+        self.rows.refresh_rows(key)
         self._refresh_time()
         self._legend.refresh()
         self.refresh_frame()
@@ -255,7 +245,7 @@ class TraceScreen(BaseScreen):
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Let the details follow."""
-        if event.sender is self._rows:
+        if event.sender is self.rows:
             self._show_details_soon()
 
     def _show_details_soon(self) -> None:
@@ -278,7 +268,7 @@ class TraceScreen(BaseScreen):
     async def _open_span(self, section: str) -> None:
         from spanview.tui.span.span_screen import SpanScreen
 
-        node, subject = self._rows.node, self._details.span
+        node, subject = self.rows.node, self._details.span
         if not self.stitcher.has_rows:
             self.stitcher.when_stitched(lambda: self._open_span(section))
         elif node is not None and self._model.run(node):
@@ -316,7 +306,7 @@ class TraceScreen(BaseScreen):
             self._search.type(event.text, done=event.done)
 
     def _go_to_first_match(self) -> None:
-        self.stitcher.when_stitched(lambda: self._go_to_next(self._rows.matches, 1, "match", stay=True))
+        self.stitcher.when_stitched(lambda: self._go_to_next(self.rows.matches, 1, "match", stay=True))
 
     def action_only_matches(self) -> None:
         """Hide what a search has not found, or show everything again."""
@@ -324,11 +314,11 @@ class TraceScreen(BaseScreen):
 
     def action_match(self, by: int) -> None:
         """Go to the next match, or to the one before."""
-        self._go_to_next(self._rows.matches, by, "match")
+        self._go_to_next(self.rows.matches, by, "match")
 
     def action_same_name(self, by: int) -> None:
         """Go to the next span with the name of the selected one, or to the one before."""
-        stitched, node = self._model.stitched, self._rows.node
+        stitched, node = self._model.stitched, self.rows.node
         if node is None or stitched.tree.is_missing(node):
             self.viewer.say("this parent was not seen: its name isn't known")
             return
@@ -346,7 +336,7 @@ class TraceScreen(BaseScreen):
             noun: What stands there, in a word.
             stay: Whether the one under the cursor is the next one, where it is one of them.
         """
-        stitched, current = self._model.stitched, self._rows.node
+        stitched, current = self._model.stitched, self.rows.node
         if not positions or current is None:
             self.viewer.say(f"no {noun} in this trace")
             return
@@ -356,17 +346,17 @@ class TraceScreen(BaseScreen):
             stay = True
         number = bisect_left(positions, here) - 1 if by < 0 else bisect_left(positions, here if stay else here + 1)
         number %= len(positions)
-        self._rows.go_to(stitched.order[positions[number]])
+        self.rows.go_to(stitched.order[positions[number]])
         self.viewer.say(f"{noun} {number + 1:,} of {len(positions):,}")
 
     def action_parent(self) -> None:
         """Go to the parent."""
-        node = self._rows.node
+        node = self.rows.node
         parent = ROOT if node is None else self._model.tree.parents[node]
         if parent == ROOT:
             self.viewer.say("this is a root")
         else:
-            self._rows.go_to(parent)
+            self.rows.go_to(parent)
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""
@@ -375,24 +365,24 @@ class TraceScreen(BaseScreen):
     def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
         node = self._model.stitched.node_of.get(row)
-        if node is not None and node != self._rows.node:
-            self._rows.go_to(node)
+        if node is not None and node != self.rows.node:
+            self.rows.go_to(node)
 
     # -- folds -------------------------------------------------------------------------------------------------------
 
     def action_collapse(self) -> None:
         """Hide what is below, or go to the parent."""
-        if self._model.rows and not self._model.collapse(self._rows.cursor):
-            parent = self._model.parent_row(self._rows.cursor)
+        if self._model.rows and not self._model.collapse(self.rows.cursor):
+            parent = self._model.parent_row(self.rows.cursor)
             if parent is not None:
-                self._rows.move_to(parent)
-        elif self._rows.node is not None:
-            self.viewer.say(f"{count(self._model.below(self._rows.node), 'span')} hidden; → shows them")
-        self._rows.refresh_rows()
+                self.rows.move_to(parent)
+        elif self.rows.node is not None:
+            self.viewer.say(f"{count(self._model.below(self.rows.node), 'span')} hidden; → shows them")
+        self.rows.refresh_rows()
 
     def action_expand(self) -> None:
         """Show what is below, or go to the first child."""
-        model, rows = self._model, self._rows
+        model, rows = self._model, self.rows
         is_run = rows.node is not None and model.run(rows.node)
         if model.rows and model.expand(rows.cursor):
             self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
@@ -404,25 +394,25 @@ class TraceScreen(BaseScreen):
 
     def action_collapse_all(self) -> None:
         """Hide everything but the roots."""
-        node = self._rows.node
+        node = self.rows.node
         self._model.collapse_all()
-        self._rows.refold(node)
+        self.rows.refold(node)
         self.viewer.say("all collapsed; ] expands them")
 
     def action_expand_all(self) -> None:
         """Show what hangs below every span."""
-        node = self._rows.node
+        node = self.rows.node
         self._model.expand_all()
-        self._rows.refold(node)
+        self.rows.refold(node)
         more = "; similar siblings share a row, R shows them" if self._model.folded else ""
         self.viewer.say(f"all expanded{more}")
 
     def action_runs(self) -> None:
         """Fold runs of like siblings into a row each, or show each sibling."""
-        node = self._rows.node
+        node = self.rows.node
         folds = self._model.toggle_folds()
         self.viewer.keep(folds=folds)
-        self._rows.refold(node)
+        self.rows.refold(node)
         self.viewer.say("similar siblings share a row, → expands it" if folds else "each sibling has its row")
 
     def action_join_calls(self) -> None:
@@ -439,11 +429,11 @@ class TraceScreen(BaseScreen):
         appearance = self._appearance
         is_shown = appearance.toggle_column(number)
         self.viewer.keep(columns=tuple(appearance.columns))
-        has_room = number in appearance.columns_in(self._rows.line_width)
+        has_room = number in appearance.columns_in(self.rows.line_width)
         what = "left out" if not is_shown else "shown" if has_room else "has no room here"
         self.viewer.say(f"{EXTRAS[number].head.lower()} {what}")
         self._find_own_times()
-        self._rows.refresh()
+        self.rows.refresh()
         self._ruler.refresh()
 
     def _find_own_times(self) -> None:
@@ -451,12 +441,12 @@ class TraceScreen(BaseScreen):
         if SELF in self._appearance.columns and not self._model.stitched.is_own_known:
             # Behind the painting: one interpreter runs both.
             self.call_after_refresh(
-                self._finding_times.begin, lambda _: self._model.stitched.own, lambda _: self._rows.refresh()
+                self._finding_times.begin, lambda _: self._model.stitched.own, lambda _: self.rows.refresh()
             )
 
     def action_names(self, by: int) -> None:
         """Give names more of each line, or less."""
-        rows, percent = self._rows, self._appearance.names_percent
+        rows, percent = self.rows, self._appearance.names_percent
         before = rows.name_cells
         # On a small screen several steps may have the same room.
         while rows.name_cells == before and _LEAST_PERCENT <= percent + by * _PERCENT_STEP <= _MOST_PERCENT:
@@ -484,7 +474,7 @@ class TraceScreen(BaseScreen):
 
     def _take_color(self, color_by: ColorBy | None) -> None:
         self._appearance.chosen = color_by
-        self._rows.refresh()
+        self.rows.refresh()
         self._legend.refresh()
 
     def _with_nodes(self, color_by: ColorBy | None, do: Callable[[], object]) -> None:
@@ -502,7 +492,7 @@ class TraceScreen(BaseScreen):
     def _explain(self, *, shown: bool) -> None:
         if self.app.no_color and shown != self._appearance.is_explained:
             # Letters in the rows say what colours would.
-            self._rows.refresh()
+            self.rows.refresh()
         self._legend.display = self._appearance.is_explained = shown
         self._legend.refresh()
 
@@ -513,7 +503,7 @@ class TraceScreen(BaseScreen):
         if self._appearance.lit_path is not None:
             self._appearance.lit_path = None
             self.viewer.say("critical path no longer lit")
-            self._rows.refresh()
+            self.rows.refresh()
         else:
             self.viewer.say("critical path: looking for it …")
             # Behind the painting: one interpreter runs both.
@@ -528,18 +518,14 @@ class TraceScreen(BaseScreen):
             return
         self._appearance.lit_path = path
         self.viewer.say(path.text)
-        self._rows.refresh()
+        self.rows.refresh()
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     def _interval(self) -> tuple[int, int] | None:
         """Return when the selected span starts and ends, or what stands for one."""
-        node = self._rows.node
+        node = self.rows.node
         return None if node is None else self._model.stitched.interval(node)
-
-    def on_minimap_picked(self, event: Minimap.Picked) -> None:
-        """Show the stretch that was picked with the mouse."""
-        self.zoom.pick(event.stretch)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Show less time around the mouse with Ctrl, earlier time with Shift."""
@@ -549,28 +535,12 @@ class TraceScreen(BaseScreen):
         """Show more time around the mouse with Ctrl, later time with Shift."""
         self.zoom.wheel(event, -1)
 
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more."""
-        self.zoom.zoom(by)
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self.zoom.pan(by)
-
-    def action_fit(self) -> None:
-        """Show just the time of the selected span."""
-        self.zoom.fit()
-
-    def action_whole(self) -> None:
-        """Show the time of the whole trace."""
-        self.zoom.show_whole()
-
     # -- taking along ------------------------------------------------------------------------------------------------
 
     def _snapshot(self) -> tuple[Store, TraceModel, Appearance]:
         """Return what is shown, for another thread: a trace can be long, and a disk slow."""
         model = self._model.snapshot()
-        return self._store, model, self._rows.appearance.snapshot(model)
+        return self._store, model, self.rows.appearance.snapshot(model)
 
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""
@@ -589,7 +559,7 @@ class TraceScreen(BaseScreen):
 
     def action_copy(self) -> None:
         """Copy the span id."""
-        node = self._rows.node
+        node = self.rows.node
         if node is not None and self._model.run(node):
             self.viewer.say(f"{self._details.why_no_span()}: there is nothing to copy")
         elif node is not None:

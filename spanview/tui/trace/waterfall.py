@@ -83,17 +83,15 @@ def width_of(columns: Iterable[Extra]) -> int:
 class RulerLine(Widget):
     """The line above the waterfall."""
 
-    def __init__(self, model: TraceModel, appearance: Appearance, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._model = model
-        self._appearance = appearance
+    def __init__(self, rows: Waterfall) -> None:
+        super().__init__()
+        self._rows = rows
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        width = self.size.width - 1
-        extras = [EXTRAS[number] for number in self._appearance.columns_in(width)]
-        split = Split.of(width, width_of(extras), self._appearance.names_percent)
-        shown, origin = self._model.shown, self._model.whole.start_ns
+        rows, width = self._rows, self.size.width - 1
+        extras = [EXTRAS[number] for number in rows.appearance.columns_in(width)]
+        split, shown, origin = rows.split(width), rows.model.shown, rows.model.whole.start_ns
         scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
         return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
@@ -157,7 +155,7 @@ class Waterfall(LineList):
     def clicked(self, row: int, x: int) -> bool:
         """Fold or unfold where the arrow before a name was clicked."""
         node, depth = self.model.rows[row]
-        indent = len(indent_of(depth, self._split(self.line_width).name))
+        indent = len(indent_of(depth, self.split(self.line_width).name))
         has_arrow = self.model.run(node) is not None or self.model.below(node)
         if not has_arrow or not indent <= x < indent + _ARROW:
             return False
@@ -170,7 +168,7 @@ class Waterfall(LineList):
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one node's line."""
         node, depth = self.model.rows[row]
-        split = self._split(width)
+        split = self.split(width)
         return [
             # The median of like siblings begins where the duration of a span has a blank.
             *self._label(node, depth, split.name - bool(self.model.run(node))),
@@ -179,19 +177,20 @@ class Waterfall(LineList):
             *self._bar(node, split.time),
         ]
 
-    def _split(self, width: int) -> Split:
+    def split(self, width: int) -> Split:
+        """Return how the width of a line is shared out."""
         extras = width_of(EXTRAS[number] for number in self.appearance.columns_in(width))
         return Split.of(width, extras, self.appearance.names_percent)
 
     @property
     def name_cells(self) -> int:
         """The cells at the beginning of each line that show the tree."""
-        return self._split(self.line_width).name
+        return self.split(self.line_width).name
 
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return self._split(self.line_width).time
+        return self.split(self.line_width).time
 
     # -- the left side -----------------------------------------------------------------------------------------------
 

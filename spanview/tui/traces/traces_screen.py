@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -22,9 +22,9 @@ from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_l
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
 from spanview.tui.traces.traces_model import TracesModel
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, bindings_of
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import TwoSided, state_text, totals_text
+from spanview.tui.widgets.header import state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.work import Work
 
@@ -49,16 +49,13 @@ _ROOM_FOR_PLOT: Final = 30
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
-class TracesScreen(BaseScreen):
+class TracesScreen(BaseScreen, on=On.TRACES):
     """A line a trace, or a line a root name.
 
     Args:
         query: The filter to begin with.
         nothing: What to say while there is nothing to show.
     """
-
-    ON: ClassVar[On] = On.TRACES
-    BINDINGS = bindings_of(On.TRACES)
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
         super().__init__()
@@ -90,19 +87,18 @@ class TracesScreen(BaseScreen):
         self._prompt = Prompt(_HINT, self.filter.text, is_query=True)
         self._plot = Plot(self._model, self._pick)
         self.traces, self.groups = TraceList(store, self._model), GroupList()
+        self.rows: LineList = self.traces
         self._heads = ColumnHeads(self.traces, self.groups, self._column_was_clicked)
         self._empty = Static(Content(""), id="nothing")
 
-    def compose(self) -> ComposeResult:
-        """Make the screen."""
-        yield TwoSided(classes="header")
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
         yield self._prompt
         yield self._plot
         yield self._heads
         yield self.traces
         yield self.groups
         yield self._empty
-        yield self.footer()
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
@@ -111,11 +107,6 @@ class TracesScreen(BaseScreen):
             self._filter_by(self.filter.text)
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that is shown."""
-        return self.groups if self.grouped else self.traces
 
     @property
     def chosen_group(self) -> GroupRow | None:
@@ -133,7 +124,7 @@ class TracesScreen(BaseScreen):
             return self._held
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
-        self._held = totals_text(self._store, self.viewer.places, self.viewer.notices, room)
+        self._held = totals_text(self._store, "  ".join(self.viewer.paths), self.viewer.notices, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -281,6 +272,7 @@ class TracesScreen(BaseScreen):
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
+        self.rows = self.groups if on else self.traces
         self.traces.display = not on
         self.groups.display = on
         self._heads.grouped = on

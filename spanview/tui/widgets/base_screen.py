@@ -12,22 +12,18 @@ from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.widgets.header import Footer, TwoSided, state_text
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
+    from textual.app import ComposeResult
     from textual.events import ScreenResume
     from textual.geometry import Size
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.zooming import Zoom
 
 
 ASK_AGAIN_S: Final = 0.5
 """How often screens ask what lives: the answer is kept for a second, and what has changed is to be told within two."""
 _PAUSE, _RESUME, _FOLLOW = "␣ pause", "␣ resume", "␣ follow"
-
-
-def bindings_of(screen: On) -> list[BindingType]:
-    """Return the bindings of a screen, from the table of keys."""
-    return [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(screen)]
 
 
 class StaysTrue(Protocol):
@@ -38,7 +34,7 @@ class StaysTrue(Protocol):
 
 
 class BaseScreen(Screen[None]):
-    """A screen of the viewer."""
+    """A screen of the viewer; a class of screens says by `on` which keys of the one table it has."""
 
     ON: ClassVar[On] = On.EVERYWHERE
     HINTS: ClassVar[str] = ""
@@ -46,20 +42,35 @@ class BaseScreen(Screen[None]):
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
+    rows: LineList
+    """The list that the moving keys move in."""
+    zoom: Zoom
+    """What the keys of time act on, of screens that show time."""
     live: StaysTrue | None = None
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     _theme = ""
     """The one that it was styled by."""
 
+    def __init_subclass__(cls, *, on: On | None = None, **arguments: Any) -> None:
+        if on is not None:
+            cls.ON = on
+            cls.BINDINGS = [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(on)]
+        super().__init_subclass__(**arguments)
+
+    def compose(self) -> ComposeResult:
+        """Make the screen."""
+        yield TwoSided(classes="header")
+        yield from self.body()
+        yield Footer(self._act_on_hint, classes="footer")
+
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield self.rows
+
     @property
     def viewer(self) -> Viewer:
         """What shows it."""
         return cast("Viewer", self.app)
-
-    @property
-    def rows(self) -> LineList:
-        """The list that the moving keys move in."""
-        raise NotImplementedError
 
     @property
     def chosen_trace(self) -> int | None:
@@ -105,10 +116,6 @@ class BaseScreen(Screen[None]):
     def title_text(self) -> str:
         """Return what the header says on the left."""
         raise NotImplementedError
-
-    def footer(self) -> Footer:
-        """Make the footer."""
-        return Footer(self._act_on_hint, classes="footer")
 
     def _act_on_hint(self, shown: str) -> None:
         """Do what a key does whose hint was clicked, in its turn among the keys."""
@@ -167,6 +174,10 @@ class BaseScreen(Screen[None]):
         if self.is_in_front and rows is self.rows:
             await self.action_open()
 
+    def action_copy(self) -> None:
+        """Copy what is selected, where that can be."""
+        self.viewer.say("there is nothing to copy here")
+
     async def action_open(self) -> None:
         """Open what is selected, where that can be."""
 
@@ -185,6 +196,22 @@ class BaseScreen(Screen[None]):
     def action_edge(self, last: int) -> None:
         """Move the cursor to the first row, or to the last."""
         self.rows.action_edge(last)
+
+    def action_zoom(self, by: int) -> None:
+        """Show less time, or more."""
+        self.zoom.zoom(by)
+
+    def action_pan(self, by: int) -> None:
+        """Show earlier or later time."""
+        self.zoom.pan(by)
+
+    def action_fit(self) -> None:
+        """Show just the time of what is selected."""
+        self.zoom.fit()
+
+    def action_whole(self) -> None:
+        """Show all of the time."""
+        self.zoom.show_whole()
 
     def action_back(self) -> None:
         """Go back to the screen before."""

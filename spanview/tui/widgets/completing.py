@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 from rich.cells import cell_len
 from textual.actions import SkipAction
 from textual.binding import Binding
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -17,7 +16,7 @@ from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.binding import BindingType
@@ -30,12 +29,20 @@ _INDENT: Final = 2
 _WIDEST: Final = 40
 """Cells of one text; also characters of the rest behind the cursor."""
 _LONGEST_QUERY: Final = 4096
+Offered: TypeAlias = "Callable[[Completion | None, int, bool], object]"
+"""Takes what can be taken now, which one of it is chosen, and whether taking it makes a query of what is none yet."""
 
 
 class CompletingLine(Input):
     """A line that knows how what is typed may go on, where somebody has told it what there is.
 
     Finding that never comes before what is typed is shown: it has its turn behind the key.
+
+    Args:
+        text: What is typed already.
+        hint: What stands there while nothing is typed.
+        offered: Shows what can be taken.
+        is_key: Whether an attribute's key is typed, not a query.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,27 +51,13 @@ class CompletingLine(Input):
         Binding("down", "choose(1)", show=False),
     ]
 
-    class Offered(Message):
-        """Something else can be taken now."""
-
-        def __init__(self, completion: Completion | None, chosen: int, *, mends: bool) -> None:
-            super().__init__()
-            self.completion = completion
-            self.chosen = chosen
-            self.mends = mends
-            """Whether taking it makes a query of what is none yet."""
-
-        def can_replace(self, message: Message) -> bool:
-            """Only what can be taken now counts."""
-            return isinstance(message, CompletingLine.Offered)
-
     known: Known | None = None
     """What there is to ask for; None where nothing is proposed."""
-    is_key = False
-    """Whether an attribute's key is typed, not a query."""
 
-    def __init__(self, text: str, hint: str) -> None:
+    def __init__(self, text: str, hint: str, offered: Offered, *, is_key: bool) -> None:
         super().__init__(text, placeholder=hint, select_on_focus=False)
+        self._offered = offered
+        self._is_key = is_key
         self._completion: Completion | None = None
         self._found_for: tuple[object, ...] = ()
         self._chosen = 0
@@ -97,7 +90,7 @@ class CompletingLine(Input):
             mends = self._is_mended()
             if self.cursor_at_end and candidate.rest and (completion.is_begun or self._has_chosen):
                 self._suggestion = f"{self.value}{sanitise(candidate.rest, _WIDEST)}"
-        self.post_message(self.Offered(completion, self._chosen, mends=mends))
+        self._offered(completion, self._chosen, mends)
 
     def _find(self) -> Completion | None:
         """Return what can be taken with what is typed right now."""
@@ -114,7 +107,7 @@ class CompletingLine(Input):
             before, query = meant(self.value[: self.cursor_position]), meant(self.value)
             # The cursor may stand within what is shown for one character.
             if self.selection.is_empty and query.startswith(before) and len(query) <= _LONGEST_QUERY:
-                find = complete_key if self.is_key else complete
+                find = complete_key if self._is_key else complete
                 self._completion = find(query, len(before), vocabulary)
         return self._completion
 
@@ -138,7 +131,7 @@ class CompletingLine(Input):
         from spanview.model.problems import QueryError
 
         taken = self._taken()
-        if taken is None or self.is_key:
+        if taken is None or self._is_key:
             return False
         text, start, end = taken
         try:
@@ -180,17 +173,15 @@ class CompletingLine(Input):
 
 
 class Offers(Widget):
-    """One line with what can be taken; the chosen one is marked, and a click takes one."""
+    """One line with what can be taken; the chosen one is marked, and a click takes one.
 
-    class Taken(Message):
-        """One of them was clicked."""
+    Args:
+        take: Takes one that was clicked, by its place.
+    """
 
-        def __init__(self, number: int) -> None:
-            super().__init__()
-            self.number = number
-
-    def __init__(self) -> None:
+    def __init__(self, take: Callable[[int], object]) -> None:
         super().__init__()
+        self._take = take
         self._texts: Sequence[str] = ()
         self._chosen = self._total = 0
 
@@ -239,4 +230,4 @@ class Offers(Widget):
         event.stop()
         for number, start, cells, _ in self._places():
             if start <= event.x < start + cells:
-                self.post_message(self.Taken(number))
+                self._take(number)

@@ -35,11 +35,7 @@ def totals_text(store: Store, places: str, notices: int, room: int) -> str:
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
-    parts = [
-        count(tallies.files, "file"),
-        count(len(store.spans), "span"),
-        count(len(table), "trace"),
-    ]
+    parts = [count(tallies.files, "file"), count(len(store.spans), "span"), count(len(table), "trace")]
     errors = sum(table.error_count)
     if errors:
         parts.append(count(errors, "error"))
@@ -89,15 +85,12 @@ class TwoSided(Widget):
             self._left, self._right = left, right
             self.refresh()
 
-    @property
-    def _room(self) -> int:
-        """Cells for the left text."""
-        width = self.size.width - 2
-        return max(width - cell_len(self._right) - 2, 10) if self._right else width
-
     def render(self) -> Content:
         """Return the line."""
-        text = f" {fixed(self._left, self._room)}" + (f"  {self._right}" if self._right else "")
+        room = self.size.width - 2
+        if self._right:
+            room = max(room - cell_len(self._right) - 2, 10)
+        text = f" {fixed(self._left, room)}" + (f"  {self._right}" if self._right else "")
         return Content(fixed(text, self.size.width))
 
 

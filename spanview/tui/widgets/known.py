@@ -40,7 +40,7 @@ class Known:
         """Return what is known by now; the same object as long as nothing is new."""
         store, words = self._store, self._words
         state = len(store.names.texts), len(store.services.texts), len(store.sources), words
-        if [*map(id, state)] != [*map(id, self._state)] and state != self._state:
+        if state != self._state:
             self._state = state
             self._vocabulary = Vocabulary(
                 names=_typable(store.names.texts[:MOST]),

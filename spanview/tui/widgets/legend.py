@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
@@ -39,8 +39,8 @@ class Explained(Protocol):
 class Legend(Widget):
     """The line below the waterfall: what the colours stand for."""
 
-    def __init__(self, explained: Explained, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, explained: Explained) -> None:
+        super().__init__()
         self._explained = explained
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only

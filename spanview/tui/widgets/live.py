@@ -66,12 +66,12 @@ class Live(Generic[Answer]):
         self._ask = ask
         self._take = take
         self._clock = clock
-        self._work = Work(screen)
+        self.work = Work(screen)
         self._is_asked = False
         """Whether somebody waits for what is being computed."""
         self._timer: Timer | None = None
         self._chosen: ChosenTraces | None = None
-        self._version: Hashable = None
+        self.version: Hashable = None
         """What is shown is computed from this version of the scope, or from one that came while it was."""
         self._begun_at = self._rest_until = float("-inf")
         self._shown_at = float("-inf")
@@ -88,16 +88,6 @@ class Live(Generic[Answer]):
         return self._chosen
 
     @property
-    def what(self) -> str:
-        """What these traces are, in words."""
-        return self.chosen.what
-
-    @property
-    def version(self) -> Hashable:
-        """What is shown is computed from this version of the scope."""
-        return self._version
-
-    @property
     def has_answer(self) -> bool:
         """Whether anything was computed yet."""
         return self._has_answer.is_set()
@@ -105,7 +95,7 @@ class Live(Generic[Answer]):
     @property
     def is_behind(self) -> bool:
         """Whether there is something that isn't shown yet."""
-        return self.has_answer and self.scope.version() != self._version
+        return self.has_answer and self.scope.version() != self.version
 
     @property
     def as_of(self) -> str:
@@ -116,12 +106,7 @@ class Live(Generic[Answer]):
     @property
     def is_asked(self) -> bool:
         """Whether something is being computed that somebody waits for."""
-        return self._is_asked and self._work.is_busy
-
-    @property
-    def share_text(self) -> str:
-        """How far that is."""
-        return self._work.share_text
+        return self._is_asked and self.work.is_busy
 
     # -- what the screen does ----------------------------------------------------------------------------------------
 
@@ -143,7 +128,7 @@ class Live(Generic[Answer]):
             chosen: The traces that it is of.
             version: Of the scope that it was computed from.
         """
-        self._work.end()
+        self.work.end()
         self._note(chosen, version)
         self._take(answer)
 
@@ -154,7 +139,7 @@ class Live(Generic[Answer]):
             ask: What is computed from the next look on.
         """
         was_asked = self.is_asked
-        self._work.end()
+        self.work.end()
         self._is_asked = False
         self._ask = ask or self._ask
         return was_asked
@@ -170,7 +155,7 @@ class Live(Generic[Answer]):
 
     def catch_up(self) -> None:
         """Compute it anew where there is something new and it is time; else look again when it may be."""
-        if not self.is_behind or self._is_held or self._work.is_busy or not self._screen.is_in_front:
+        if not self.is_behind or self._is_held or self.work.is_busy or not self._screen.is_in_front:
             return
         now, acts_until = self._clock(), self._screen.viewer.acts_until
         due = max(self._begun_at + EVERY_S, self._rest_until)
@@ -197,7 +182,7 @@ class Live(Generic[Answer]):
         self._begun_at = self._clock()
         version = self.scope.version()
         took = partial(self._took, version, self._begun_at, time.time_ns())
-        self._work.begin(partial(self._compute, self._ask), took)
+        self.work.begin(partial(self._compute, self._ask), took)
 
     def _compute(self, ask: Ask[Answer], tell: Tell) -> tuple[ChosenTraces, Answer]:
         """Called in the thread."""
@@ -217,7 +202,7 @@ class Live(Generic[Answer]):
         self.catch_up()
 
     def _note(self, chosen: ChosenTraces, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
-        self._chosen, self._version = chosen, version
+        self._chosen, self.version = chosen, version
         self._has_answer.set()
         self._shown_at = self._clock() if at is None else at
         self._shown_ns = time.time_ns() if ns is None else ns

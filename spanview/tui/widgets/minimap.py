@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -14,6 +13,8 @@ from spanview.tui.app.colorless import OUTSIDE
 from spanview.tui.trace.runs import marked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
 
     from spanview.tui.trace.runs import Timed
@@ -42,6 +43,9 @@ class Profiled(Protocol):
 class Mapped(Protocol):
     """Something over time, of which a part is shown."""
 
+    window: Window | None
+    """What was zoomed to; None for all."""
+
     @property
     def profiled(self) -> Profiled:
         """How it is now."""
@@ -60,20 +64,15 @@ class Minimap(Widget, inherit_bindings=False):
 
     Args:
         model: The trace, or the lanes.
+        pick: Takes a stretch of time that was picked; None for the whole trace.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"minimap--in", "minimap--out", "minimap--error"}
 
-    class Picked(Message):
-        """A stretch of time was picked; None for the whole trace."""
-
-        def __init__(self, stretch: tuple[int, int] | None) -> None:
-            super().__init__()
-            self.stretch = stretch
-
-    def __init__(self, model: Mapped, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, model: Mapped, pick: Callable[[tuple[int, int] | None], object]) -> None:
+        super().__init__()
         self._model = model
+        self._pick = pick
         self._drawn: tuple[object, int, str] | None = None
         """What was profiled and the width that were drawn, and what came of it."""
         self._dragged: tuple[int, int] | None = None
@@ -150,9 +149,9 @@ class Minimap(Widget, inherit_bindings=False):
             start, end = middle - shown.length_ns // 2, middle + shown.length_ns // 2
             start = max(whole.start_ns, min(start, whole.end_ns - shown.length_ns))
             end = start + shown.length_ns
-        self.post_message(self.Picked((start, end)))
+        self._pick((start, end))
 
     def on_click(self, event: events.Click) -> None:
         """Show the whole trace at the second click."""
         if event.chain > 1:
-            self.post_message(self.Picked(None))
+            self._pick(None)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.widget import Widget
 
+    from spanview.analysis.complete import Completion
     from spanview.tui.viewer import Viewer
 
 
@@ -100,10 +101,9 @@ class Prompt(Vertical):
             yield from self._parts()
 
     def _parts(self) -> Iterator[Widget]:
-        line = _Line(typed(self._first_text), self._hint)
-        line.is_key = self._is_key
+        line = _Line(typed(self._first_text), self._hint, self._show_offers, is_key=self._is_key)
         yield Horizontal(Label(Content(" ╱ ")), line, Label(Content(""), classes="result"))
-        yield Offers()
+        yield Offers(self._take)
         yield Label(Content(""), classes="mistake")
 
     @property
@@ -172,19 +172,16 @@ class Prompt(Vertical):
             self._is_mended = False
             self._show_result()
 
-    def on_completing_line_offered(self, event: CompletingLine.Offered) -> None:
-        """Show what can be taken."""
-        event.stop()
-        self.query_one(Offers).show(event.completion, event.chosen)
-        self._is_mended = event.mends
+    def _show_offers(self, completion: Completion | None, chosen: int, mends: bool) -> None:  # noqa: FBT001 - a callback
+        self.query_one(Offers).show(completion, chosen)
+        self._is_mended = mends
         self._show_result()
 
-    def on_offers_taken(self, event: Offers.Taken) -> None:
+    def _take(self, number: int) -> None:
         """Take what was clicked, and let more be typed."""
-        event.stop()
         line = self.query_one(_Line)
         self.screen.set_focus(line)
-        line.take(event.number)
+        line.take(number)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what is typed by now."""

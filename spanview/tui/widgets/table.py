@@ -22,6 +22,12 @@ Row = TypeVar("Row")
 NO_STYLE: Final = ""
 
 
+def following(names: Iterable[Row], name: Row) -> Row:
+    """Return the name behind another of some, the first one behind the last."""
+    known = [*names]
+    return known[(known.index(name) + 1) % len(known)]
+
+
 class Piece(NamedTuple):
     """A piece of a line."""
 
@@ -30,7 +36,7 @@ class Piece(NamedTuple):
     """The name that `LineList.paint_style` knows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TableColumn(Generic[Row]):
     """One column of figures, or the one that has all that they leave."""
 
@@ -62,6 +68,16 @@ class TableColumn(Generic[Row]):
     shrinks_to: int = 0
     """What is left of it when it has gone, cells for the first character of its text."""
 
+    @property
+    def cells(self) -> int:
+        """Cells with those before and behind it."""
+        return self.gap + self.width + self.behind
+
+    @property
+    def shrunk_cells(self) -> int:
+        """The same when it has gone."""
+        return self.gap + self.shrinks_to + self.behind if self.shrinks_to else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Table(Generic[Row]):
@@ -84,43 +100,35 @@ class Table(Generic[Row]):
             width: The cells.
             sorted_by: The key of the column that goes last.
         """
-        # What there is on a list of this width, by its place: its cells.
-        offered = [number for number, column in enumerate(self.columns) if column.from_width <= width]
-        shown = {number: self._cells(number) for number in offered if not self.columns[number].comes}
+        offered = [column for column in self.columns if column.from_width <= width]
+        shown = {column: column.cells for column in offered if not column.comes}
         # What comes as long as the last column keeps its usual room.
-        for numbers in _in_turns((self.columns[number].comes, number) for number in offered):
-            cells = {number: self._cells(number) for number in numbers}
-            if width - sum(shown.values()) - sum(cells.values()) < self.usual:
+        for columns in _in_turns(offered, lambda column: column.comes):
+            more = {column: column.cells for column in columns}
+            if width - sum(shown.values()) - sum(more.values()) < self.usual:
                 break
-            shown |= cells
+            shown |= more
         # What goes until that has its least; last of all, and for less, what is sorted by.
-        last = [number for number in shown if self.least_beside and self.columns[number].key == sorted_by]
-        going = _in_turns((self.columns[number].goes, number) for number in sorted({*shown} - {*last}))
-        for least, numbers in (*((self.least, numbers) for numbers in going), (self.least_beside, last)):
+        last = [column for column in shown if self.least_beside and column.key == sorted_by]
+        going = _in_turns({*shown} - {*last}, lambda column: column.goes)
+        for least, columns in (*((self.least, columns) for columns in going), (self.least_beside, last)):
             if width - sum(shown.values()) < least:
-                shown |= {number: self._shrunk_cells(number) for number in numbers}
+                shown |= {column: column.shrunk_cells for column in columns}
         rest = max(self.floor, width - sum(shown.values()))
         return Fit(
             tuple(
-                (column, rest if column.parts is not None else shown[number] - column.gap - column.behind)
-                for number, column in enumerate(self.columns)
-                if shown.get(number) or column.parts is not None
+                (column, rest if column.parts is not None else shown[column] - column.gap - column.behind)
+                for column in self.columns
+                if shown.get(column) or column.parts is not None
             )
         )
 
-    def _cells(self, number: int) -> int:
-        column = self.columns[number]
-        return column.gap + column.width + column.behind
 
-    def _shrunk_cells(self, number: int) -> int:
-        column = self.columns[number]
-        return column.gap + column.shrinks_to + column.behind if column.shrinks_to else 0
-
-
-def _in_turns(turns: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return numbers of columns by their turns, the first turn first; those whose turn is 0 are left out."""
-    having = sorted(pair for pair in turns if pair[0])
-    return [[number for _, number in some] for _, some in groupby(having, key=lambda pair: pair[0])]
+def _in_turns(
+    columns: Iterable[TableColumn[Row]], turn: Callable[[TableColumn[Row]], int]
+) -> list[list[TableColumn[Row]]]:
+    """Return columns by their turns, the first turn first; those whose turn is 0 are left out."""
+    return [[*some] for number, some in groupby(sorted(columns, key=turn), turn) if number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +152,6 @@ class Fit(Generic[Row]):
     def heads_text(self, sorted_by: object = None) -> str:
         """Return the heads in one line."""
         return "".join(text for text, _ in self.heads(sorted_by))
-
-    def __contains__(self, key: object) -> bool:
-        """Tell whether a column is there, by its key."""
-        return any(column.key == key for column, _ in self.cells)
 
     @property
     def keys(self) -> list[Any]:
@@ -214,6 +218,15 @@ class TableList(LineList, Generic[Row]):
         else:
             self.rows_have_changed(len(items), 0)
             self.reveal()
+
+    def move_on(self, fits: Callable[[Row], bool]) -> bool:
+        """Put the cursor on the next row that fits, round the end if need be; return whether there is one."""
+        behind = self.cursor + 1
+        places = (*range(behind, len(self.items)), *range(min(behind, len(self.items))))
+        place = next((place for place in places if fits(self.items[place])), None)
+        if place is not None:
+            self.move_to(place)
+        return place is not None
 
     def is_same(self, item: Row, before: Row) -> bool:
         """Tell whether a row is one of the answer before."""

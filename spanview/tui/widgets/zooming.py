@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast
 
 from spanview.display.units import duration
 
@@ -11,30 +11,17 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.viewer import Viewer
+    from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.minimap import Mapped
     from spanview.tui.widgets.window import Window
-
-
-class Zoomable(Protocol):
-    """Something over time."""
-
-    window: Window | None
-    """What was zoomed to; None for all."""
-
-    @property
-    def whole(self) -> Window:
-        """All of its time."""
-
-    @property
-    def shown(self) -> Window:
-        """What is shown of it."""
 
 
 class Zoom:
     """Shows less of a screen's time, more of it, or another part.
 
     Args:
-        screen: Whose rows show time in the last cells of each line.
+        rows: Lines that show time in their last cells.
         zoomable: What is over time.
         time_cells: Returns how many cells these are.
         interval: Returns start and end of the selected span; None where that isn't known.
@@ -43,14 +30,14 @@ class Zoom:
 
     def __init__(
         self,
-        screen: BaseScreen,
-        zoomable: Zoomable,
+        rows: LineList,
+        zoomable: Mapped,
         *,
         time_cells: Callable[[], int],
         interval: Callable[[], tuple[int, int] | None],
         refresh: Callable[[], object],
     ) -> None:
-        self._screen = screen
+        self._rows = rows
         self.zoomable = zoomable
         self._time_cells = time_cells
         self._interval = interval
@@ -62,9 +49,12 @@ class Zoom:
         self.zoomable.window = None if window == whole else window
         after = duration(window.start_ns - whole.start_ns)
         text = "the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}"
-        self._screen.viewer.say(text)
-        self._screen.rows.refresh()
+        self._say(text)
+        self._rows.refresh()
         self._refresh()
+
+    def _say(self, text: str) -> None:
+        cast("Viewer", self._rows.app).say(text)
 
     def pick(self, stretch: tuple[int, int] | None) -> None:
         """Show the stretch that was picked with the mouse; all of the time where it is None."""
@@ -75,7 +65,7 @@ class Zoom:
         """Zoom around the mouse where Ctrl is held, pan where Shift is; `by` is above 0 for less time, or earlier."""
         whole, shown = self.zoomable.whole, self.zoomable.shown
         if event.ctrl:
-            cells, lines = self._time_cells(), self._screen.rows.content_region
+            cells, lines = self._time_cells(), self._rows.content_region
             # The last cell of all is the scrollbar's.
             cell = event.screen_x - (lines.right - 1 - cells)
             ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * cells)
@@ -97,7 +87,7 @@ class Zoom:
         if interval is not None:
             self.look_at(self.zoomable.whole.fitted(interval))
         else:
-            self._screen.viewer.say("this span has no time to show")
+            self._say("this span has no time to show")
 
     def show_whole(self) -> None:
         """Show all of the time."""

@@ -6,8 +6,7 @@ ray       real Ray programs                                              first, 
 machine   what watches time, or all that a machine has of something      the same, in another process
           everything else                                                wherever there is time; what takes long first
 
-Tests that wait are let run beside tests that calculate: on two processors there are two processes more, since those of
-the first two groups wait half of the time.
+Tests that wait are let run beside tests that calculate: there is one process more than there are processors.
 """
 
 from __future__ import annotations

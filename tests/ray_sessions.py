@@ -160,6 +160,9 @@ class RaySession:
             "RAY_TMPDIR": self.tmpdir,
             "RAY_AUTH_MODE": "disabled",
             "RAY_USAGE_STATS_ENABLED": "0",
+            # A proxy that isn't ready within five seconds is killed three times over, which a busy machine comes to.
+            "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
+            "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "60",
         }
         return environment_with({**own, **(changes or {})})
 

@@ -1,11 +1,11 @@
-"""Self times of a whole forest at once; what self time is, and the way of one trace, is in `selftime`.
+"""Self times of a whole forest at once; `selftime` defines self time, and computes it for one trace.
 
 handed up    each child's time goes to its parent, what lies outside of it to the next span above, until nothing is left
-moved        so that the times in each span come behind one another, no span's overlapping another's
+moved        so that the times in each span follow one another, and no span's overlap another's
 their union  what reaches further than all before it, by one running maximum
 
-Of 200,000 spans this takes an eighth of the time that one trace after the other takes. A trace made so that every span
-leaves something to all above it takes the way of one trace, which is never more than n log n.
+For 200,000 spans this takes an eighth of the time that one trace after the other takes. A trace made so that every span
+leaves something to all above it is computed by itself instead, which never takes more than n log n.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from spanview.index.table import SpanTable
 
 Times: TypeAlias = "NDArray[Any]"
-"""Nanoseconds in 64 bits; integers of Python where sums of them wouldn't fit."""
-_MOST_NS: Final = 2.0**62
-_MOST_STEPS: Final = 1_000
-"""So many spans one above the other are handed something by those below them."""
-_MOST_PIECES: Final = 6
-"""Times the number of spans: so much is handed up, where usual traces take less than twice of it."""
+"""Nanoseconds in 64 bits; Python integers where sums of them wouldn't fit."""
+_MAX_SUM_NS: Final = 2.0**62
+_MAX_STEPS: Final = 1_000
+"""Steps up the tree in which times are handed up."""
+_MAX_PIECES_PER_SPAN: Final = 6
+"""Times handed up, per span; usual traces need less than two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,20 @@ class SpanTimes:
     own: Times
     """Self times."""
     are_known: Flags
-    """Which spans have both a start and an end; of the others, durations and self times mean nothing."""
+    """Which spans have both a start and an end; the others' durations and self times are meaningless."""
 
 
 def exact(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Times, Times, Flags]:
     """Return starts and ends as numbers whose differences and sums are exact, and which spans have both."""
     are_known = (starts != NO_TIME) & (ends != NO_TIME)
     lengths = ends.astype(np.float64) - starts
-    if np.abs(lengths[are_known]).sum() < _MOST_NS:
+    if np.abs(lengths[are_known]).sum() < _MAX_SUM_NS:
         return starts, ends, are_known
     return starts.astype(object), ends.astype(object), are_known
 
 
 def times_in(forest: Forest) -> SpanTimes:
-    """Return the durations and self times of all spans of a forest; the latter are what `self_times` says of a tree."""
+    """Return the durations and self times of all spans of a forest; self times equal those of `self_times`."""
     starts, ends, are_known = exact(forest.of("start_ns"), forest.of("end_ns"))
     lasting = np.where(are_known & (ends > starts), ends - starts, 0)
     pieces, unfinished = _handed_up(starts, lasting, forest.parents)
@@ -80,20 +80,20 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
 
     Args:
         starts: Of each row.
-        durations: Of each row, 0 where it isn't known or less than nothing.
-        parents: The row of each parent, less than 0 for none; there is no circle.
+        durations: Of each row, 0 where it is unknown or negative.
+        parents: The row of each parent, negative for none; there are no circles.
 
     Returns:
-        Rows, begins and ends, counted from the start of the row; some rows of each trace that isn't done.
+        Rows, begins and ends, counted from the start of the row; some rows of each unfinished trace.
     """
-    # What takes no time keeps nothing back: it ends before all times.
+    # A span that takes no time keeps nothing: it ends before all times.
     firsts = np.where(durations > 0, starts, NO_TIME)
     lasts = firsts + durations
     children = np.flatnonzero((parents >= 0) & (durations > 0))
     of, begins, ends = parents[children], starts[children], lasts[children]
     inside: list[tuple[Places, Times, Times]] = []
-    most = _MOST_PIECES * len(starts)
-    for _ in range(_MOST_STEPS):
+    most = _MAX_PIECES_PER_SPAN * len(starts)
+    for _ in range(_MAX_STEPS):
         most -= len(of)
         if not len(of) or most < 0:
             break
@@ -101,7 +101,7 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
         low, high = np.maximum(begins, first), np.minimum(ends, last)
         within = np.flatnonzero(high > low)
         inside.append((of[within], (low - first)[within], (high - first)[within]))
-        # Where both ends are those of the child, nothing is left to hand up.
+        # Where nothing was clipped, nothing is left to hand up.
         outside = np.flatnonzero((low != begins) | (high != ends))
         above = parents[of[outside]]
         outside, of = outside[above >= 0], above[above >= 0]
@@ -120,7 +120,7 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
 
 
 def _covered(durations: Times, of: Places, begins: Times, ends: Times) -> Times:
-    """Return for each row how much of its duration some stretches cover, which lie within it.
+    """Return how much of each row's duration is covered by stretches, which lie within it.
 
     Args:
         durations: Of each row.
@@ -131,10 +131,10 @@ def _covered(durations: Times, of: Places, begins: Times, ends: Times) -> Times:
     covered = np.zeros(len(durations), durations.dtype)
     if not len(of):
         return covered
-    places = (np.cumsum(durations) - durations)[of]
-    begins = begins + places
+    offsets = (np.cumsum(durations) - durations)[of]
+    begins = begins + offsets
     order = np.argsort(begins, kind="stable")
-    of, begins, ends = of[order], begins[order], (places + ends)[order]
+    of, begins, ends = of[order], begins[order], (offsets + ends)[order]
     reached = np.maximum.accumulate(ends)
     begins[1:] = np.maximum(begins[1:], reached[:-1])
     firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
@@ -149,7 +149,7 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
         tree: One trace's tree.
 
     Returns:
-        Columns with a value for each stretch; None where sums are too large, or too much would be handed up.
+        Columns with a value for each stretch; None if sums are too large, or too much would be handed up.
     """
     rows, parents = np.array(tree.rows, np.int64), np.array(tree.parents[: len(tree.rows)], np.int64)
     starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]
@@ -160,13 +160,13 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
     (of, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
     if len(unfinished):
         return None
-    # The end of each node, behind which the next one begins: what lies between two stretches is a node's own.
+    # The end of each node, where the next one begins: what lies between two stretches is a node's own.
     nodes = np.flatnonzero(durations > 0)
     of = np.append(nodes, of)
     begins, ends = (np.append(durations[nodes], times) for times in (begins, ends))
-    places = (np.cumsum(durations) - durations)[of]
-    order = np.argsort(begins + places, kind="stable")
-    of, begins, reached = of[order], (begins + places)[order], np.maximum.accumulate((ends + places)[order])
+    offsets = (np.cumsum(durations) - durations)[of]
+    order = np.argsort(begins + offsets, kind="stable")
+    of, begins, reached = of[order], (begins + offsets)[order], np.maximum.accumulate((ends + offsets)[order])
     reached = np.append(0, reached[:-1])
     alone = np.flatnonzero(begins > reached)
     of, moved = of[alone], (starts - np.cumsum(durations) + durations)[of[alone]]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
-    """Return a trace with calls joined, and the row of the PRODUCER of each attempt that stands for a call."""
+    """Return a trace with calls joined, and for each attempt that stands for a call the row of its PRODUCER."""
     submits, runs = call_names(store)
     spans, rows, parents = store.spans, tree.rows, tree.parents
     if not submits or not runs:
@@ -48,7 +48,7 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
     if not gone:
         return tree, {}
     stand_ins = {*gone.values()}
-    # A call has the place of its PRODUCER: calls come as they were submitted.
+    # A call takes its PRODUCER's position: calls are in order of submission.
     order = [gone.get(node, node) for node in range(len(parents)) if node not in stand_ins]
     number = {node: index for index, node in enumerate(order)} | {ROOT: ROOT}
     number |= {producer: number[attempt] for producer, attempt in gone.items()}

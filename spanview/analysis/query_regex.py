@@ -32,8 +32,8 @@ _REASONS: Final = {
     **{f"{operator}+": "possessive repetition isn't supported" for operator in "*+?"},
 }
 """What Python's engine can do and RE2 can't, by how it begins."""
-_MORE: Final = len("=a")
-_MOST_TRIED: Final = 50
+_EXTRA_CHARACTERS: Final = len("=a")
+_MAX_TRIES: Final = 50
 """Places where a mistake may be."""
 
 
@@ -63,7 +63,7 @@ def regex_search(raw: RawTerm) -> Callable[[str], bool]:
     mistake = mistake_in(pattern)
     if mistake is not None:
         index, reason = _located(pattern, mistake, mistake_in)
-        fail(raw.place_in_value(index), f"expected a regular expression: {reason}")
+        fail(raw.position_in_value(index), f"expected a regular expression: {reason}")
     search = re2.compile(pattern.encode(), options).search
     return lambda text: search(valid_text(text).encode()) is not None
 
@@ -76,8 +76,8 @@ def _located(pattern: str, mistake: str, mistake_in: Callable[[str], str | None]
     """
     kind, _, part = mistake.partition(": ")
     index = pattern.find(part) if part else -1
-    for _ in range(_MOST_TRIED):
-        if index < 0 or mistake_in(pattern[: index + len(part) + _MORE]) == mistake:
+    for _ in range(_MAX_TRIES):
+        if index < 0 or mistake_in(pattern[: index + len(part) + _EXTRA_CHARACTERS]) == mistake:
             break
         index = pattern.find(part, index + 1)
     index = max(index, 0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TreeFacts:
     """What only the stitched trees of one store tell, kept until a trace grows."""
 
-    __slots__ = ("_complete", "_counts", "_depths", "_found", "_selves", "_store", "_timed_counts")
+    __slots__ = ("_complete", "_counts", "_depths", "_of_findings", "_selves", "_store", "_timed_counts")
 
     def __init__(self) -> None:
         self._store: Store | None = None
@@ -34,17 +34,17 @@ class TreeFacts:
         self._timed_counts: dict[int, int] = {}
         """The same for self times, which few ask for."""
         self._selves: list[int | None] = []
-        self._found: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
+        self._of_findings: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
         """The spans of findings, with how many spans each trace had when they were found."""
 
-    def is_found(self, store: Store, row: int, kind: Kind) -> bool:
+    def is_in_finding(self, store: Store, row: int, kind: Kind) -> bool:
         """Return whether a finding of a kind counts a span."""
         counts, trace = store.trace_table.span_count, store.spans.trace[row]
-        known = self._found.get(kind)
+        known = self._of_findings.get(kind)
         if known is None or known[0] is not store or known[1][trace : trace + 1] != counts[trace : trace + 1]:
-            from spanview.analysis.diagnosis.report import spans_found
+            from spanview.analysis.diagnosis.report import spans_in_finding
 
-            known = self._found[kind] = store, counts[:], spans_found(store, kind)
+            known = self._of_findings[kind] = store, counts[:], spans_in_finding(store, kind)
         return row in known[2]
 
     def depth(self, store: Store, row: int) -> int:
@@ -65,8 +65,8 @@ class TreeFacts:
             selves = self._selves
             selves.extend([None] * (len(store.spans) - len(selves)))
             # Placeholders come last among the nodes, and are nobody's row.
-            for each, own in zip(tree.rows, self_times(tree, store.spans), strict=False):
-                selves[each] = own
+            for tree_row, own in zip(tree.rows, self_times(tree, store.spans), strict=False):
+                selves[tree_row] = own
             self._timed_counts[trace] = len(tree.rows)
         return self._selves[row]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with, at the places of the column's values."""
 
-_NEAR: Final = 0.75
+_MIN_SIMILARITY: Final = 0.75
 """How much of a word has to be the same as in a key to be taken for it: `durration` and `stauts`, not `state`."""
 _DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
 _MOMENT: Final = parse_moment, f"a time such as {TIMES}"
@@ -79,7 +79,7 @@ def _single(raw: RawTerm) -> Term:
     if raw.key.startswith("trace.") and not raw.key_is_quoted:
         known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
         quoted = f'an attribute of that name is asked for with "{raw.key}" in quotes'
-        fail(raw.key_at, f"expected one of {known}{_hint(raw)}; {quoted}")
+        fail(raw.key_start, f"expected one of {known}{_hint(raw)}; {quoted}")
     return _attribute_term(raw)
 
 
@@ -87,7 +87,7 @@ def near_key(key: str) -> str | None:
     """Return the key that was probably meant by a word that is none, such as `durration`; None where none is near."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_NEAR)), None)
+    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_MIN_SIMILARITY)), None)
 
 
 def _hint(raw: RawTerm) -> str:
@@ -107,14 +107,14 @@ def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], s
         return text_term(raw, read, column=raw.key)
     wanted = raw.value.upper()
     if wanted not in names:
-        fail(raw.value_at, f"expected one of {', '.join(names)}, not {raw.value!r}")
+        fail(raw.value_start, f"expected one of {', '.join(names)}, not {raw.value!r}")
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
 def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
     prefix = raw.value.lower().removeprefix("0x")
     if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
-        fail(raw.value_at, f"expected the first of the {digits} hex digits of an id")
+        fail(raw.value_start, f"expected the first of the {digits} hex digits of an id")
     return text_term(raw, read, lambda text, _: text.startswith(prefix), column=raw.key)
 
 
@@ -139,10 +139,10 @@ def _size_term(
     """
     (value_of, expected), compare = wanted, SIZES.get(raw.operator)
     if compare is None:
-        fail(raw.operator_at, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
+        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
     value = value_of(raw.value)
     if value is None:
-        fail(raw.value_at, f"expected {expected}")
+        fail(raw.value_start, f"expected {expected}")
 
     def test(subject: Subject) -> bool:
         size = read(subject)
@@ -153,27 +153,29 @@ def _size_term(
 
 def _complete_term(raw: RawTerm) -> Term:
     if raw.operator not in {"=", "!="}:
-        fail(raw.operator_at, "expected = or != behind trace.complete")
+        fail(raw.operator_start, "expected = or != behind trace.complete")
     if raw.value.lower() not in {"true", "false"}:
-        fail(raw.value_at, "expected true or false")
+        fail(raw.value_start, "expected true or false")
     is_wanted = (raw.value.lower() == "true") == (raw.operator == "=")
     return Term(True, Cost.TREE, lambda subject: subject.facts.complete(subject.store, subject.trace) == is_wanted)
 
 
 def _finding_term(raw: RawTerm) -> Term:
     if raw.operator not in {"=", "!="}:
-        fail(raw.operator_at, "expected = or != after finding")
+        fail(raw.operator_start, "expected = or != after finding")
     if raw.value not in OF_SPANS:
-        fail(raw.value_at, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
+        fail(raw.value_start, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
     kind, is_wanted = Kind(raw.value), raw.operator == "="
-    return Term(False, Cost.TREE, lambda subject: subject.facts.is_found(subject.store, subject.row, kind) == is_wanted)
+    return Term(
+        False, Cost.TREE, lambda subject: subject.facts.is_in_finding(subject.store, subject.row, kind) == is_wanted
+    )
 
 
 def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
     key = raw.key
     if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
-        fail(raw.value_at, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
+        fail(raw.value_start, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
     holds = values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 

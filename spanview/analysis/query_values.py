@@ -28,12 +28,12 @@ def values_of(span: Span, key: str) -> list[Any] | None:
     Returns:
         JSON values; None where nothing has the key.
     """
-    found: list[Any] | None = None
+    values: list[Any] | None = None
     for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
         if key in attributes:
             value = attributes[key]
-            found = (found or []) + (value if isinstance(value, list) else [value])
-    return found
+            values = (values or []) + (value if isinstance(value, list) else [value])
+    return values
 
 
 def text_of(value: Any) -> str:

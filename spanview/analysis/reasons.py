@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 _CONSTRUCTOR: Final = "__init__"
 _EXIT: Final = "AsyncioActorExit"
 _NO_CALL: Final = -1
-_MOST_READ: Final = 20_000
+_MAX_RECORDS: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
-_MOST_FAILED_READ: Final = 20
+_MAX_FAILED_RECORDS: Final = 20
 """Failed attempts of one actor that are read to find its exit, the last ones."""
-_AT_ONCE_NS: Final = 5_000_000
+_MAX_SUBMIT_GAP_NS: Final = 5_000_000
 """A call whose argument is another call's result is usually submitted within this time."""
-_OVERLAP_NS: Final = 2_000
+_MIN_OVERLAP_NS: Final = 2_000
 """Times are rounded: less than this is no overlap."""
 _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
 """How the names of Ray Data's own actors begin whose method `submit` is a generator that tracing leaves out."""
@@ -108,7 +108,7 @@ _NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it n
 
 
 @dataclass(frozen=True, slots=True)
-class _Alone:
+class _CallWithoutAttempt:
     """A call without an attempt, and what its record tells."""
 
     row: int
@@ -143,7 +143,7 @@ class _Actor:
         """Whether its constructor failed each time, and nothing else ran."""
         reached = accumulate((spans.end_ns[row] for row in self.methods), max)
         self.overlaps = any(
-            spans.start_ns[row] < end - _OVERLAP_NS
+            spans.start_ns[row] < end - _MIN_OVERLAP_NS
             for row, end in zip(self.methods[1:], reached, strict=False)
             if end != NO_TIME
         )
@@ -153,7 +153,7 @@ class _Actor:
 def _exit_ns(store: Store, rows: Sequence[int]) -> int:
     """Return when `exit_actor` ended an actor, of which these are the attempts; `NO_TIME` where that isn't seen."""
     spans = store.spans
-    failed = [row for row in rows if spans.status[row] == ERROR][-_MOST_FAILED_READ:]
+    failed = [row for row in rows if spans.status[row] == ERROR][-_MAX_FAILED_RECORDS:]
     for row in reversed(failed):
         events = [event for event in store.span(row).events if event.is_exception]
         if any(str(event.attributes.get("exception.type")).rpartition(".")[2] == _EXIT for event in events):
@@ -194,27 +194,27 @@ class _Reasons:
     def __init__(self, store: Store, calls: Calls) -> None:
         self._store = store
         self._known = _KNOWN.setdefault(store, {})
-        self._every = calls if calls.is_everything else calls_of(store)
-        producers, counts = self._every.rows, self._every.counts
+        self._all_calls = calls if calls.is_everything else calls_of(store)
+        producers, counts = self._all_calls.rows, self._all_calls.counts
         self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
         """The call of each attempt, by row; `_NO_CALL` for every other span."""
-        self._producer_of[self._every.attempts] = np.repeat(producers, counts)
+        self._producer_of[self._all_calls.attempts] = np.repeat(producers, counts)
         self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
         self._ran = self._names_that_ran()
-        everyone = self._read(producers[counts == 0])
-        self._alone = [call for call in everyone if call.actor]
+        lone_calls = self._read(producers[counts == 0])
+        self._actor_calls = [call for call in lone_calls if call.actor]
         self._leaving: dict[int, bool] = {}
         """Whether any call of a function has an attempt, by the number of the name."""
-        self._actors = self._actors_of({call.actor for call in self._alone})
+        self._actors = self._actors_of({call.actor for call in self._actor_calls})
         self._last_run = self._last_submitted()
-        self._existing = self._existing_of(everyone)
+        self._existing = self._existing_of(lone_calls)
         self._last_routed = self._last_of_routings()
-        self._proven = {call.function for call in self._alone if self._was_passed(call)}
-        self._before = self._submitted_before(producers, counts == 0)
+        self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
+        self._previous_calls = self._submitted_before(producers, counts == 0)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
-        wanted = {*calls.alone}
-        self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
+        wanted = {*calls.without_attempt}
+        self.answers = {call.row: self._why(call) for call in lone_calls if call.row in wanted}
         for row in wanted - self.answers.keys():
             open_why = Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
             self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
@@ -229,20 +229,20 @@ class _Reasons:
             actor = self._known[row] = value if isinstance(value, str) else ""
         return actor
 
-    def _read(self, rows: Places) -> list[_Alone]:
+    def _read(self, rows: Places) -> list[_CallWithoutAttempt]:
         """Return the calls with their actors; of a task one record is read, of an actor's method each."""
         texts = self._store.names.texts
         names = copy_of(self._store.spans.name)[rows]
         order = np.argsort(names, kind="stable")
-        found, left = list[_Alone](), _MOST_READ
+        calls, left = list[_CallWithoutAttempt](), _MAX_RECORDS
         for part in np.split(rows[order], np.flatnonzero(np.diff(names[order])) + 1) if len(rows) else []:
             function = texts[self._store.spans.name[int(part[0])]].removesuffix(SUBMITTED)
             if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
-                found += [_Alone(row, function, "") for row in part.tolist()]
+                calls += [_CallWithoutAttempt(row, function, "") for row in part.tolist()]
                 continue
-            found += [_Alone(row, function, self._actor_of(row)) for row in part[:left].tolist()]
+            calls += [_CallWithoutAttempt(row, function, self._actor_of(row)) for row in part[:left].tolist()]
             left = max(0, left - len(part))
-        return found
+        return calls
 
     def _names_that_ran(self) -> set[str]:
         """Return the names of all attempts, those whose call is in no file included."""
@@ -250,7 +250,7 @@ class _Reasons:
         names = copy_of(spans.name)[: len(spans.next_row)][copy_of(spans.kind)[: len(spans.next_row)] == CONSUMER]
         return {texts[name].removesuffix(RAN) for name in np.unique(names).tolist() if texts[name].endswith(RAN)}
 
-    def _leaves_attempts(self, call: _Alone) -> bool:
+    def _leaves_attempts(self, call: _CallWithoutAttempt) -> bool:
         """Tell whether any call of a function has an attempt, in any file."""
         name = self._store.spans.name[call.row]
         if name not in self._leaving:
@@ -279,7 +279,7 @@ class _Reasons:
         spans = self._store.spans
         numbers = {number for number, text in enumerate(self._store.names.texts) if is_serve_call(text)}
         last = dict[tuple[int, int], int]()
-        rows = self._every.rows
+        rows = self._all_calls.rows
         for row in rows[np.isin(copy_of(spans.name)[rows], [*numbers])].tolist():
             key = spans.trace[row], spans.parent_id[row]
             last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
@@ -293,26 +293,26 @@ class _Reasons:
         sources, starts = copy_of(self._store.spans.source), copy_of(self._store.spans.start_ns)
         rows = rows[np.lexsort((starts[rows], sources[rows]))]
         parts = np.split(rows, np.flatnonzero(np.diff(sources[rows])) + 1) if len(rows) else []
-        found, left = defaultdict[str, list[int]](list), _MOST_READ
+        attempts, left = defaultdict[str, list[int]](list), _MAX_RECORDS
         for part in (part.tolist() for part in parts):
             ends = {self._actor_of(row) for row in (part[0], part[-1])}
             if len(ends) == 1:
                 (actor,) = ends
                 if actor in wanted:
-                    found[actor] += part
+                    attempts[actor] += part
                 continue
             # A worker that ran tasks before, or several processes in one file.
             for row in part[:left]:
                 actor = self._actor_of(row)
                 if actor in wanted:
-                    found[actor].append(row)
+                    attempts[actor].append(row)
             left = max(0, left - len(part))
         return {
             actor: _Actor(self._store, sorted(rows, key=lambda row: (starts[row], row)))
-            for actor, rows in found.items()
+            for actor, rows in attempts.items()
         }
 
-    def _existing_of(self, calls: Iterable[_Alone]) -> set[int]:
+    def _existing_of(self, calls: Iterable[_CallWithoutAttempt]) -> set[int]:
         """Return the PRODUCERs of constructors that constructed nothing, because the actor was there."""
         spans, existing = self._store.spans, set[int]()
         constructors = [call for call in calls if call.is_constructor]
@@ -326,7 +326,7 @@ class _Reasons:
         outer = {
             parent for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
         }
-        by_actor = defaultdict[str, list[_Alone]](list)
+        by_actor = defaultdict[str, list[_CallWithoutAttempt]](list)
         for call in constructors:
             if spans.status[call.row] == ERROR:
                 parent = above.get(call.row)
@@ -335,23 +335,23 @@ class _Reasons:
                     existing.add(call.row)
             elif call.actor:
                 by_actor[call.actor].append(call)
-        for actor, alone in by_actor.items():
+        for actor, lone_calls in by_actor.items():
             known = self._actors.get(actor)
             made = known is not None and any(self._producer_of[row] != _NO_CALL for row in known.constructors)
-            left = sorted(alone, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
+            left = sorted(lone_calls, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
             existing |= {call.row for call in (left if made else left[1:])}
             maker = left[0].row
             if not made and known is not None and known.first_ns < spans.start_ns[maker]:
                 existing.add(maker)
         return existing
 
-    def _was_refused(self, call: _Alone) -> bool:
+    def _was_refused(self, call: _CallWithoutAttempt) -> bool:
         """Tell whether the routing of a request called a replica again after this call of one."""
         spans = self._store.spans
         last = self._last_routed.get((spans.trace[call.row], spans.parent_id[call.row]), NO_TIME)
         return is_serve_call(call.function + SUBMITTED) and spans.start_ns[call.row] < last
 
-    def _was_passed(self, call: _Alone) -> bool:
+    def _was_passed(self, call: _CallWithoutAttempt) -> bool:
         """Tell whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
         actor, spans = self._actors.get(call.actor), self._store.spans
         if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
@@ -360,18 +360,18 @@ class _Reasons:
         ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.source[call.row]), NO_TIME)
         return is_one_life and ended != NO_TIME and last >= ended
 
-    def _submitted_before(self, rows: Places, alone: Flags) -> Mapping[int, int]:
+    def _submitted_before(self, rows: Places, lack_attempts: Flags) -> Mapping[int, int]:
         """Return the call that the same process submitted right before each call without an attempt."""
         spans = self._store.spans
         sources, starts = copy_of(spans.source)[rows], copy_of(spans.start_ns)[rows]
         order = np.lexsort((starts, sources))
         rows, sources = rows[order], sources[order]
-        chosen = np.flatnonzero(alone[order][1:] & (sources[1:] == sources[:-1]))
+        chosen = np.flatnonzero(lack_attempts[order][1:] & (sources[1:] == sources[:-1]))
         return dict(zip(rows[chosen + 1].tolist(), rows[chosen].tolist(), strict=True))
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def _why(self, call: _Alone) -> Why:
+    def _why(self, call: _CallWithoutAttempt) -> Why:
         if call.row in self._existing:
             return _EXISTING
         if self._store.spans.status[call.row] == ERROR:
@@ -385,7 +385,7 @@ class _Reasons:
         of_method = self._of_method(call, actor)
         return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
 
-    def _of_method(self, call: _Alone, actor: _Actor | None) -> Why | None:
+    def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function
         if actor is not None and actor.has_failed:
             return Why(Reason.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN)
@@ -403,16 +403,16 @@ class _Reasons:
             text = "its method leaves no attempts, as another call of it shows"
         return Why(Reason.UNTRACED, text) if text else None
 
-    def _of_argument(self, call: _Alone) -> Why | None:
+    def _of_argument(self, call: _CallWithoutAttempt) -> Why | None:
         """Find a call submitted right before, which failed afterwards, so that this one could not start."""
-        spans, before = self._store.spans, self._before.get(call.row)
-        if before is None or spans.parent_id[before] != spans.parent_id[call.row] or call.is_constructor:
+        spans, previous = self._store.spans, self._previous_calls.get(call.row)
+        if previous is None or spans.parent_id[previous] != spans.parent_id[call.row] or call.is_constructor:
             return None
-        start, ended = spans.start_ns[call.row], spans.end_ns[before]
-        attempts = self._every.attempts_of(before)
-        if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
+        start, ended = spans.start_ns[call.row], spans.end_ns[previous]
+        attempts = self._all_calls.attempts_of(previous)
+        if NO_TIME in (start, ended) or not 0 <= start - ended <= _MAX_SUBMIT_GAP_NS or not attempts:
             return None
-        other = self._store.names.texts[spans.name[before]].removesuffix(SUBMITTED)
+        other = self._store.names.texts[spans.name[previous]].removesuffix(SUBMITTED)
         # What a constructor gives is a handle, there at once.
         is_handle = other.endswith(f".{_CONSTRUCTOR}")
         if is_handle or spans.status[attempts[-1]] != ERROR or spans.end_ns[attempts[-1]] < start:
@@ -420,13 +420,13 @@ class _Reasons:
         text = f"{other}, submitted right before it, failed; if that was its argument, it could not run"
         return Why(Reason.ARGUMENT_FAILED, text)
 
-    def _of_log(self, call: _Alone) -> Why | None:
+    def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:
             return None
         text = "it stands in a log whose repeated lines Ray left out, and its attempt may be among them"
         return Why(Reason.LOST_IN_LOG, text, may_run=True)
 
-    def _unknown(self, call: _Alone, actor: _Actor | None) -> Why:
+    def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
         submitted = self._store.spans.start_ns[call.row]
         text, may_be_untraced = OPEN_TEXT, False
         if call.actor and not call.is_constructor:

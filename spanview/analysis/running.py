@@ -60,23 +60,23 @@ if TYPE_CHECKING:
 
 IDLE: Final = "IDLE"
 """The name of a Ray worker that runs nothing and is no actor."""
-_MOST_TRACES: Final = 500
+_MAX_TRACES: Final = 500
 """So many traces that may grow are asked about, the newest."""
-_MOST_PARENTS: Final = 32
+_MAX_PARENTS: Final = 32
 """Missing parents of one trace that are asked about."""
-_MOST_CALLS: Final = 500
+_MAX_CALLS: Final = 500
 """Calls without an attempt of one trace that are asked about, the newest."""
-_ALONE_KEPT_S: Final = 1.0
+_CALLS_KEPT_S: Final = 1.0
 """Callers that are alive are looked for again after so long."""
-_MOST_ATTEMPTS: Final = 32
+_MAX_ATTEMPTS: Final = 32
 """So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
-_MOST_CONSTRUCTORS: Final = 256
+_MAX_CONSTRUCTORS: Final = 256
 """So many of the attempts of a class's constructor are looked at for an actor, the newest."""
-_GROWN: Final = 1.1
+_GROWTH_FACTOR: Final = 1.1
 """With so many times as many spans as there were, it is looked for generators again: all spans are looked at."""
-_MOST_KEPT: Final = 20_000
+_MAX_RECORDS_KEPT: Final = 20_000
 """Records of which it is remembered what they say."""
-_READ_AFTER_S: Final = 2.0
+_READING_DELAY_S: Final = 2.0
 """What a process writes as it ends, or as it goes on to something else, has been read after so long."""
 
 
@@ -131,8 +131,8 @@ class Host(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """What is thought of a call without an attempt; it is likely, never certain."""
+class Assessment:
+    """Whether a call without an attempt may run; never certain."""
 
     may_run: bool
     """Whether it may run or wait, as far as processes tell."""
@@ -198,7 +198,7 @@ class Running:
         """By row: a record is read from a file."""
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the file's number."""
-        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_CONSTRUCTORS))
+        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
         """The newest attempts of constructors by the class."""
         self._actors: dict[str, tuple[int, dict[str, int]]] = {}
         """Of so many rows the newest attempt of each actor, by its class and its id."""
@@ -219,7 +219,7 @@ class Running:
         """When it was seen that such a process had ended, by the clock."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
-        self._alone: dict[str, tuple[int, float, list[int]]] = {}
+        self._calls_by_title: dict[str, tuple[int, float, list[int]]] = {}
         """For so many rows, at a time by the clock: the calls that a worker of a name may be running."""
         self._generators: tuple[int, frozenset[str]] = 0, frozenset()
         """Of so many rows, the functions that are generators."""
@@ -240,7 +240,7 @@ class Running:
 
     def _growth_of(self, trace: int) -> Growth:
         gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
-        for span_id, rows in islice(gaps.children.items(), _MOST_PARENTS):
+        for span_id, rows in islice(gaps.children.items(), _MAX_PARENTS):
             row = max(rows, key=self._store.spans.end_ns.__getitem__)
             writer = self._facts_of(row).writer
             if writer is None:
@@ -251,12 +251,12 @@ class Running:
                     parents[span_id] = writer.pid
             elif self._has_ended(row, writer):
                 ended[span_id] = writer.pid
-        return Growth(parents, self._running_calls(gaps.calls[-_MOST_CALLS:]), ended)
+        return Growth(parents, self._running_calls(gaps.calls[-_MAX_CALLS:]), ended)
 
     def _has_ended(self, row: int, writer: Writer) -> bool:
         """Tell whether a process that was seen alive has ended, and what it wrote last has had the time to be read."""
         since = self._ended_at.get((self._store.spans.source[row], writer.pid))
-        return since is not None and self._clock() - since >= _READ_AFTER_S
+        return since is not None and self._clock() - since >= _READING_DELAY_S
 
     def _running_calls(self, rows: Sequence[int]) -> list[int]:
         """Return which calls without an attempt run, likely; their caller is seen to live, for when it doesn't."""
@@ -269,56 +269,58 @@ class Running:
 
     def _grows_by(self, row: int) -> bool:
         """Tell whether a call runs, likely, or one of several in its trace."""
-        thought, traces = self._thought_of(row), self._store.spans.trace
-        return thought.runs or (bool(thought.one_of) and {*map(traces.__getitem__, thought.one_of)} == {traces[row]})
+        assessment, traces = self._assess(row), self._store.spans.trace
+        return assessment.runs or (
+            bool(assessment.one_of) and {*map(traces.__getitem__, assessment.one_of)} == {traces[row]}
+        )
 
     def _gaps_of(self, trace: int) -> _Gaps:
         count = self._store.trace_table.span_count[trace]
         known = self._gaps.get(trace)
         if known is None or known.span_count != count:
-            if len(self._gaps) > 2 * _MOST_TRACES:
+            if len(self._gaps) > 2 * _MAX_TRACES:
                 self._gaps.clear()
-            known = self._gaps[trace] = self._found_gaps(trace, count)
+            known = self._gaps[trace] = self._find_gaps(trace, count)
         return known
 
-    def _found_gaps(self, trace: int, count: int) -> _Gaps:
+    def _find_gaps(self, trace: int, count: int) -> _Gaps:
         spans, (submits, runs) = self._store.spans, self._names[1]
         rows = self._store.rows_of_trace(trace)
-        there = {spans.span_id[row] for row in rows}
+        span_ids = {spans.span_id[row] for row in rows}
         children = defaultdict[int, list[int]](list)
-        run, calls = set[int](), list[int]()
+        answered, calls = set[int](), list[int]()
         for row in rows:
             parent, kind = spans.parent_id[row], spans.kind[row]
             if kind == CONSUMER and spans.name[row] in runs:
-                run.add(parent)
+                answered.add(parent)
             elif kind == PRODUCER and spans.name[row] in submits and spans.status[row] != ERROR:
                 calls.append(row)
-            if parent and parent not in there and kind not in {CONSUMER, SERVER}:
+            if parent and parent not in span_ids and kind not in {CONSUMER, SERVER}:
                 children[parent].append(row)
-        alone = sorted(row for row in calls if spans.span_id[row] not in run)
-        return _Gaps(count, children, alone)
+        unanswered = sorted(row for row in calls if spans.span_id[row] not in answered)
+        return _Gaps(count, children, unanswered)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def thought_of(self, row: int) -> Thought:
-        """Return what is thought of a call that has no attempt, for which no other reason is known.
+    def assessment_of(self, row: int) -> Assessment:
+        """Return whether a call may run that has no attempt, for which no other reason is known.
 
         Args:
             row: Of its PRODUCER.
         """
         with self._lock:
             self._take_in_new_spans()
-            return self._thought_of(row)
+            return self._assess(row)
 
-    def _thought_of(self, row: int) -> Thought:
-        if not self._is_alone(row):
-            return Thought(False, "has an attempt by now")
+    def _assess(self, row: int) -> Assessment:
+        if not self._has_no_attempt(row):
+            return Assessment(False, "has an attempt by now")
         caller = self._facts_of(row).writer
         life = Life.UNKNOWN if caller is None else self._life(row, caller)
         if caller is None or life is Life.UNKNOWN:
-            return Thought(True, "not known whether it runs")
+            return Assessment(True, "not known whether it runs")
         was_alive = self._was_alive(row, caller)
-        over = Thought(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
+        over = Assessment(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
         if not was_alive:
             return over
         actor_id = self._facts_of(row).actor
@@ -331,38 +333,38 @@ class Running:
             runners = [runner for runner in runners if runner == pid]
         if runners:
             self._not_run.pop(row, None)
-            return self._thought_of_runners(row, runners, title, actor_id)
+            return self._assess_runners(row, runners, title, actor_id)
         if not life.is_alive:
             return over
         if actor_id:
-            return self._thought_of_actor(actor, actor_life)
+            return self._assess_actor(actor, actor_life)
         if workers and all(self._is_explained(worker.title) for worker in workers):
             since = self._not_run.setdefault(row, self._clock())
-            if self._clock() - since >= _READ_AFTER_S:
-                return Thought(True, f"doesn't run here: no Ray worker is ray::{title}")
+            if self._clock() - since >= _READING_DELAY_S:
+                return Assessment(True, f"doesn't run here: no Ray worker is ray::{title}")
         else:
             self._not_run.pop(row, None)
-        return Thought(True, f"may run: its caller, pid {caller.pid}, is alive")
+        return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
 
-    def _thought_of_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Thought:
-        """Return what is thought of a call that some workers are named after."""
+    def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
+        """Return whether a call may run that some workers are named after."""
         name = f"pid {min(runners)} is ray::{title}"
         if self._is_generator(row):
-            return Thought(True, f"may run: {name}, a generator that may have begun earlier")
-        calls = self._alone_with(row, title)
+            return Assessment(True, f"may run: {name}, a generator that may have begun earlier")
+        calls = self._calls_of_title(row, title)
         if actor_id:
             calls = [call for call in calls if self._facts_of(call).actor == actor_id]
         if len(runners) >= len(calls):
-            return Thought(True, f"runs, likely: {name}", runs=True)
+            return Assessment(True, f"runs, likely: {name}", runs=True)
         earlier = self._before_restart(actor_id, row, calls) if actor_id else []
         if row not in earlier and len(runners) >= len(calls) - len(earlier):
             is_first = all(self._was_passed(call, actor_id) for call in earlier)
-            return Thought(True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True)
-        return Thought(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls)
+            return Assessment(True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True)
+        return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls)
 
     def _is_generator(self, row: int) -> bool:
         """Tell whether a call is one of a generator, certainly or likely."""
-        if self._row_count > _GROWN * self._generators[0]:
+        if self._row_count > _GROWTH_FACTOR * self._generators[0]:
             from spanview.analysis.generators import generators_of
 
             self._generators = self._row_count, frozenset(generators_of(self._store))
@@ -386,24 +388,24 @@ class Running:
             spans.source[later] == spans.source[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
         )
 
-    def _thought_of_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Thought:
-        """Return what is thought of a call of an actor whose process isn't named after it.
+    def _assess_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Assessment:
+        """Return whether a call may run of an actor whose process isn't named after it.
 
         Args:
             actor: The newest attempt that the actor has run, and its process; None where there is none.
             life: Whether the process is alive.
         """
         if actor is None:
-            return Thought(True, "may run: its actor has left no span yet")
+            return Assessment(True, "may run: its actor has left no span yet")
         row, writer = actor
         if life.is_alive:
-            return Thought(True, f"may run: its actor, pid {writer.pid}, is alive")
+            return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
-            return Thought(True, "not known whether it runs")
+            return Assessment(True, "not known whether it runs")
         ended = _ended(was_alive=self._was_alive(row, writer))
-        return Thought(True, f"its actor, pid {writer.pid}, {ended}; may restart")
+        return Assessment(True, f"its actor, pid {writer.pid}, {ended}; may restart")
 
-    def _is_alone(self, row: int) -> bool:
+    def _has_no_attempt(self, row: int) -> bool:
         """Tell whether a call has no attempt still."""
         calls = self._gaps_of(self._store.spans.trace[row]).calls
         index = bisect_left(calls, row)
@@ -433,14 +435,14 @@ class Running:
         functions = (texts[number].removesuffix(SUBMITTED) for number in self._names[1][0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
-    def _alone_with(self, row: int, title: str) -> list[int]:
+    def _calls_of_title(self, row: int, title: str) -> list[int]:
         """Return the calls without an attempt that a worker of one name may be running: their callers were here."""
-        now, known = self._clock(), self._alone.get(title)
-        if known is None or known[0] != self._row_count or now - known[1] >= _ALONE_KEPT_S:
+        now, known = self._clock(), self._calls_by_title.get(title)
+        if known is None or known[0] != self._row_count or now - known[1] >= _CALLS_KEPT_S:
             traces = {*self._candidates, self._store.spans.trace[row]}
-            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MOST_CALLS:])
+            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MAX_CALLS:])
             named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
-            known = self._alone[title] = self._row_count, now, named
+            known = self._calls_by_title[title] = self._row_count, now, named
         return known[2]
 
     def _was_here(self, row: int) -> bool:
@@ -476,7 +478,7 @@ class Running:
         """Return what a span's record tells."""
         facts = self._record_facts.get(row)
         if facts is None:
-            if len(self._record_facts) > _MOST_KEPT:
+            if len(self._record_facts) > _MAX_RECORDS_KEPT:
                 self._record_facts.clear()
             span, path = self._store.span(row), self._store.sources[self._store.spans.source[row]].path
             attributes = span.attributes
@@ -533,7 +535,7 @@ class Running:
                 if function.endswith(".__init__"):
                     self._constructors[_group(function)].append(row)
                 attempts = self._attempts[_group(function)]
-                attempts.setdefault(spans.source[row], deque(maxlen=_MOST_ATTEMPTS)).append(row)
+                attempts.setdefault(spans.source[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
@@ -543,7 +545,7 @@ class Running:
         open_traces = sorted(
             trace for trace in changed or self._candidates if not table.root_count[trace] or self._more_calls[trace] > 0
         )
-        self._candidates = open_traces[-_MOST_TRACES:]
+        self._candidates = open_traces[-_MAX_TRACES:]
 
 
 def _group(function: str) -> str:

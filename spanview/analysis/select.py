@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _PREFIX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,32})")
-_LISTED: Final = 10
+_MAX_LISTED: Final = 10
 
 
 def find_trace(store: Store, prefix: str) -> int:
@@ -36,17 +36,17 @@ def find_trace(store: Store, prefix: str) -> int:
     Raises:
         TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
     """
-    found = traces_beginning(store, prefix)
+    matches = traces_beginning(store, prefix)
     digits = prefix.strip().lower().removeprefix("0x")
-    if not found:
+    if not matches:
         raise TraceNotFoundError(f"no trace's id begins with {digits}: `spanview tree` shows those there are")
-    if len(found) > 1:
-        ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in found)
-        more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
+    if len(matches) > 1:
+        ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in matches)
+        more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
         raise TraceNotFoundError(
-            f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_LISTED])}{more}"
+            f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_MAX_LISTED])}{more}"
         )
-    return found[0]
+    return matches[0]
 
 
 def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
@@ -95,7 +95,7 @@ def selected_traces(
         return [number for number in chosen if query.matches_trace(store, number)]
     from spanview.analysis.matches import matching_traces
 
-    matching = {number for some, _ in matching_traces(store, query, chosen) for number in some}
+    matching = {number for batch, _ in matching_traces(store, query, chosen) for number in batch}
     return [number for number in chosen if number in matching]
 
 

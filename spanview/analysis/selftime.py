@@ -160,27 +160,27 @@ def _melded(one: int, other: int, left: list[int], right: list[int]) -> int:
 def _through_time(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Yield what `own_stretches` does of any tree, in the order of the ends of the stretches."""
     order = [node for node in tree.in_order() if not tree.is_missing(node)]
-    place_of = dict(zip(order, range(len(order)), strict=True))
+    index_of = dict(zip(order, range(len(order)), strict=True))
     sizes = [1] * len(tree.parents) + [0]
     for node in reversed(order):
         sizes[tree.parents[node]] += sizes[node]
     # The place behind all that is below each one.
-    behind = [place + sizes[node] for place, node in enumerate(order)]
+    subtree_ends = [index + sizes[node] for index, node in enumerate(order)]
     timed = [node for node in order if ends[node] > starts[node] != NO_TIME]
-    events = [(starts[node], place_of[node]) for node in timed] + [(ends[node], place_of[node]) for node in timed]
+    events = [(starts[node], index_of[node]) for node in timed] + [(ends[node], index_of[node]) for node in timed]
     events.sort()
     # The last stands for what comes before the first of all places: `_NOTHING`.
     since: list[int | None] = [None] * (len(order) + 1)
-    running, does_run = _Places(len(order)), bytearray(len(order))
-    for time, place in events:
-        does_run[place] ^= True
-        if does_run[place]:
-            running.add(place)
+    running, does_run = _IndexSet(len(order)), bytearray(len(order))
+    for time, index in events:
+        does_run[index] ^= True
+        if does_run[index]:
+            running.add(index)
         else:
-            running.remove(place)
-        before, following = running.beside(place)
-        for other, comes_next in ((before, place if does_run[place] else following), (place, following)):
-            is_alone = other != _NOTHING and does_run[other] and comes_next >= behind[other]
+            running.remove(index)
+        previous, following = running.neighbors(index)
+        for other, comes_next in ((previous, index if does_run[index] else following), (index, following)):
+            is_alone = other != _NOTHING and does_run[other] and comes_next >= subtree_ends[other]
             began = since[other]
             if is_alone and began is None:
                 since[other] = time
@@ -190,7 +190,7 @@ def _through_time(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -
                     yield order[other], began, time
 
 
-class _Places:
+class _IndexSet:
     """Some of the places from 0 on, in order.
 
     Args:
@@ -203,30 +203,30 @@ class _Places:
         self._used: list[int] = []
         """The numbers of the buckets that hold something, in order."""
 
-    def add(self, place: int) -> None:
+    def add(self, index: int) -> None:
         """Take in a place that isn't there."""
-        bucket = self._buckets[place >> _BUCKET_BITS]
+        bucket = self._buckets[index >> _BUCKET_BITS]
         if not bucket:
-            insort(self._used, place >> _BUCKET_BITS)
-        insort(bucket, place)
+            insort(self._used, index >> _BUCKET_BITS)
+        insort(bucket, index)
 
-    def remove(self, place: int) -> None:
+    def remove(self, index: int) -> None:
         """Drop a place that is there."""
-        number = place >> _BUCKET_BITS
+        number = index >> _BUCKET_BITS
         bucket = self._buckets[number]
-        del bucket[bisect_left(bucket, place)]
+        del bucket[bisect_left(bucket, index)]
         if not bucket:
             del self._used[bisect_left(self._used, number)]
 
-    def beside(self, place: int) -> tuple[int, int]:
+    def neighbors(self, index: int) -> tuple[int, int]:
         """Return the last place before one, else `_NOTHING`, and the first behind it, else the number of all places."""
-        number = place >> _BUCKET_BITS
+        number = index >> _BUCKET_BITS
         bucket, used = self._buckets[number], self._used
-        first, end = bisect_left(bucket, place), bisect_right(bucket, place)
-        before = bucket[first - 1] if first else _NOTHING
+        first, end = bisect_left(bucket, index), bisect_right(bucket, index)
+        previous = bucket[first - 1] if first else _NOTHING
         following = bucket[end] if end < len(bucket) else self._count
-        if not first and (at := bisect_left(used, number)):
-            before = self._buckets[used[at - 1]][-1]
-        if end == len(bucket) and (at := bisect_right(used, number)) < len(used):
-            following = self._buckets[used[at]][0]
-        return before, following
+        if not first and (bucket_index := bisect_left(used, number)):
+            previous = self._buckets[used[bucket_index - 1]][-1]
+        if end == len(bucket) and (bucket_index := bisect_right(used, number)) < len(used):
+            following = self._buckets[used[bucket_index]][0]
+        return previous, following

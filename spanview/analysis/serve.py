@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(
     r"(?:(proxy_(?:http|grpc|websocket)_request)|(route_to_replica)|(replica_handle_request))(?: |$)"
 )
-_RECORDS_AT_ONCE: Final = 256
+_REQUESTS_PER_REPORT: Final = 256
 """Records that are read before it is told how far it is."""
 _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
-_WELL_CLOSED: Final = (1000, 1001)
+_NORMAL_CLOSURES: Final = (1000, 1001)
 _GRPC_OK: Final = ("", "OK", "0")
 """Names and numbers of a gRPC status that is all well, or isn't there."""
 HTTP_STATUS: Final = "http.status_code"
@@ -143,7 +143,7 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
     chains = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()
     for number, (_, chain) in enumerate(sorted(chains.items())):
-        if not number % _RECORDS_AT_ONCE:
+        if not number % _REQUESTS_PER_REPORT:
             tell(number / len(chains))
         requests.append(_request(store, chain, keys))
     return requests
@@ -268,7 +268,7 @@ def failure_of_http(code: str) -> Failure | None:
         return Failure.CLIENT
     if number < _NO_HTTP_STATUS:
         return Failure.SERVER
-    return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _WELL_CLOSED else None
+    return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _NORMAL_CLOSURES else None
 
 
 def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | None]) -> int | None:

@@ -43,7 +43,7 @@ def numbers_of_serve(store: Store) -> tuple[set[int], set[int]]:
     return (calls, replicas) if replicas else (set(), set())
 
 
-def served_in(forest: Forest, alone: Places) -> tuple[Places, Places]:
+def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:
     """Return those of some calls that a replica ran, and the replicas' spans; both by position.
 
     Args:
@@ -54,12 +54,15 @@ def served_in(forest: Forest, alone: Places) -> tuple[Places, Places]:
 
     calls, replicas = numbers_of_serve(forest.store)
     if not calls:
-        return alone[:0], alone[:0]
+        return candidates[:0], candidates[:0]
     names, parents = forest.of("name"), forest.parents
-    alone = alone[np.isin(names[alone], [*calls]) & (parents[alone] >= 0)]
+    candidates = candidates[np.isin(names[candidates], [*calls]) & (parents[candidates] >= 0)]
     ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
-    ran = ran[np.isin(parents[ran], parents[alone])]
-    pairs = [zip(parents[some].tolist(), forest.rows[some].tolist(), strict=True) for some in (alone, ran)]
+    ran = ran[np.isin(parents[ran], parents[candidates])]
+    pairs = [
+        zip(parents[positions].tolist(), forest.rows[positions].tolist(), strict=True)
+        for positions in (candidates, ran)
+    ]
     rows = np.array([*served_by(forest.store, *pairs).items()], np.int64).reshape(-1, 2)
     return np.searchsorted(forest.rows, rows[:, 0]), np.searchsorted(forest.rows, rows[:, 1])
 
@@ -92,14 +95,14 @@ def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable
     starts, of_parents = store.spans.start_ns, defaultdict[int, list[tuple[int, int]]](list)
     for parent, row in calls:
         of_parents[parent].append((starts[row], row))
-    found: dict[int, int] = {}
+    served: dict[int, int] = {}
     for parent, row in sorted(replicas, key=lambda pair: (starts[pair[1]], pair[1])):
         waiting = of_parents.get(parent)
         if waiting:
             waiting.sort()
             last = bisect_right(waiting, (starts[row], len(store.spans)))
             if last:
-                found[waiting[last - 1][1]] = row
+                served[waiting[last - 1][1]] = row
                 # The calls before it were refused.
                 del waiting[:last]
-    return found
+    return served

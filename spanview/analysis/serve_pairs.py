@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _METHOD: Final = ("http.request.method", "http.method")
 _ROUTE: Final = ("http.route", "route")
 _STATUS: Final = ("http.response.status_code", "http.status_code")
-_MOST: Final = 500
+_MAX_SPANS: Final = 500
 """Where more spans than these are within the time of one, or around it, nothing is said."""
 
 
@@ -62,17 +62,17 @@ def other_half(store: Store, row: int) -> OtherHalf | None:
     """
     if not may_have_other_half(store, row):
         return None
-    found = _only_one(store, row)
+    match = _only_one(store, row)
     # What fits fits the other way round, too: if the other one has only one, it is this one.
-    return None if found is None or _only_one(store, found.row) is None else found
+    return None if match is None or _only_one(store, match.row) is None else match
 
 
 def _only_one(store: Store, row: int) -> OtherHalf | None:
     rows = _at_that_time(store, row)
-    if len(rows) > _MOST:
+    if len(rows) > _MAX_SPANS:
         return None
     own = _facts(store, row)
-    fitting = [each for other in rows if (each := _fits(own, _facts(store, other), other)) is not None]
+    fitting = [match for other in rows if (match := _fits(own, _facts(store, other), other)) is not None]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -118,7 +118,7 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
 
 
-def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, most: int) -> list[int]:
+def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, limit: int) -> list[int]:
     """Return the rows of the spans of a group that have a duration, slowest first.
 
     Args:
@@ -128,11 +128,11 @@ def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int
         most: So many at the most.
     """
     wanted = {number for number, text in enumerate(column.texts) if text == key}
-    return slowest(store, column.numbers, wanted, traces, most)
+    return slowest(store, column.numbers, wanted, traces, limit)
 
 
 def slowest(
-    store: Store, column: Sequence[int], wanted: AbstractSet[int], traces: Iterable[int] | None, most: int
+    store: Store, column: Sequence[int], wanted: AbstractSet[int], traces: Iterable[int] | None, limit: int
 ) -> list[int]:
     """Return the rows with some numbers in a column that have a duration, slowest first, then by row.
 
@@ -151,8 +151,8 @@ def slowest(
         rows = rows[chosen[copy_of(spans.trace)[rows]]]
     starts, ends, are_known = exact(copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows])
     rows, lengths = rows[are_known], (ends - starts)[are_known]
-    found: list[int] = rows[np.argsort(-lengths, kind="stable")[:most]].tolist()
-    return found
+    slowest_rows: list[int] = rows[np.argsort(-lengths, kind="stable")[:limit]].tolist()
+    return slowest_rows
 
 
 def among_name(store: Store, row: int) -> AmongName | None:

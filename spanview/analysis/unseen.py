@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
-_MOST_PAIRS: Final = 2_000
+_MAX_PAIRS: Final = 2_000
 """Of missing parents and calls without an attempt: two records are read again for each."""
 
 
@@ -38,7 +38,7 @@ class Guess:
 def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
     """Return what the missing parents of a trace probably are, by span id; left out are those that nothing tells of."""
     spans, names = store.spans, store.names.texts
-    found: dict[int, Guess] = {}
+    guessed: dict[int, Guess] = {}
     asked: dict[int, set[int]] = {}
     children_of: dict[int, list[int]] = {}
     for node, span_id in enumerate(tree.missing, len(tree.rows)):
@@ -46,7 +46,7 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
         called = {names[spans.name[row]] for row in rows if spans.kind[row] == CONSUMER}
         if len(called) == 1 and (name := called.pop()).endswith(RAN):
             function = name.removesuffix(RAN)
-            found[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
+            guessed[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
         else:
             asked[span_id] = {spans.name[row] for row in rows}
     above = parents_of_names(store, set().union(*asked.values())) if asked else {}
@@ -55,25 +55,25 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
         parents = set().union(*known)
         if len(parents) == 1:
             (parent,) = parents
-            count = sum(each[parent] for each in known)
+            count = sum(counts[parent] for counts in known)
             child = min(names[name] for name in children if name in above)
             basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
-            found[span_id] = Guess(names[parent], basis)
-    left = [span_id for span_id in asked if span_id not in found]
+            guessed[span_id] = Guess(names[parent], basis)
+    left = [span_id for span_id in asked if span_id not in guessed]
     if not left:
-        return found
+        return guessed
     from spanview.analysis.calls import calls_of
 
-    calls = calls_of(store, [spans.trace[tree.rows[0]]]).alone
-    if len(left) * len(calls) > _MOST_PAIRS:
-        return found
+    calls = calls_of(store, [spans.trace[tree.rows[0]]]).without_attempt
+    if len(left) * len(calls) > _MAX_PAIRS:
+        return guessed
     for span_id in left:
         fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
         if len(fitting) == 1:
             function = names[spans.name[fitting[0]]].removesuffix(SUBMITTED)
             basis = f"of the calls in this trace without an attempt, only {function} can be it"
-            found[span_id] = Guess(function + RAN, basis)
-    return found
+            guessed[span_id] = Guess(function + RAN, basis)
+    return guessed
 
 
 def _may_run(store: Store, call: int, children: list[int]) -> bool:
@@ -100,7 +100,7 @@ def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapp
     names = forest.of("name")
     positions = np.flatnonzero(np.isin(names, [*children]) & (forest.parents >= 0))
     pairs = np.stack((names[positions], names[forest.parents[positions]]), axis=1)
-    found: dict[int, dict[int, int]] = {}
+    parents: dict[int, dict[int, int]] = {}
     for (child, parent), count in zip(*np.unique(pairs, axis=0, return_counts=True), strict=True):
-        found.setdefault(int(child), {})[int(parent)] = int(count)
-    return found
+        parents.setdefault(int(child), {})[int(parent)] = int(count)
+    return parents

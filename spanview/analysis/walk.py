@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
-_DEEPEST: Final = 1_000
+_MAX_DEPTH: Final = 1_000
 """Traces with more levels are left to be walked one by one: what stands between two spans grows with each level."""
 
 
@@ -35,7 +35,7 @@ class Walk:
     """What only the trees tell of them, as bits of `Warnings`."""
     firsts: Places
     """Where each trace begins."""
-    odd: Flags
+    irregular: Flags
     """Which traces, by number, aren't complete, have spans without ids or times, or are very deep."""
 
 
@@ -48,10 +48,10 @@ def walk(store: Store, traces: Places) -> Walk:
     """
     forest, count = forest_of(store, traces.tolist()), len(store.trace_table)
     times, depths = times_in(forest), forest.depths()
-    odd = np.zeros(count, np.bool_)
-    odd[forest.traces[(forest.parents == MISSING) | ~times.are_known | (depths > _DEEPEST)]] = True
-    odd[forest.traces[forest.cut]] = odd[forest.traces[forest.of("span_id") == 0]] = True
-    odd[store.intake.unplaced : store.intake.unplaced + 1] = True
+    irregular = np.zeros(count, np.bool_)
+    irregular[forest.traces[(forest.parents == MISSING) | ~times.are_known | (depths > _MAX_DEPTH)]] = True
+    irregular[forest.traces[forest.cut]] = irregular[forest.traces[forest.of("span_id") == 0]] = True
+    irregular[store.intake.unplaced : store.intake.unplaced + 1] = True
     counts = np.bincount(forest.traces, minlength=count)
     sizes = counts[traces]
     firsts = np.cumsum(sizes) - sizes
@@ -67,7 +67,7 @@ def walk(store: Store, traces: Places) -> Walk:
         have=times.are_known[order],
         warned=forest.warnings()[order],
         firsts=firsts,
-        odd=odd,
+        irregular=irregular,
     )
 
 

@@ -38,10 +38,10 @@ _PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
-_LONGEST_PID: Final = 19
-_LOOKED_AT: Final = 256
+_MAX_PID_DIGITS: Final = 18
+_MAX_BLOCKS: Final = 256
 """So many blocks are looked at to find what another process has called."""
-_LONGEST: Final = 200
+_MAX_CHARACTERS: Final = 200
 SEVERAL: Final = "several processes"
 """What a file is called that more than one has written."""
 
@@ -94,7 +94,7 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
         here: The name of this host: in a file's name, a node of this name stands for this host.
     """
     host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
-    if pid.isdecimal() and len(pid) < _LONGEST_PID:
+    if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
         return Writer(int(pid), host)
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
@@ -131,7 +131,7 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
     path = store.sources[lane.source].path
     worker = named(path)
-    spans = [store.span(row) for row in _telling_rows(store, lane)]
+    spans = [store.span(row) for row in _representative_rows(store, lane)]
     writers = [writer for span in spans if (writer := writer_of(span, path)) is not None]
     if len({writer.pid for writer in writers}) > 1:
         # A file that was put together of several: none of them is all of it.
@@ -150,12 +150,12 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     return worker
 
 
-def _telling_rows(store: Store, lane: Lane) -> list[int]:
+def _representative_rows(store: Store, lane: Lane) -> list[int]:
     """Return the first block, the first that another process has called, and the last; without blocks, any span."""
     rows, kinds = lane.blocks.rows, store.spans.kind
-    called = next((row for row in islice(rows, _LOOKED_AT) if kinds[row] == CONSUMER), None)
-    telling = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
-    return [*dict.fromkeys(telling)] or [lane.first_row]
+    called = next((row for row in islice(rows, _MAX_BLOCKS) if kinds[row] == CONSUMER), None)
+    chosen = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
+    return [*dict.fromkeys(chosen)] or [lane.first_row]
 
 
 def _first(span: Span, keys: tuple[str, ...]) -> str:
@@ -165,4 +165,4 @@ def _first(span: Span, keys: tuple[str, ...]) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)[:_LONGEST]
+    return "" if value is None else str(value)[:_MAX_CHARACTERS]

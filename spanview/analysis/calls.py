@@ -49,7 +49,7 @@ class Outcome(StrEnum):
     ERROR = "error"
     """Its last attempt ended with one, which isn't that of `exit_actor`."""
     RESTARTED = "restarted"
-    """An actor's constructor ran again, because its process had ended: nobody called it again."""
+    """An actor's constructor ran again, because its process had ended, not because it was called again."""
     RETRIED = "retried"
     """An attempt before the last one was not the end of it."""
     SUBMIT_ERROR = "submit error"
@@ -366,10 +366,10 @@ def _differences(later: Places, earlier: Places) -> NDArray[Any]:
     return later - earlier
 
 
-def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:
+def _sorted(values: NDArray[Any], groups: Places, size: int) -> list[Sequence[int]]:
     """Return the values of each function, sorted."""
-    order = np.argsort(of, kind="stable")
-    parts = np.split(values[order], np.searchsorted(of[order], np.arange(1, size)))
+    order = np.argsort(groups, kind="stable")
+    parts = np.split(values[order], np.searchsorted(groups[order], np.arange(1, size)))
     return [compact(np.sort(part).tolist()) for part in parts]
 
 

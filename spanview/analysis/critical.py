@@ -183,7 +183,7 @@ def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]
     # Of those that end together, the last is the one that started first.
     by_end = sorted(range(len(parents) - 1, -1, -1), key=ends.__getitem__)
     waited = _waited_for(parents, ends, by_end)
-    left = bytearray(len(parents))
+    finished = bytearray(len(parents))
     replicas: dict[int, int] = {}
     """By its routing, the replica that was queued since the routing started."""
     stretches: list[_Stretch] = []
@@ -195,11 +195,11 @@ def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]
         while below and ends[below[-1]] > since:
             other = below.pop()
             # A span that takes no time would be visited again when it was left.
-            if ends[other] <= time and not left[other]:
+            if ends[other] <= time and not finished[other]:
                 goes_to, since = other, ends[other]
                 break
         else:
-            left[node] = True
+            finished[node] = True
             if node in queued:
                 replicas[goes_to] = node
         if time > end:
@@ -237,7 +237,7 @@ def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[in
         outlasting = parent
         while outlasting != ROOT and ends[outlasting] < end:
             outlasting = above[outlasting]
-        # Whoever comes later ends later, and so outlives all that were passed: the way up gets shorter.
+        # Later nodes end later, and so outlive all that were passed: the way up gets shorter.
         passed = parent
         while passed != outlasting:
             above[passed], passed = outlasting, above[passed]

@@ -90,55 +90,55 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
     firsts = np.where(durations > 0, starts, NO_TIME)
     lasts = firsts + durations
     children = np.flatnonzero((parents >= 0) & (durations > 0))
-    of, begins, ends = parents[children], starts[children], lasts[children]
+    owners, begins, ends = parents[children], starts[children], lasts[children]
     inside: list[tuple[Places, Times, Times]] = []
-    most = _MAX_PIECES_PER_SPAN * len(starts)
+    budget = _MAX_PIECES_PER_SPAN * len(starts)
     for _ in range(_MAX_STEPS):
-        most -= len(of)
-        if not len(of) or most < 0:
+        budget -= len(owners)
+        if not len(owners) or budget < 0:
             break
-        first, last = firsts[of], lasts[of]
+        first, last = firsts[owners], lasts[owners]
         low, high = np.maximum(begins, first), np.minimum(ends, last)
         within = np.flatnonzero(high > low)
-        inside.append((of[within], (low - first)[within], (high - first)[within]))
+        inside.append((owners[within], (low - first)[within], (high - first)[within]))
         # Where nothing was clipped, nothing is left to hand up.
         outside = np.flatnonzero((low != begins) | (high != ends))
-        above = parents[of[outside]]
-        outside, of = outside[above >= 0], above[above >= 0]
+        above = parents[owners[outside]]
+        outside, owners = outside[above >= 0], above[above >= 0]
         begins, ends, first, last = begins[outside], ends[outside], first[outside], last[outside]
-        early, late = np.flatnonzero(begins < first), np.flatnonzero(ends > last)
-        of = np.append(of[early], of[late])
+        leading, trailing = np.flatnonzero(begins < first), np.flatnonzero(ends > last)
+        owners = np.append(owners[leading], owners[trailing])
         begins, ends = (
-            np.append(begins[early], np.maximum(begins, last)[late]),
-            np.append(np.minimum(ends, first)[early], ends[late]),
+            np.append(begins[leading], np.maximum(begins, last)[trailing]),
+            np.append(np.minimum(ends, first)[leading], ends[trailing]),
         )
     nothing = np.zeros(0, np.int64)
     rows, lows, highs = (
         np.concatenate([nothing, *parts]) for parts in (zip(*inside, strict=True) if inside else [()] * 3)
     )
-    return (rows, lows, highs), of
+    return (rows, lows, highs), owners
 
 
-def _covered(durations: Times, of: Places, begins: Times, ends: Times) -> Times:
+def _covered(durations: Times, owners: Places, begins: Times, ends: Times) -> Times:
     """Return how much of each row's duration is covered by stretches, which lie within it.
 
     Args:
         durations: Of each row.
-        of: The row of each stretch.
+        owners: The row of each stretch.
         begins: Of each stretch, counted from the start of its row.
         ends: Of each stretch, likewise.
     """
     covered = np.zeros(len(durations), durations.dtype)
-    if not len(of):
+    if not len(owners):
         return covered
-    offsets = (np.cumsum(durations) - durations)[of]
+    offsets = (np.cumsum(durations) - durations)[owners]
     begins = begins + offsets
     order = np.argsort(begins, kind="stable")
-    of, begins, ends = of[order], begins[order], (offsets + ends)[order]
+    owners, begins, ends = owners[order], begins[order], (offsets + ends)[order]
     reached = np.maximum.accumulate(ends)
     begins[1:] = np.maximum(begins[1:], reached[:-1])
-    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
-    covered[of[firsts]] = np.add.reduceat(np.maximum(ends - begins, 0), firsts)
+    firsts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+    covered[owners[firsts]] = np.add.reduceat(np.maximum(ends - begins, 0), firsts)
     return covered
 
 
@@ -157,17 +157,17 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
     if starts.dtype == object:
         return None
     durations = np.where(are_known & (ends > starts), ends - starts, 0)
-    (of, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
+    (owners, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
     if len(unfinished):
         return None
     # The end of each node, where the next one begins: what lies between two stretches is a node's own.
     nodes = np.flatnonzero(durations > 0)
-    of = np.append(nodes, of)
+    owners = np.append(nodes, owners)
     begins, ends = (np.append(durations[nodes], times) for times in (begins, ends))
-    offsets = (np.cumsum(durations) - durations)[of]
+    offsets = (np.cumsum(durations) - durations)[owners]
     order = np.argsort(begins + offsets, kind="stable")
-    of, begins, reached = of[order], (begins + offsets)[order], np.maximum.accumulate((ends + offsets)[order])
+    owners, begins, reached = owners[order], (begins + offsets)[order], np.maximum.accumulate((ends + offsets)[order])
     reached = np.append(0, reached[:-1])
-    alone = np.flatnonzero(begins > reached)
-    of, moved = of[alone], (starts - np.cumsum(durations) + durations)[of[alone]]
-    return of, reached[alone] + moved, begins[alone] + moved
+    gaps = np.flatnonzero(begins > reached)
+    owners, moved = owners[gaps], (starts - np.cumsum(durations) + durations)[owners[gaps]]
+    return owners, reached[gaps] + moved, begins[gaps] + moved

@@ -83,20 +83,20 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     roots = roots[~np.isin(roots, attempts)]
     if not len(roots):
         return {}
-    of, root = _pairs(attempts, roots, sources, starts)
-    gaps = starts[root] - ends[of]
-    has_threads = np.isin(sources[root], sources[root[gaps < 0]])
-    is_call = (kinds[root] == PRODUCER) & (gaps >= 0)
+    followed, roots_after = _pairs(attempts, roots, sources, starts)
+    gaps = starts[roots_after] - ends[followed]
+    has_threads = np.isin(sources[roots_after], sources[roots_after[gaps < 0]])
+    is_call = (kinds[roots_after] == PRODUCER) & (gaps >= 0)
     is_soon = (gaps >= 0) & (gaps <= _MAX_GAP_NS) & ~has_threads
     width = len(store.names.texts)
     totals = np.bincount(names[attempts], minlength=width)
     short = np.bincount(names[attempts[ends[attempts] - starts[attempts] <= _MAX_MAKING_NS]], minlength=width)
-    soon = np.bincount(names[np.unique(of[is_soon])], minlength=width)
+    soon = np.bincount(names[np.unique(followed[is_soon])], minlength=width)
     is_often = 2 * soon >= totals
     followers = defaultdict[int, list[tuple[int, int]]](list)
-    is_short = (2 * short >= totals)[names[of]]
-    for chosen in (is_call & is_short, is_soon & ~is_call & is_short & is_often[names[of]]):
-        for attempt, row in zip(of[chosen].tolist(), root[chosen].tolist(), strict=True):
+    is_short = (2 * short >= totals)[names[followed]]
+    for chosen in (is_call & is_short, is_soon & ~is_call & is_short & is_often[names[followed]]):
+        for attempt, row in zip(followed[chosen].tolist(), roots_after[chosen].tolist(), strict=True):
             if len(followers[int(names[attempt])]) < _MAX_PAIRS:
                 followers[int(names[attempt])].append((attempt, row))
     return followers
@@ -110,9 +110,9 @@ def _pairs(attempts: Places, roots: Places, sources: Places, starts: Places) -> 
     rows, is_root = rows[order], is_root[order]
     last = np.maximum.accumulate(np.where(is_root, -1, np.arange(len(rows))))
     chosen = is_root & (last >= 0)
-    of, root = rows[last[chosen]], rows[chosen]
-    same = sources[of] == sources[root]
-    return of[same], root[same]
+    followed, root = rows[last[chosen]], rows[chosen]
+    same = sources[followed] == sources[root]
+    return followed[same], root[same]
 
 
 def _is_body(store: Store, attempt: int, root: int) -> bool:

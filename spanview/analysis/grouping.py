@@ -73,7 +73,8 @@ def _pair_column(store: Store) -> Column:
     pairs = zip(store.spans.service[: len(names)], names, strict=False)
     column = array("I", (numbers.setdefault(pair, len(numbers)) for pair in pairs))
     services, texts = store.services.texts, store.names.texts
-    return Column(column, [f"{services[of]}: {texts[name]}" if services[of] else texts[name] for of, name in numbers])
+    named = ((services[service], texts[name]) for service, name in numbers)
+    return Column(column, [f"{service}: {name}" if service else name for service, name in named])
 
 
 def _root_column(store: Store, tell: Tell) -> Column:

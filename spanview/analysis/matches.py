@@ -49,23 +49,23 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     """
     traces = copy_of(store.spans.trace)[rows]
     rows = rows[_traces_passing(store, query, np.unique(traces))[traces]]
-    left: list[Term] = []
+    undecided: list[Term] = []
     for term in query.span_terms:
         verdicts = _verdicts(store, term, rows, {}, are_traces=False)
         if verdicts is None:
-            left.append(term)
+            undecided.append(term)
             continue
         rows = rows[verdicts != NO]
         if (verdicts == UNKNOWN).any():
-            left.append(term)
+            undecided.append(term)
     facts = TreeFacts()
     searches = {
         sought: ByteSearch(sought) if isinstance(sought, OfAttribute) else TextSearch(sought)
-        for term in left
+        for term in undecided
         for sought in _sought_by(term)
     }
-    in_bytes = [term for term in left if any(True for _ in _sought_by(term))]
-    others = [term for term in left if term not in in_bytes]
+    in_bytes = [term for term in undecided if any(True for _ in _sought_by(term))]
+    others = [term for term in undecided if term not in in_bytes]
     rows, waiting = in_file_order(store, rows), len(rows)
     if not searches:
         for first in range(0, len(rows), _ROWS_PER_BATCH):
@@ -80,18 +80,18 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         block_verdicts = _together([verdicts for verdicts in verdicts_of if verdicts is not None], NO)
         candidates = block.rows[block_verdicts != NO]
         known = block_verdicts[block_verdicts != NO] == YES
-        decoded = _rows_passing(store, facts, left, candidates[~known])
+        decoded = _rows_passing(store, facts, undecided, candidates[~known])
         waiting -= len(block.rows)
         yield np.sort(np.append(_rows_passing(store, facts, others, candidates[known]), decoded)), waiting
 
 
 def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int]:
     """Return the rows that match, in their order."""
-    asked = np.array(rows, np.int64)
+    row_array = np.array(rows, np.int64)
     matching = np.zeros(len(store.spans), np.bool_)
-    for batch, _ in matching_rows(store, query, asked):
+    for batch, _ in matching_rows(store, query, row_array):
         matching[batch] = True
-    kept: list[int] = asked[matching[asked]].tolist()
+    kept: list[int] = row_array[matching[row_array]].tolist()
     return kept
 
 
@@ -104,13 +104,13 @@ def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterat
     Yields:
         Some traces, and how many spans are still to be searched.
     """
-    asked = np.asarray(traces, np.int64)
+    numbers = np.asarray(traces, np.int64)
     if not query.span_terms:
-        yield {*np.flatnonzero(_traces_passing(store, query, asked)).tolist()}, 0
+        yield {*np.flatnonzero(_traces_passing(store, query, numbers)).tolist()}, 0
         return
     # The length of the column that is filled last is the number of complete rows.
     count = len(store.spans.next_row)
-    yield from _traces_of(store, query, np.flatnonzero(np.isin(copy_of(store.spans.trace)[:count], asked)))
+    yield from _traces_of(store, query, np.flatnonzero(np.isin(copy_of(store.spans.trace)[:count], numbers)))
 
 
 def matching_traces_from(store: Store, query: Query, first: int, end: int) -> Iterator[tuple[set[int], int]]:
@@ -142,27 +142,27 @@ def _rows_passing(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: P
     if not terms:
         return rows
     traces = store.spans.trace
-    fits = []
+    passing = []
     for row in rows.tolist():
         subject = Subject(store, facts, traces[row], row)
-        fits.append(all(term.test(subject) for term in terms))
-    return rows[np.array(fits, np.bool_)]
+        passing.append(all(term.test(subject) for term in terms))
+    return rows[np.array(passing, np.bool_)]
 
 
 def _traces_passing(store: Store, query: Query, traces: Places) -> Flags:
     """Return flags by trace number, set for those of the given traces for which the trace terms hold."""
-    holds = np.zeros(len(store.trace_table), np.bool_)
-    holds[traces] = True
+    passing = np.zeros(len(store.trace_table), np.bool_)
+    passing[traces] = True
     for term in query.trace_terms:
-        left = np.flatnonzero(holds)
-        verdicts = _verdicts(store, term, left, {}, are_traces=True)
+        undecided = np.flatnonzero(passing)
+        verdicts = _verdicts(store, term, undecided, {}, are_traces=True)
         if verdicts is None:
-            verdicts = np.full(len(left), UNKNOWN, np.uint8)
-        holds[left[verdicts == NO]] = False
+            verdicts = np.full(len(undecided), UNKNOWN, np.uint8)
+        passing[undecided[verdicts == NO]] = False
         facts = TreeFacts()
-        for trace in left[verdicts == UNKNOWN].tolist():
-            holds[trace] = term.test(Subject(store, facts, trace))
-    return holds
+        for trace in undecided[verdicts == UNKNOWN].tolist():
+            passing[trace] = term.test(Subject(store, facts, trace))
+    return passing
 
 
 def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
@@ -189,8 +189,8 @@ def _verdicts(
         parts = [_verdicts(store, part, indices, of_bytes, are_traces=are_traces) for part in rests_on.parts]
         if all(part is None for part in parts):
             return None
-        known = [np.full(len(indices), UNKNOWN, np.uint8) if part is None else part for part in parts]
-        return _turned(term, _together(known, YES if rests_on.is_any else NO))
+        part_verdicts = [np.full(len(indices), UNKNOWN, np.uint8) if part is None else part for part in parts]
+        return _turned(term, _together(part_verdicts, YES if rests_on.is_any else NO))
     if isinstance(rests_on, OfAttribute | OfTexts):
         return _turned(term, of_bytes[rests_on]) if rests_on in of_bytes else None
     if term.of_trace and not are_traces:
@@ -200,9 +200,9 @@ def _verdicts(
         table = np.array([YES if rests_on.test(text) else NO for text in texts], np.uint8)
         return _turned(term, table[numbers])
     if isinstance(rests_on, OfNumber):
-        values, have, are_exact = _numbers(store, rests_on.column, indices)
-        fits = have & rests_on.compare(values, rests_on.value)
-        return np.where(are_exact, _turned(term, np.where(fits, YES, NO)), UNKNOWN).astype(np.uint8)
+        values, exist, are_exact = _numbers(store, rests_on.column, indices)
+        matches = exist & rests_on.compare(values, rests_on.value)
+        return np.where(are_exact, _turned(term, np.where(matches, YES, NO)), UNKNOWN).astype(np.uint8)
     return None
 
 
@@ -255,6 +255,6 @@ def _numbers(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], 
     starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns)[indices]
     if column == "start":
         return starts, starts != NO_TIME, all_of_them
-    have = (starts != NO_TIME) & (ends != NO_TIME)
-    are_exact = (abs(starts) < _MAX_EXACT_NS) & (abs(ends) < _MAX_EXACT_NS) | ~have
-    return ends - starts, have, are_exact
+    exist = (starts != NO_TIME) & (ends != NO_TIME)
+    are_exact = (abs(starts) < _MAX_EXACT_NS) & (abs(ends) < _MAX_EXACT_NS) | ~exist
+    return ends - starts, exist, are_exact

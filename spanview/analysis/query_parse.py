@@ -1,4 +1,4 @@
-r"""The text of a query to its terms, before anybody asks what their keys mean.
+r"""The text of a query to its terms, whatever their keys mean.
 
     query   = all { "OR" all }
     all     = part { part }              binds closer than OR
@@ -6,7 +6,7 @@ r"""The text of a query to its terms, before anybody asks what their keys mean.
     key     = word | "quoted"            a quoted one is always an attribute's
     value   = word | "quoted"            in quotes, \" and \\ stand for " and \
 
-Parts stand apart by white space. A word has neither quotes nor parentheses in it, and as a key none of the operators.
+Parts are separated by white space. A word has neither quotes nor parentheses in it, and as a key no operators.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
 _VALUE: Final = re.compile(r"[^\s()\"]+")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 ESCAPED: Final = re.compile(r'\\(["\\])')
-"""What stands for a character in quotes."""
+"""An escaped character in quotes."""
 _BLANK: Final = re.compile(r"\s*")
 _OR: Final = re.compile(r"OR(?=[\s()]|$)")
 _MAX_DEPTH: Final = 50
@@ -34,7 +34,7 @@ _MAX_DEPTH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """One term as it is written; places are characters of the query, counted from 0."""
+    """One term as it is written; positions are characters of the query, from 0."""
 
     negated: bool
     key: str
@@ -50,7 +50,7 @@ class RawTerm:
     """The value as it was typed, with its quotes."""
 
     def position_in_value(self, index: int) -> int:
-        """Return where a character of the value is in the query."""
+        """Return the position in the query of a character of the value."""
         if not self.written.startswith('"'):
             return self.value_start + index
         offset = 1
@@ -75,7 +75,7 @@ def fail(position: int, message: str) -> NoReturn:
     """Raise the error of a mistake.
 
     Args:
-        at: Where it is, in characters from 0.
+        position: Where it is, in characters from 0.
         message: What was expected there.
 
     Raises:
@@ -88,7 +88,7 @@ def parse_parts(text: str) -> list[RawPart]:
     """Return the parts of a query, all of which must hold.
 
     Raises:
-        QueryError: There is a mistake in it; with its place and what was expected there.
+        QueryError: There is a mistake in it; with its position and what was expected there.
     """
     parts, position = _alternatives(text, end_of(_BLANK, text, 0), 0)
     if position < len(text):
@@ -97,7 +97,7 @@ def parse_parts(text: str) -> list[RawPart]:
 
 
 def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
-    """Yield the bare words and the phrases that are looked for, as they are meant; those behind a - are not."""
+    """Yield the bare words and phrases that are searched for, unescaped; not those after a -."""
     for part in parts:
         if part.negated:
             continue
@@ -108,7 +108,7 @@ def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
 
 
 def _alternatives(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
-    """Return what must hold up to the end, or up to the parenthesis that closes, and where that is."""
+    """Return the parts up to the end or the closing parenthesis, and the position of that."""
     parts, position = _all(text, position, depth)
     if not _OR.match(text, position):
         return parts, position
@@ -124,7 +124,7 @@ def _alternatives(text: str, position: int, depth: int) -> tuple[list[RawPart], 
 
 
 def _all(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
-    """Return what must hold up to the next OR, to the parenthesis that closes, or to the end, and where that is."""
+    """Return the parts up to the next OR, the closing parenthesis or the end, and the position of that."""
     parts: list[RawPart] = []
     while position < len(text) and text[position] != ")" and not _OR.match(text, position):
         part, end = _part(text, position, depth)
@@ -159,7 +159,7 @@ def _part(text: str, position: int, depth: int) -> tuple[RawPart, int]:
 
 
 def end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
-    """Return where what matches a pattern ends; the place itself where nothing does."""
+    """Return where a match of a pattern ends; the position itself if nothing matches."""
     match = pattern.match(text, position)
     return match.end() if match else position
 

@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from spanview.analysis.query_subject import Subject
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
-"""What `kind` may be compared with, at the places of the column's values."""
+"""What `kind` may be compared with; the column's values are indices."""
 
 _MIN_SIMILARITY: Final = 0.75
-"""How much of a word has to be the same as in a key to be taken for it: `durration` and `stauts`, not `state`."""
+"""The similarity from which on a word is taken for a key: `durration` and `stauts`, not `state`."""
 _DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
 _MOMENT: Final = parse_moment, f"a time such as {TIMES}"
 _NUMBER: Final = number_of, "a number"
-"""What reads the value of a term, None where it is none, and what is expected."""
+"""What parses the value of a term, to None if it can't, and what is expected."""
 
 
 def compile_part(raw: RawPart) -> Term:
     """Return the test that a term stands for, or a group of them.
 
     Raises:
-        QueryError: Its key is none, or its operator or value isn't one that the key has.
+        QueryError: The key doesn't exist, or doesn't take the operator or the value.
     """
     term = _group(raw) if isinstance(raw, RawGroup) else _single(raw)
     return negation(term) if raw.negated else term
 
 
 def in_order(raw: Iterable[RawPart]) -> tuple[Term, ...]:
-    """Return the tests of some parts, what columns decide first: then most spans are never read again."""
+    """Return the tests of the parts, those that columns decide first: then most spans are never read again."""
     return tuple(sorted(map(compile_part, raw), key=lambda term: term.cost))
 
 
@@ -84,7 +84,7 @@ def _single(raw: RawTerm) -> Term:
 
 
 def near_key(key: str) -> str | None:
-    """Return the key that was probably meant by a word that is none, such as `durration`; None where none is near."""
+    """Return the key that was probably meant by a misspelled one, such as `durration`; None if none is similar."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_MIN_SIMILARITY)), None)
@@ -133,9 +133,9 @@ def _size_term(
     of_trace: bool = False,
     cost: Cost = Cost.COLUMN,
 ) -> Term:
-    """Return the test of something that has a size; `wanted` is what reads the value, and what to expect.
+    """Return the test of something that has a size; `wanted` is the parser of the value, and what to expect.
 
-    What costs no more than a column is one, by the name of the key.
+    If it costs no more than a column, it is the column with the name of the key.
     """
     (value_of, expected), compare = wanted, SIZES.get(raw.operator)
     if compare is None:
@@ -172,7 +172,7 @@ def _finding_term(raw: RawTerm) -> Term:
 
 
 def _attribute_term(raw: RawTerm) -> Term:
-    """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
+    """Return the test of an attribute; a span that lacks it never matches, not even with `!=`."""
     key = raw.key
     if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
         fail(raw.value_start, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
@@ -220,4 +220,4 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "trace.root": lambda raw: text_term(raw, _root_name, column="trace.root", of_trace=True),
     "trace.complete": _complete_term,
 }
-"""What each of the language's own keys stands for, in the order in which they are proposed."""
+"""What each of the language's own keys means, in the order of the proposals."""

@@ -4,8 +4,8 @@ proxy_http_request Shop GET /cart/7       a root
   route_to_replica Shop __call__          knows the route, /cart/{n}
 proxy_http_request Shop GET /cart/{n}     the group
 
-The proxy's span has the path that was asked for, and only the router knows the route. Where no span below the proxy
-has one, the root's name is the group's. A path has one route: it is read once for each name.
+The proxy's span has the requested path, and only the router knows the route. If no span below the proxy has one, the
+group has the root's name. A path has one route: it is read once for each name.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ class RootGroups:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._name_count = 0
-        """How many names were looked at."""
+        """How many names were checked for a path."""
         self._open: set[int] = set()
-        """The names with a path of which the route isn't known."""
+        """The names with a path whose route isn't known."""
         self._counts_without_route: dict[int, int] = {}
-        """How many spans the traces had in which none was found."""
+        """The number of spans of traces in which no route was found."""
         self.groups: dict[int, str] = {}
-        """What is the group of a root with this name; those that are left out are groups by themselves."""
+        """The group of each name; other names are groups by themselves."""
 
     def of_name(self, name: int) -> str:
-        """Return the group of a root by the number of its name, as far as `find_routes` has found it."""
+        """Return the group of a root by the number of its name, as far as `find_routes` knows it."""
         known = self.groups.get(name)
         return self._store.names.texts[name] if known is None else known
 
     @property
     def open(self) -> int:
-        """How many names `find_routes` would find the route of, at the most."""
+        """For how many names `find_routes` would find the route, at most."""
         self._take_names()
         return len(self._open)
 
     def find_routes(self, tell: Tell = unheard) -> None:
-        """Find the routes of the traces that there are now; one record is read for each name."""
+        """Find the routes of the current traces; one record is read for each name."""
         self._take_names()
         if not self._open:
             return
@@ -87,7 +87,7 @@ class RootGroups:
         self._name_count = new.stop
 
     def _route_below(self, trace: int, root: int) -> str:
-        """Return the route that a routing below a proxy has, or a replica; empty where none has one."""
+        """Return the route that a routing or a replica below a proxy has; empty if none has one."""
         spans, texts = self._store.spans, self._store.names.texts
         for part in (Part.ROUTE, Part.REPLICA):
             for row in self._store.rows_of_trace(trace):

@@ -1,9 +1,9 @@
-"""What parents that no file holds probably are, told by their children and by what other traces have in their place.
+"""What missing parents probably are, judging by their children and by other traces.
 
 child                    elsewhere                    so the missing parent is probably
 f ray.remote_worker      –                            f ray.remote
 load                     load always stands in job    job
-load                     load stands in job, and in batch too    not told
+load                     load stands in job, and in batch too    unknown
 g ray.remote             f ray.remote has no attempt  f ray.remote_worker, where no other call can be it
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
 
 _MAX_PAIRS: Final = 2_000
-"""Of missing parents and calls without an attempt: two records are read again for each."""
+"""Pairs of a missing parent and a call without an attempt: two records are read again for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,16 @@ class Guess:
     """What a missing parent probably is."""
 
     name: str
-    """From a file, and so to be made harmless."""
+    """From a file, and so to be sanitised."""
     basis: str
-    """What that rests on, in words; with a name from a file."""
+    """The evidence, in words; with a name from a file."""
 
 
 def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
-    """Return what the missing parents of a trace probably are, by span id; left out are those that nothing tells of."""
+    """Return what the missing parents of a trace probably are, by span id; those without evidence are left out."""
     spans, names = store.spans, store.names.texts
     guessed: dict[int, Guess] = {}
-    asked: dict[int, set[int]] = {}
+    child_names: dict[int, set[int]] = {}
     children_of: dict[int, list[int]] = {}
     for node, span_id in enumerate(tree.missing, len(tree.rows)):
         rows = children_of[span_id] = [tree.rows[child] for child in tree.children(node)]
@@ -48,26 +48,26 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             function = name.removesuffix(RAN)
             guessed[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
         else:
-            asked[span_id] = {spans.name[row] for row in rows}
-    above = parents_of_names(store, set().union(*asked.values())) if asked else {}
-    for span_id, children in asked.items():
-        known = [above[name] for name in children if name in above]
-        parents = set().union(*known)
+            child_names[span_id] = {spans.name[row] for row in rows}
+    above = parents_of_names(store, set().union(*child_names.values())) if child_names else {}
+    for span_id, children in child_names.items():
+        parent_counts = [above[name] for name in children if name in above]
+        parents = set().union(*parent_counts)
         if len(parents) == 1:
             (parent,) = parents
-            count = sum(counts[parent] for counts in known)
+            count = sum(counts[parent] for counts in parent_counts)
             child = min(names[name] for name in children if name in above)
             basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
             guessed[span_id] = Guess(names[parent], basis)
-    left = [span_id for span_id in asked if span_id not in guessed]
-    if not left:
+    unexplained = [span_id for span_id in child_names if span_id not in guessed]
+    if not unexplained:
         return guessed
     from spanview.analysis.calls import calls_of
 
     calls = calls_of(store, [spans.trace[tree.rows[0]]]).without_attempt
-    if len(left) * len(calls) > _MAX_PAIRS:
+    if len(unexplained) * len(calls) > _MAX_PAIRS:
         return guessed
-    for span_id in left:
+    for span_id in unexplained:
         fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
         if len(fitting) == 1:
             function = names[spans.name[fitting[0]]].removesuffix(SUBMITTED)
@@ -77,7 +77,7 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
 
 
 def _may_run(store: Store, call: int, children: list[int]) -> bool:
-    """Tell whether a call without an attempt may be running in the process that has written some spans."""
+    """Return whether a call without an attempt may be running in the process that wrote these spans."""
     spans = store.spans
     first, submitted = min(map(spans.start_ns.__getitem__, children)), spans.end_ns[call]
     if spans.status[call] == ERROR or submitted > first or spans.source[call] == spans.source[children[0]]:
@@ -87,10 +87,10 @@ def _may_run(store: Store, call: int, children: list[int]) -> bool:
 
 
 def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapping[int, int]]:
-    """Return which names stand above some names, and how often; names that stand in nothing are left out.
+    """Return the names of the parents of these names' spans, and how often; names without parents are left out.
 
     Args:
-        children: The numbers of the names that are asked for.
+        children: The numbers of the names.
     """
     import numpy as np
 

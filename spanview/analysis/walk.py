@@ -1,4 +1,4 @@
-"""The spans of many traces in the order in which their trees are walked, with what only the trees tell of them."""
+"""The spans of many traces in the order in which their trees are walked, with what only the trees show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _MAX_DEPTH: Final = 1_000
-"""Traces with more levels are left to be walked one by one: what stands between two spans grows with each level."""
+"""Traces with more levels are walked one by one: the text between two spans grows with each level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,18 @@ class Walk:
     have: Flags
     """Which spans have one."""
     warned: NDArray[np.uint16]
-    """What only the trees tell of them, as bits of `Warnings`."""
+    """What only the trees show, as bits of `Warnings`."""
     firsts: Places
     """Where each trace begins."""
     irregular: Flags
-    """Which traces, by number, aren't complete, have spans without ids or times, or are very deep."""
+    """Which traces, by number, are incomplete, have spans without ids or times, or are very deep."""
 
 
 def walk(store: Store, traces: Places) -> Walk:
     """Walk some traces, one after the other.
 
     Args:
-        store: Where they are; it must not grow meanwhile.
+        store: Where they are; must not grow meanwhile.
         traces: Their numbers.
     """
     forest, count = forest_of(store, traces.tolist()), len(store.trace_table)
@@ -55,7 +55,7 @@ def walk(store: Store, traces: Places) -> Walk:
     counts = np.bincount(forest.traces, minlength=count)
     sizes = counts[traces]
     firsts = np.cumsum(sizes) - sizes
-    # The forest is walked by the numbers of traces; here they come as they were asked for.
+    # The forest is walked by the numbers of traces; here they are in the order of the argument.
     moved = np.cumsum(counts) - counts
     moved[traces] -= firsts
     order = np.empty(len(forest), np.int64)
@@ -72,7 +72,7 @@ def walk(store: Store, traces: Places) -> Walk:
 
 
 def of_all(store: Store) -> tuple[Times, Flags, NDArray[np.uint16]]:
-    """Return the self time of every row, which rows have one, and what only its tree tells of it.
+    """Return the self time of every row, which rows have one, and the warnings that only trees show.
 
     Args:
         store: Where they are; it must not grow meanwhile.

@@ -1,6 +1,6 @@
-"""What a store's spans have that can be asked for: root names, attributes with the values that were seen, and events.
+"""What can be asked for in a store: root names, attributes with their values, events and scopes.
 
-All but names stand in the records only. Some hundreds of these, from all over the store, tell what most of them have.
+All but names are only in the records. Some hundreds of these, from all over the store, have most of it.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 MAX_TEXTS: Final = 10_000
 """Texts of one kind that are kept."""
 _SAMPLED_RECORDS: Final = 500
-"""Records from all over the store that are looked at, besides one of each name and status."""
+"""Records from all over the store that are read, besides one of each name and status."""
 _MAX_NAMES: Final = 500
 _MAX_RECORD_BYTES: Final = 64 * 1024
-"""Bytes of a record that is looked at."""
+"""Bytes of a record that is read."""
 _MAX_KEYS: Final = 2_000
 """Keys that are kept."""
 _MAX_VALUES: Final = 200
 """Values of one key that are kept."""
 _ROWS_PER_TURN: Final = 32_768
-"""Rows that are looked at before other threads have their turn."""
+"""Rows that are processed before other threads get a turn."""
 
 
 def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda: True) -> tuple[int, Vocabulary]:
-    """Look through a store, which may grow meanwhile; made for a thread of its own.
+    """Sample a store, which may grow meanwhile; for a thread of its own.
 
     Args:
-        seconds: After so long no further record is read.
-        is_wanted: Asked now and then; what was found so far is returned once it isn't so.
+        seconds: After this time no further record is read.
+        is_wanted: Asked from time to time; once it is false, what was gathered so far is returned.
 
     Returns:
-        How many spans the store had by then, and what was found but for names, services and files, the most frequent
+        How many spans the store had by then, and its vocabulary without names, services and files, the most frequent
         first.
     """
     spans = len(store.spans.next_row)
@@ -61,7 +61,7 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
             _count(span, keys, values)
             events.update(event.name for event in span.events)
             scopes.update(() if span.scope is None else (span.scope.name,))
-            # Whoever types has the next turn.
+            # Whoever types gets the next turn.
             time.sleep(0)
     attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_MAX_KEYS)}
     return spans, Vocabulary(roots=roots, attributes=attributes, events=_short(events), scopes=_short(scopes))
@@ -83,7 +83,7 @@ def _count(span: Span, keys: Counter[str], values: defaultdict[str, Counter[str]
 
 
 def _shortly(value: Any) -> str:
-    """Return a value as it is searched for, or nothing where nobody would."""
+    """Return a value as text, or an empty one if it isn't worth proposing."""
     if isinstance(value, dict | list) or value is None:
         return ""
     text = text_of(value)
@@ -114,5 +114,5 @@ def _roots(store: Store) -> list[str]:
 
 
 def short_and_sorted(texts: Iterable[str]) -> list[str]:
-    """Return those texts that can be proposed, in the order of their letters."""
+    """Return the texts that can be proposed, sorted."""
     return sorted(text for text in texts if 0 < len(text) <= MAX_CHARACTERS)[:MAX_TEXTS]

@@ -88,9 +88,9 @@ def _unset(facts: Facts) -> list[int]:
 def trace_ctx(facts: Facts) -> Finding:
     """Find calls that failed because of an argument that tracing adds."""
     failed = [row for row in facts.calls.without_attempt if facts.statuses[row] == ERROR]
-    rows, least = facts.read_again(failed, _was_broken)
+    rows, at_least = facts.read_again(failed, _was_broken)
     calls = number(len(rows), "call was", "calls were")
-    detail = f"{least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
+    detail = f"{at_least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
     return facts.of_spans(Kind.TRACE_CTX, rows, detail)
 
 

@@ -181,9 +181,9 @@ def doubled(facts: Facts) -> Finding:
     records = number(tallies.duplicates, "record is a duplicate", "records are duplicates")
     detail = f"{records} of another and left out"
     if folders:
-        (kept, dropped), most = max(folders.items(), key=lambda item: (item[1], item[0]))
+        (kept, dropped), largest = max(folders.items(), key=lambda item: (item[1], item[0]))
         where = f"within {kept or '.'}" if kept == dropped else f"in {kept or '.'} and again in {dropped or '.'}"
-        detail += f"; {most:,} of them {where}"
+        detail += f"; {largest:,} of them {where}"
     places = [Place(dropped) for _, dropped in pairs]
     return finding_of(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
 
@@ -283,6 +283,6 @@ def foreign(facts: Facts) -> Finding:
     others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
     files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
     verb = "has" if len(files) == 1 else "have"
-    every = number(len(facts.files), "file", "files")
-    detail = f"{len(files):,} of {every} {verb} contents without a span."
+    total = number(len(facts.files), "file", "files")
+    detail = f"{len(files):,} of {total} {verb} contents without a span."
     return finding_of(Kind.FOREIGN, len(files), detail, [Place(path, 0) for path in files])

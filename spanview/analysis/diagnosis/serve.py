@@ -103,9 +103,9 @@ def broken_streams(facts: Facts) -> Finding:
     below_proxy = (parents >= 0) & facts.are_named(Name.PROXY)[above]
     below_proxy |= (parents >= 0) & facts.are_named(Name.ROUTE)[above] & below_proxy[above]
     replicas = facts.are_named(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
-    rows, least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
+    rows, at_least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
     responses = number(len(rows), "response", "responses")
-    detail = f"{least}{responses} broke off with an exception after a status code that says success."
+    detail = f"{at_least}{responses} broke off with an exception after a status code that says success."
     return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)
 
 

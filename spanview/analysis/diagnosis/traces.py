@@ -37,8 +37,8 @@ def missing_roots(facts: Facts) -> Finding:
     are_left[facts.traces[facts.are_roots]] = False
     traces = np.flatnonzero(are_left).tolist()
     id_of = facts.store.trace_table.trace_id
-    every, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
-    detail = f"{len(traces):,} of {every} {verb} no root."
+    total, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
+    detail = f"{len(traces):,} of {total} {verb} no root."
     places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MAX_PLACES]]
     return finding_of(Kind.MISSING_ROOTS, len(traces), detail, places)
 
@@ -88,15 +88,15 @@ def clock_skew(facts: Facts) -> Finding | None:
     rows, parents, max_skew_ns = rows[order], parents[order], int(skews_ns[order[0]])
     row, parent = int(rows[0]), int(parents[0])
     pairs = np.unique(np.stack([facts.sources[parents], facts.sources[rows]]), axis=1)
-    apart = pairs[:, pairs[0] != pairs[1]]
+    process_pairs = pairs[:, pairs[0] != pairs[1]]
     if facts.sources[row] == facts.sources[parent]:
         where = f"within {facts.place(row).file}: its clock was set, or times were given by hand"
     else:
-        nodes = [node_of(facts.store.span(index)) for index in (row, parent)]
-        on = f" ({nodes[0]} and {nodes[1]})" if all(nodes) and nodes[0] != nodes[1] else ""
-        where = f"between {facts.place(row).file} and {facts.place(parent).file}{on}"
-        if apart.shape[1] > 1:
-            where += f", the most of {apart.shape[1]:,} pairs of processes"
+        nodes = [node_of(facts.store.span(span_row)) for span_row in (row, parent)]
+        hosts = f" ({nodes[0]} and {nodes[1]})" if all(nodes) and nodes[0] != nodes[1] else ""
+        where = f"between {facts.place(row).file} and {facts.place(parent).file}{hosts}"
+        if process_pairs.shape[1] > 1:
+            where += f", the most of {process_pairs.shape[1]:,} pairs of processes"
     spans = number(len(rows), "span starts before its parent", "spans start before their parents")
     detail = f"{spans}, by {_time(max_skew_ns)} {where}."
     severity = Severity.INFO if max_skew_ns < _WARNING_SKEW_NS else Severity.WARNING
@@ -132,9 +132,9 @@ def capped_events(facts: Facts) -> Finding:
     large = np.flatnonzero(lengths >= _MAX_EVENTS * _MIN_EVENT_BYTES)
     readable = large[np.cumsum(lengths[large]) <= _MAX_READ_BYTES]
     rows = [row for row in readable.tolist() if _is_capped(facts, row)]
-    least = "At least " if len(readable) < len(large) else ""
+    at_least = "At least " if len(readable) < len(large) else ""
     spans = number(len(rows), "span has", "spans have")
-    detail = f"{least}{spans} just {_MAX_EVENTS} events, the most that the SDK keeps."
+    detail = f"{at_least}{spans} just {_MAX_EVENTS} events, the most that the SDK keeps."
     return facts.of_spans(Kind.CAPPED_EVENTS, rows, detail)
 
 

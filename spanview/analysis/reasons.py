@@ -62,7 +62,7 @@ class Reason(StrEnum):
     """Why a call has no attempt."""
 
     EXISTING = "existed already"
-    """It is no call: `get_if_exists` found the actor."""
+    """It isn't a call: `get_if_exists` found the actor."""
     NOT_SUBMITTED = "not submitted"
     """Submitting it failed."""
     CONSTRUCTOR_FAILED = "constructor failed"

@@ -279,7 +279,7 @@ def all_empty(facts: Facts) -> Finding | None:
 
 
 def foreign(facts: Facts) -> Finding:
-    """Find files with contents in which there is no span, nor the beginning of one."""
+    """Find files that aren't empty, but have no span, nor the beginning of one."""
     others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
     files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
     verb = "has" if len(files) == 1 else "have"

@@ -24,8 +24,8 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.formats.jsontext import dumps_sorted, dumps_strict, dumps_telling
-from spanview.formats.tags import nothing_lost
+from spanview.formats.jsontext import dumps_reporting, dumps_sorted, dumps_strict
+from spanview.formats.tags import ignore_loss
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ChromeDrafts:
         lose: Takes note of what can't be said.
     """
 
-    def __init__(self, base_ns: int, lose: Callable[[str], None] = nothing_lost) -> None:
+    def __init__(self, base_ns: int, lose: Callable[[str], None] = ignore_loss) -> None:
         self._base_ns = base_ns
         self._lose = lose
         self._processes: dict[tuple[object, ...], tuple[Resource, tuple[bytes, bytes]]] = {}
@@ -134,7 +134,7 @@ class ChromeDrafts:
         times = b'{"ts":' + _micros(ns - self._base_ns)
         if duration_ns is not None:
             times += b',"dur":' + _micros(duration_ns)
-        return times + b"," + dumps_telling(event, self._lose)[1:]
+        return times + b"," + dumps_reporting(event, self._lose)[1:]
 
     def _arrows(self, spans: Sequence[Span]) -> list[tuple[int, int, bytes]]:
         """Return the flows between some spans, given in the order of their starts."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _NAN: Final = b"null"
-_MAX_KEPT: Final = 1024
-_MAX_KEPT_BYTES: Final = 16 * 1024
+_MAX_KNOWN_RESOURCES: Final = 1024
+_MAX_KNOWN_BYTES: Final = 16 * 1024
 _resources: dict[bytes, Resource] = {}
 
 
@@ -76,8 +76,8 @@ def _resource(resource: Any) -> Resource:
     if known is None:
         schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
         known = Resource(resource_attributes(resource), as_text(schema_url))
-        if _NAN not in key and len(key) <= _MAX_KEPT_BYTES:
-            if len(_resources) >= _MAX_KEPT:
+        if _NAN not in key and len(key) <= _MAX_KNOWN_BYTES:
+            if len(_resources) >= _MAX_KNOWN_RESOURCES:
                 _resources.clear()
             _resources[key] = known
     return known

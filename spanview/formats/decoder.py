@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from spanview.model.span import Source, Span
 
 DIGEST_SIZE: Final = 16
-_LARGE: Final = 1024 * 1024
+_LARGE_BYTES: Final = 1024 * 1024
 """Bytes of an unfinished document from which on what follows is gathered,"""
-_SHARE_HELD: Final = 4
+_HELD_SHARE: Final = 4
 """until it is one of so many parts of what is there."""
 _UNIDENTIFIED: Final = frozenset(("source", "warnings"))
 
@@ -90,7 +90,9 @@ class Decoder:
         """Take the next bytes and return the documents that they complete, for `batch_of` to make more of."""
         self._held.append(data)
         self._held_size += len(data)
-        if len(self._framer.unread) > max(_LARGE, self._held_size * _SHARE_HELD) and isinstance(self._framer, Framer):
+        if len(self._framer.unread) > max(_LARGE_BYTES, self._held_size * _HELD_SHARE) and isinstance(
+            self._framer, Framer
+        ):
             return Frames()
         return self._feed_held()
 
@@ -164,7 +166,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
 
-    for (is_own, is_mixed), some in groupby(documents, _sort_of):
+    for (is_own, is_mixed), some in groupby(documents, _kind_of):
         group = [*some]
         if is_own:
             parts.append(console.columns_of([_kept_of(kept) for _, _, kept in group]))
@@ -199,7 +201,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     )
 
 
-def _sort_of(document: Document) -> tuple[bool, bool]:
+def _kind_of(document: Document) -> tuple[bool, bool]:
     """Return whether a document is a span of the SDK's, and whether one among lines of others, or behind names."""
     value = _kept_of(document[2])
     is_own = type(value) is tuple or console.is_span(value)

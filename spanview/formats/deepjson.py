@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DEEPEST: Final = 20_000
+MAX_DEPTH: Final = 20_000
 """Levels; what nests deeper is taken for damage."""
 
 # The standard library's own reader of strings, which its stubs don't list.
@@ -28,7 +28,7 @@ _WORDS: Final = {
 
 
 def loads_deep(text: str, parse_int: Callable[[str], Any]) -> Any:
-    """Decode one document of any depth up to `DEEPEST`.
+    """Decode one document of any depth up to `MAX_DEPTH`.
 
     Args:
         text: The document.
@@ -56,7 +56,7 @@ def loads_deep(text: str, parse_int: Callable[[str], Any]) -> Any:
                 holder.append(value)
             if isinstance(value, list | dict):
                 holders.append(value)
-                if len(holders) > DEEPEST:
+                if len(holders) > MAX_DEPTH:
                     raise ValueError("nested too deep")
     reader.expect_end()
     return top[0]

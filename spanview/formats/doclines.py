@@ -59,22 +59,22 @@ _WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\
 or some of the blanks.
 """
 _BLANK: Final = ord(" ")
-NAMED: Final = (NOWHERE, None)
-_FARTHEST: Final = 1024 * 1024
+NAMES_WRITER: Final = (NOWHERE, None)
+_MAX_SEARCH_BYTES: Final = 1024 * 1024
 """Bytes in which the end of a document is looked for."""
 
 
-def standing_for(text: bytes) -> re.Match[bytes] | None:
+def repeat_mark_of(text: bytes) -> re.Match[bytes] | None:
     """Return the mark that Ray puts behind a line which it printed for several; its group 1 says for how many."""
     return _REPEATED.search(text, text.rfind(b'"') + 1)
 
 
-def whole_of(text: bytes) -> tuple[bytes, int]:
+def without_repeat_mark(text: bytes) -> tuple[bytes, int]:
     """Return a line without what Ray puts behind one that stands for others, and for how many; else as it is, and 0.
 
     That is, where a whole document stands before it. Lines of a document on several are of none any more.
     """
-    others = standing_for(text) if text[:1] == b"{" else None
+    others = repeat_mark_of(text) if text[:1] == b"{" else None
     if others:
         document = text[: text.rfind(b"}") + 1]
         with suppress(BadJsonError):
@@ -109,7 +109,7 @@ class DocumentLines:
 
     def sort(self, text: bytes) -> Line:
         """Return what the next line is, which comes without its end."""
-        if _JSON.match(text) is None or standing_for(text):
+        if _JSON.match(text) is None or repeat_mark_of(text):
             return Line.OTHER
         if text[0] in b" \t":
             self._in = _In.INDENTED if self._in is _In.FIRST_LINE else self._in
@@ -139,13 +139,13 @@ def take_apart(
         is_all: Whether nothing follows the buffer.
 
     Returns:
-        `position` and None where more bytes must tell; `NAMED` where a line begins with the name of who printed it;
+        `position` and None where more bytes must tell; `NAMES_WRITER` where a line begins with its writer's name;
         None for what is no such record.
     """
     if not _FIRST_LINE.match(data, position):
         return None
     kept, lines, start, has_others = list[bytes](), DocumentLines(), position, False
-    while start < position + min(cap, _FARTHEST):
+    while start < position + min(cap, _MAX_SEARCH_BYTES):
         line_end = data.find(b"\n", start)
         if line_end < 0 and not is_all:
             return position, None
@@ -154,7 +154,7 @@ def take_apart(
         sort = lines.sort(text)
         if sort is not Line.OF_DOCUMENT:
             if sort is Line.OTHER and names_writer(text):
-                return NAMED
+                return NAMES_WRITER
             if line_end == len(data) or _may_be_own(text) or _holds_record(text, is_record):
                 return None
             has_others = has_others or not text.isspace()
@@ -188,13 +188,13 @@ def _load(lines: list[bytes]) -> Any:
     """Return what lines are of a document, None where they are none."""
     text = b"\n".join(lines)
     try:
-        json.loads(text, object_pairs_hook=_each_once)
+        json.loads(text, object_pairs_hook=_without_duplicate_keys)
         return loads_quick(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicate_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(members)
     if len(found) < len(members):
         raise ValueError

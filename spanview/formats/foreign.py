@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from spanview.formats.rows import SpanColumns, SpanDetails, nothing_passed
+from spanview.formats.rows import SpanColumns, SpanDetails, ignore_part
 from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
@@ -54,7 +54,7 @@ class Format(Protocol):
     def is_document(self, value: Any) -> bool:
         """Tell whether a decoded value is of the format."""
 
-    def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+    def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
         """Return its spans."""
 
 

@@ -26,7 +26,7 @@ class Framer:
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
-        cap: Bytes of the longest document that is kept, 256 at the least; see `ELEMENT_CAPS`.
+        cap: Bytes of the longest document that is kept, 256 at the least; see `ELEMENT_CAP_FACTOR`.
         offset: Where in the file the first byte stands that `feed` will get.
     """
 
@@ -34,7 +34,7 @@ class Framer:
         self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
     ) -> None:
         self._is_record = is_record
-        self._run = FramingRun(is_record, keep, max(cap, marks.LOOK_BACK), offset)
+        self._run = FramingRun(is_record, keep, max(cap, marks.LOOKBACK_BYTES), offset)
 
     @property
     def offset(self) -> int:

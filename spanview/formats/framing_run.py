@@ -17,7 +17,7 @@ from spanview.formats import marks
 from spanview.formats.buffer import Buffer
 from spanview.formats.containers import Nesting, first_element, is_element, is_undecided
 from spanview.formats.damage import ONE_LINE, Damage, indent_of_members
-from spanview.formats.doclines import NAMED, take_apart
+from spanview.formats.doclines import NAMES_WRITER, take_apart
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BRACKET: Final = ord("[")
-_SCAN_FROM: Final = 64 * 1024
+_MIN_SCAN_BYTES: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
 
@@ -98,7 +98,7 @@ class FramingRun:
             if not found:
                 return False, position
             after = position
-            if self._scanner is None and not self.damage.is_open and not self._nesting.is_behind:
+            if self._scanner is None and not self.damage.is_open and not self._nesting.is_after:
                 after, documents = take_straight(
                     self.buffer.data, position, keep=self.keep, cap=self._nesting.cap, base=self.buffer.offset
                 )
@@ -156,7 +156,7 @@ class FramingRun:
         end, value, has_line_end = try_ends(data, position)
         if end:
             return self._accept(position, end, value)
-        is_short = len(data) - position < min(_SCAN_FROM, self._nesting.cap)
+        is_short = len(data) - position < min(_MIN_SCAN_BYTES, self._nesting.cap)
         return position if is_short and not quiet and not has_line_end else None
 
     def _accept(self, position: int, end: int, value: Any) -> int:
@@ -189,13 +189,13 @@ class FramingRun:
         if self._nesting.is_inside or not self.buffer.is_line_start(position):
             return None
         found = take_apart(self.buffer.data, position, self._is_record, cap=self._nesting.cap, is_all=quiet)
-        self.starts.meets_prefix = found == NAMED
+        self.starts.meets_prefix = found == NAMES_WRITER
         if found is None or found[1] is None:
             return found and position
         end, value = found
         self.close_gap(position)
         self._scanner, self._frames.has_text = None, True
-        self._nesting.is_behind = False
+        self._nesting.is_after = False
         self._frames.documents.append((self.buffer.offset + position, end - position, Mixed(self.keep(value))))
         return end
 
@@ -265,7 +265,7 @@ class FramingRun:
         scanner = self._scanner or Scanner(0)
         verdict = scanner.scan(data)
         if verdict is ScanVerdict.UNFINISHED:
-            return max(0, min(scanner.keep_from(cap), len(data) - marks.LOOK_BACK))
+            return max(0, min(scanner.keep_from(cap), len(data) - marks.LOOKBACK_BYTES))
         if verdict is ScanVerdict.WHOLE:
             self._scanner, self.is_discarding = None, False
             self.close_gap(scanner.position)

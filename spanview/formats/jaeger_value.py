@@ -18,11 +18,11 @@ from spanview.formats.tags import (
     STATUS_CODE,
     STATUS_DESCRIPTION,
     dropped_in,
+    ignore_loss,
     lose_extra,
-    lose_meant,
-    lose_rest,
+    lose_reserved,
+    lose_unsupported,
     micros_of,
-    nothing_lost,
     shared_tags,
     text_of,
 )
@@ -45,11 +45,11 @@ PARENT_TYPES: Final = ("CHILD_OF", "FOLLOWS_FROM")
 NO_END: Final = "spanview: no end time; the duration is unknown"
 """A warning of a span that stands for what Jaeger has no word for."""
 TAKEN_FOR_PARENT: Final = "links within the trace left out, of spans without a parent: they would be taken for it"
-_SAFE: Final = 2**53 - 1
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
 """The greatest integer of which the user interface knows every digit."""
 _PLAIN: Final = frozenset((str, int, bool))
 _INT64: Final = 2**63
-_MAX_KEPT: Final = 256
+_MAX_KNOWN_RESOURCES: Final = 256
 """Resources whose processes are known at once."""
 
 
@@ -69,7 +69,7 @@ class ProcessTable:
         if known is None:
             lost: list[str] = []
             known = resource, self.name_of(process_of(resource, lost.append)), lost
-            if len(self._of_resources) >= _MAX_KEPT:
+            if len(self._of_resources) >= _MAX_KNOWN_RESOURCES:
                 self._of_resources.clear()
             self._of_resources[id(resource)] = known
         for sentence in known[2]:
@@ -83,7 +83,7 @@ class ProcessTable:
         return name
 
 
-def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
+def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
     """Return one trace as a member of a document's `data`.
 
     Args:
@@ -101,7 +101,7 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = nothing_lost) 
     return {"traceID": trace_id, "spans": values, "processes": processes.values, "warnings": warnings or None}
 
 
-def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any] | None:
+def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable.
 
     Args:
@@ -113,7 +113,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
         lose("spans without usable ids left out")
         return None
     own = own_extra(span.extra)
-    lose_rest(span, FORMAT, lose)
+    lose_unsupported(span, FORMAT, lose)
     start, end = micros_of(span.start_ns, lose), micros_of(span.end_ns, lose)
     duration = 0 if span.duration_ns is None else end - start
     if span.start_ns is None:
@@ -195,7 +195,7 @@ def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any
 
 
 def with_references_within(
-    value: dict[str, Any], most: int, lose: Callable[[str], None] = nothing_lost
+    value: dict[str, Any], most: int, lose: Callable[[str], None] = ignore_loss
 ) -> dict[str, Any]:
     """Return a written span with only the first references within its trace, and those into others.
 
@@ -255,11 +255,11 @@ def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
     if span.status.code_value != ERROR and attributes.get(ERROR_TAG) in (True, "true"):
         lose("error attributes of spans that didn't fail left out")
         del attributes[ERROR_TAG]
-    lose_meant(pairs, attributes, KINDS, lose)
+    lose_reserved(pairs, attributes, KINDS, lose)
     return [tag_of(key, value, lose) for key, value in (*pairs, *attributes.items())]
 
 
-def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
+def log_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
     """Return an event as a log."""
     dropped = dropped_in(event.extra, "dropped_attributes_count")
     pairs: list[tuple[str, Any]] = [(EVENT, event.name)] if event.name else []
@@ -271,7 +271,7 @@ def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str
     return {"timestamp": micros_of(event.timestamp_ns, lose), "fields": changed(fields, own_extra(event.extra))}
 
 
-def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
+def tag_of(key: str, value: Any, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
     """Return an attribute as a tag with its type; what Jaeger has no type for is text."""
     if type(value) is str:
         return {"key": key, "type": "string", "value": value}
@@ -283,7 +283,7 @@ def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> 
         case bool():
             return {"key": key, "type": "bool", "value": value}
         case int() if -_INT64 <= value < _INT64:
-            return {"key": key, "type": "int64", "value": value if abs(value) <= _SAFE else str(value)}
+            return {"key": key, "type": "int64", "value": value if abs(value) <= _MAX_SAFE_INTEGER else str(value)}
         case float():
             return {"key": key, "type": "float64", "value": value}
     lose("values of other types than Jaeger has written as text")

@@ -120,7 +120,7 @@ def _dumps_deep(value: Any, *, sort_keys: bool, ensure_ascii: bool) -> str:
     return "".join(parts)
 
 
-def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
+def dumps_strict(value: Any, *, has_non_finite: bool = True) -> bytes:
     """Encode a value as strict JSON in UTF-8.
 
     NaN and infinities become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, integers of any size stay exact,
@@ -128,7 +128,7 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
 
     Args:
         value: What JSON has: dicts, lists, texts, numbers, booleans and None.
-        has_odd_numbers: False where the caller knows that there are no NaN and no infinities, which saves a look.
+        has_non_finite: False where the caller knows that there are no NaN and no infinities, which saves a look.
     """
     try:
         text = orjson.dumps(value)
@@ -136,10 +136,10 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
         pass
     else:
         # It writes null for NaN and infinities, and all else as it is.
-        nulls = text.count(b"null") if has_odd_numbers else 0
+        nulls = text.count(b"null") if has_non_finite else 0
         if not nulls or (isinstance(value, dict) and nulls == [*value.values()].count(None)):
             return text
-        if not _has_odd_number(value):
+        if not _has_non_finite(value):
             return text
     strict = _strict(value)
     try:
@@ -149,7 +149,7 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
     return lenient.encode("utf-8", "replace")
 
 
-def _has_odd_number(value: Any) -> bool:
+def _has_non_finite(value: Any) -> bool:
     pending = [value]
     while pending:
         part = pending.pop()
@@ -162,7 +162,7 @@ def _has_odd_number(value: Any) -> bool:
     return False
 
 
-def dumps_telling(value: Any, lose: Callable[[str], None]) -> bytes:
+def dumps_reporting(value: Any, lose: Callable[[str], None]) -> bytes:
     """Encode a value as `dumps_strict` does.
 
     Args:

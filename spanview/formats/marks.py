@@ -51,27 +51,27 @@ _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 # In a gap: `\n{`, `\0{`, and `{"name":`, `{"trace_id":` anywhere.
 _RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:|' + _FRONT)
 # `{`, `{"na`, `[{ "trace`, `{"data": [{"trac` at the end of the buffer.
-_BEGIN_SO_FAR: Final = re.compile(
+_PARTIAL_BEGINNING: Final = re.compile(
     rb"(?:\{|\[[ \t\r\n]*(?:\{|\Z))[ \t\r\n]*"
     rb'(?:"[A-Za-z_]{0,14}(?:"[ \t\r\n]*(?::[ \t\r\n\[{]*(?:"[A-Za-z_/-]{0,22}(?:"[ \t\r\n]*)?)?)?)?)?\Z'
     rb'|\{"trace(?:_id|ID|Id)"[a-z0-9_:", \t\r\n]{0,160}\Z'
 )
 # `{'los` at the end of the buffer, which is no JSON if it goes on so.
-_PYTHON_SO_FAR: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
+_PARTIAL_PYTHON: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
 # `\n  \xef\xbb`, and `\n{'los`.
-_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PYTHON_SO_FAR + rb")")
-_MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z|" + _PYTHON_SO_FAR)
+_PARTIAL_BLANK_LINE: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PARTIAL_PYTHON + rb")")
+_PARTIAL_MARK: Final = re.compile(rb"\xef\xbb?\Z|" + _PARTIAL_PYTHON)
 
 REPEATED: Final = b"x across cluster]"
 """In the text that Ray's de-duplication puts where it left out lines."""
 FRAGMENT: Final = b'"trace_id": "0x'
 """In the beginning of a span."""
 _LOG_MARKS: Final = (("repeated", REPEATED), ("fragments", FRAGMENT))
-_LONGEST_MARK: Final = max(len(mark) for _, mark in _LOG_MARKS)
+_MAX_MARK_BYTES: Final = max(len(mark) for _, mark in _LOG_MARKS)
 
 _BRACE, _LF, _NUL = b"{\n\x00"
 NOWHERE: Final = -1
-LOOK_BACK: Final = 256
+LOOKBACK_BYTES: Final = 256
 """Bytes before the end of a buffer, or before a break, in which the beginning of a record is looked for."""
 
 
@@ -81,9 +81,9 @@ def skip_separators(data: bytes, position: int) -> int:
     return match.end() if match else position
 
 
-def is_mark_so_far(data: bytes, position: int) -> bool:
+def is_partial_mark(data: bytes, position: int) -> bool:
     """Tell whether the bytes from `position` on may become a byte order mark, or what Python prints."""
-    return _MARK_SO_FAR.match(data, position) is not None
+    return _PARTIAL_MARK.match(data, position) is not None
 
 
 def may_begin(data: bytes, position: int) -> bool:
@@ -112,18 +112,18 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
     return match.start() if match else NOWHERE
 
 
-def find_so_far(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool]:
+def find_partial(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool]:
     """Return where the end of the buffer may become a beginning, or ends, and whether that is in text still.
 
     Args:
         position: Where to begin.
         in_text: Whether there is text.
     """
-    begin = _BEGIN_SO_FAR.search(data, max(position, len(data) - LOOK_BACK))
+    begin = _PARTIAL_BEGINNING.search(data, max(position, len(data) - LOOKBACK_BYTES))
     if begin:
         return begin.start(), in_text
     line = data.rfind(b"\n", position) if in_text else NOWHERE
-    if line >= 0 and (match := _BLANK_LINE_SO_FAR.match(data, line)):
+    if line >= 0 and (match := _PARTIAL_BLANK_LINE.match(data, line)):
         # A byte order mark that isn't whole yet may be the last of it, or what Python prints.
         return match.start(1), False
     return max(position, len(data) - (data[-1:] in (b"\n", b"\x00"))), in_text
@@ -149,13 +149,13 @@ class LogMarks:
             end: Where it ends.
             goes_on: Whether the next piece is right behind it.
         """
-        across = self._before + data[start : min(end, start + _LONGEST_MARK - 1)]
+        across = self._before + data[start : min(end, start + _MAX_MARK_BYTES - 1)]
         ahead = len(self._before)
         for name, mark in _LOG_MARKS:
             # Those that begin in the piece before, then those that begin in this one.
             there = across.count(mark, max(0, ahead - len(mark) + 1), ahead + len(mark) - 1) if ahead else 0
             setattr(self, name, getattr(self, name) + there + data.count(mark, start, end))
-        kept = (self._before + data[max(start, end - _LONGEST_MARK + 1) : end])[1 - _LONGEST_MARK :]
+        kept = (self._before + data[max(start, end - _MAX_MARK_BYTES + 1) : end])[1 - _MAX_MARK_BYTES :]
         self._before = kept if goes_on else b""
 
     def take(self) -> tuple[int, int]:

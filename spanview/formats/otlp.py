@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
@@ -54,7 +54,7 @@ def _has_list(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
     return any(isinstance(value.get(key), list) for key in keys)
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from spanview.formats.otlp_value import Lose
     from spanview.model.span import Event, Link, Scope, Span, Status
 
-_MOST_BYTES: Final = 512 * 1024
+_MAX_LINE_BYTES: Final = 512 * 1024
 """Of the spans in a line, but for one that is longer: the collector's receiver for files reads lines of 1 MiB."""
 _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES))))
 """Those without a message, by their codes."""
-_MOST_KEPT: Final = 256
+_MAX_KNOWN: Final = 256
 """Resources and scopes of which is known at once what stands around their spans."""
-_ELSEWHERE: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
+_NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
 """What `extra` may have that isn't a count."""
 _BAD_IDS: Final = "unusable ids left out"
-_LOST_MARKS: Final = (
+_LOST_WARNINGS: Final = (
     (Warnings.ODD_VALUE, "marks of spans with an odd field left out"),
     (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
 )
@@ -64,14 +64,14 @@ class OtlpLines:
         size = 0
         for span in spans:
             scopes = self._group(span.resource, self._groups, dict)
-            text = dumps_strict(span_object(span, self._writer), has_odd_numbers=False)
+            text = dumps_strict(span_object(span, self._writer), has_non_finite=False)
             self._group(span.scope, scopes, list).append(text)
             size += len(text)
-            if size >= _MOST_BYTES:
-                yield self._taken()
+            if size >= _MAX_LINE_BYTES:
+                yield self._take_line()
                 size = 0
         if size:
-            yield self._taken()
+            yield self._take_line()
 
     def _group(self, part: Resource | Scope | None, groups: dict[_Ends, _Group], new: Callable[[], _Group]) -> _Group:
         """Return the group of a resource or a scope, which is made if it is new in the line."""
@@ -80,7 +80,7 @@ class OtlpLines:
             lost: list[str] = []
             writer = OtlpValueWriter(lost.append)
             ends = _resource_ends(part, writer) if isinstance(part, Resource) else _scope_ends(part, writer)
-            if len(self._known) >= _MOST_KEPT:
+            if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             known = self._known[id(part)] = part, ends, lost
         group = groups.get(known[1])
@@ -91,7 +91,7 @@ class OtlpLines:
                 self._writer.lose(sentence)
         return group
 
-    def _taken(self) -> bytes:
+    def _take_line(self) -> bytes:
         """Return the line and begin a new one."""
         of_resources = [
             before + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()]) + behind
@@ -127,12 +127,12 @@ def _schema_url(url: str, writer: OtlpValueWriter) -> bytes:
 
 
 def _dumps(value: Any) -> bytes:
-    return dumps_strict(value, has_odd_numbers=False)
+    return dumps_strict(value, has_non_finite=False)
 
 
 def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     """Return the object of a span."""
-    for flag, what in _LOST_MARKS if span.warnings else ():
+    for flag, what in _LOST_WARNINGS if span.warnings else ():
         if flag in span.warnings:
             writer.lose(what)
     extra, status = span.extra, span.status
@@ -151,7 +151,7 @@ def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
         events=[_event(event, writer) for event in span.events] if span.events else (),
         links=[_link(link, writer) for link in span.links] if span.links else (),
         status=_STATUSES[status.code_value] if status.description is None else _status(status, writer),
-        **_counts(extra, SPAN_EXTRA, writer, _ELSEWHERE),
+        **_counts(extra, SPAN_EXTRA, writer, _NOT_COUNTS),
     )
 
 
@@ -193,7 +193,7 @@ def _link(link: Link, writer: OtlpValueWriter) -> dict[str, Any]:
         spanId=_id(link.span_id, writer),
         traceState=_trace_state(link, writer),
         attributes=writer.attributes(link.attributes),
-        **_counts(link.extra, LINK_EXTRA, writer, _ELSEWHERE),
+        **_counts(link.extra, LINK_EXTRA, writer, _NOT_COUNTS),
     )
 
 

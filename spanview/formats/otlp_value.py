@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 INT64: Final = range(-(2**63), 2**63)
 UINT32: Final = range(2**32)
-_DEEPEST_READ: Final = 64
-_DEEPEST_WRITTEN: Final = 31
+_MAX_DEPTH_READ: Final = 64
+_MAX_DEPTH_WRITTEN: Final = 31
 """So deep may lists and maps nest in an event's attribute, for protobuf reads 100 messages one in the other."""
 # `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
@@ -107,7 +107,7 @@ class Reader(Careful):
             depth: In how many lists and maps it stands.
         """
         if not isinstance(value, dict):
-            return value if value is None else self._odd(value)
+            return value if value is None else self._malformed(value)
         for name, part in value.items():
             if name in _OF_TEXT and type(part) is str:
                 return part
@@ -116,7 +116,7 @@ class Reader(Careful):
         self.is_malformed |= any(part is not None for part in value.values())
         return None
 
-    def _odd(self, value: Any) -> Any:
+    def _malformed(self, value: Any) -> Any:
         """Return what isn't as the protocol has it: what nests as text."""
         self.is_malformed = True
         return as_text(value) if isinstance(value, dict | list) else value
@@ -125,12 +125,12 @@ class Reader(Careful):
         return self.text(value)
 
     def _bool(self, value: Any, _depth: int) -> Any:
-        return value if isinstance(value, bool) else self._odd(value)
+        return value if isinstance(value, bool) else self._malformed(value)
 
     def _int(self, value: Any, _depth: int) -> Any:
         number = integer(value)
         if number is None:
-            return self._odd(value)
+            return self._malformed(value)
         self.is_malformed |= number not in INT64
         return number
 
@@ -138,24 +138,24 @@ class Reader(Careful):
         if isinstance(value, str) and _NUMBER.fullmatch(value):
             return float(value)
         try:
-            return float(value) if type(value) in (int, float) else self._odd(value)
+            return float(value) if type(value) in (int, float) else self._malformed(value)
         except OverflowError:
-            return self._odd(value)
+            return self._malformed(value)
 
     def _bytes(self, value: Any, _depth: int) -> Any:
         found = bytes_of(value) if isinstance(value, str) else None
-        return self._odd(value) if found is None else BytesText(b64encode(found).decode())
+        return self._malformed(value) if found is None else BytesText(b64encode(found).decode())
 
     def _array(self, value: Any, depth: int) -> Any:
         values = value.get("values") if isinstance(value, dict) else value
-        if depth == _DEEPEST_READ or not isinstance(values, list | None):
-            return self._odd(value)
+        if depth == _MAX_DEPTH_READ or not isinstance(values, list | None):
+            return self._malformed(value)
         self.is_malformed |= values is value
         return [self.value(part, depth + 1) for part in values or ()]
 
     def _map(self, value: Any, depth: int) -> Any:
-        if depth == _DEEPEST_READ or not isinstance(value, dict):
-            return self._odd(value)
+        if depth == _MAX_DEPTH_READ or not isinstance(value, dict):
+            return self._malformed(value)
         return self.attributes(value.get("values"), depth + 1)
 
 
@@ -224,11 +224,11 @@ class OtlpValueWriter:
             self.lose("integers of more than 64 bits as text")
             return {"stringValue": str(value)}
         if isinstance(value, float):
-            return {"doubleValue": value if isfinite(value) else _odd_number(value)}
+            return {"doubleValue": value if isfinite(value) else _non_finite_name(value)}
         return {} if value is None else self._nested(value, depth)
 
     def _nested(self, value: Any, depth: int) -> dict[str, Any]:
-        if depth == _DEEPEST_WRITTEN:
+        if depth == _MAX_DEPTH_WRITTEN:
             self.lose("values that nest too deep for protobuf as text")
             return {"stringValue": dumps_strict(value).decode()}
         if isinstance(value, dict):
@@ -237,5 +237,5 @@ class OtlpValueWriter:
         return {"arrayValue": {"values": [self.value(item, depth + 1) for item in items]}}
 
 
-def _odd_number(value: float) -> str:
+def _non_finite_name(value: float) -> str:
     return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.careful import Careful
 from spanview.formats.console import parse_parent
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
@@ -47,7 +47,7 @@ def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and "trace_id" in value and isinstance(value.get("roots"), list)
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, parents before their children.
 
     Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, is_valid_text, parts_in
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import BytesText
 from spanview.model.times import format_time
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
-_ODD: Final = b"null"
+_NULL: Final = b"null"
 """What a NaN or an infinity turns into where nobody looks; see `dumps_span`."""
 
 
@@ -58,7 +58,7 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
     }
 
 
-def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost) -> bytes:
+def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = ignore_loss) -> bytes:
     """Encode a span's object as strict JSON.
 
     The quick encoder writes NaN and infinities as null without a word. So the nulls in its text are counted against
@@ -71,7 +71,7 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost
     text = b""
     with suppress(orjson.JSONEncodeError):
         text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
-        if text.count(_ODD) == [*value.values()].count(None):
+        if text.count(_NULL) == [*value.values()].count(None):
             return text
     losses = [sentence for part in parts_in(value) if (sentence := _lost_of(part))]
     for sentence in losses:

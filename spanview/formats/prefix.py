@@ -17,17 +17,17 @@ from spanview.formats.marks import NOWHERE
 
 _COLOUR: Final = rb"(?:\x1b\[[0-9;]*m)*+"
 _RAY: Final = rb"\(((?:[^\r\n]{1,200}? )?pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)" + _COLOUR + rb" ?"
-_OTHER: Final = (
+_OTHERS: Final = (
     _COLOUR + rb"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,100})\ +\||\[(pod/[^\]\r\n]{1,300})\])" + _COLOUR + rb" ?" + _COLOUR
 )
 # `\x1b[36m(train pid=93, ip=192.0.2.7)\x1b[0m ` is a name of Ray's, `api-1      | ` one of others.
-_PREFIX: Final = re.compile(rb"(?:" + _OTHER + rb"(?:" + _RAY + rb")?+|" + _COLOUR + _RAY + rb")")
-_IN_LOG: Final = re.compile(rb"(?:" + _OTHER + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOUR + _RAY + rb")")
+_PREFIX: Final = re.compile(rb"(?:" + _OTHERS + rb"(?:" + _RAY + rb")?+|" + _COLOUR + _RAY + rb")")
+_IN_LOG: Final = re.compile(rb"(?:" + _OTHERS + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOUR + _RAY + rb")")
 """The same of a line that tells what kind of file this is: of what isn't Ray's only the beginning of a document."""
 _AT_LINE_START: Final = re.compile(rb"(?<=\n)" + _IN_LOG.pattern)
 # `(train pid=9`, `api-`: a line that goes on may have a name.
-_MAY_GET_ONE: Final = re.compile(rb"[\x1b(\[A-Za-z0-9][^\r\n{]*+\Z")
-_LONGEST: Final = 600
+_PARTIAL_PREFIX: Final = re.compile(rb"[\x1b(\[A-Za-z0-9][^\r\n{]*+\Z")
+_MAX_PREFIX_BYTES: Final = 600
 """Bytes of a line after which it doesn't become one with a name any more."""
 
 
@@ -57,9 +57,9 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
     if is_line and _IN_LOG.match(data, position):
         return position, True
     # What begins in mid-line may stand behind a name itself.
-    match = _AT_LINE_START.search(data, position, end if data[end - 1 : end] == b"\n" else end + _LONGEST)
+    match = _AT_LINE_START.search(data, position, end if data[end - 1 : end] == b"\n" else end + _MAX_PREFIX_BYTES)
     if match and match.start() < end:
         return match.start(), True
     last = data.rfind(b"\n", position, end) + 1 or (position if is_line else len(data))
-    may_get_one = len(data) - last < _LONGEST and _MAY_GET_ONE.match(data, last)
+    may_get_one = len(data) - last < _MAX_PREFIX_BYTES and _PARTIAL_PREFIX.match(data, last)
     return (last, False) if may_get_one else (NOWHERE, False)

@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.doclines import DocumentLines, Line, standing_for, whole_of
+from spanview.formats.doclines import DocumentLines, Line, repeat_mark_of, without_repeat_mark
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.marks import FRAGMENT, REPEATED
 from spanview.formats.prefix import match_prefix
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from spanview.formats.framing import Framer
 
-_PATIENCE: Final = 4 * 1024 * 1024
+_MAX_PAUSE_BYTES: Final = 4 * 1024 * 1024
 """Bytes of the file within which a writer goes on with what it began."""
 # 93 of `train pid=93, ip=192.0.2.7`, of `pid=93`, and of `api-1\ntrain pid=93`.
 _PID: Final = re.compile(rb"(?:^|[ \n])pid=([0-9]{1,20})(?:,|\n|$)")
-_MOST_PASSED: Final = 4096
+_MAX_PASSED_LINES: Final = 4096
 """Lines of a gap of which it is known where they are."""
 _MEMBERS: Final = frozenset(
     ("name", "context", "kind", "parent_id", "start_time", "end_time", "status", "attributes", "events", "links")
@@ -91,7 +91,7 @@ class PrefixedLines:
             # Of thousands of writers, few have lines in each piece.
             if writer.new:
                 frames.add(writer.feed())
-            if writer.end < self._fed - _PATIENCE:
+            if writer.end < self._fed - _MAX_PAUSE_BYTES:
                 frames.add(writer.close())
         return self._take(frames)
 
@@ -129,7 +129,7 @@ class PrefixedLines:
             text = line[start:]
             if name not in self._lines:
                 self._lines[name] = DocumentLines()
-            document, more = whole_of(text)
+            document, more = without_repeat_mark(text)
             sort = self._lines[name].sort(document)
             if sort is not Line.OTHER:
                 frames.pids |= _pid_in(name)
@@ -141,7 +141,7 @@ class PrefixedLines:
                 frames.has_text = True
                 frames.repeated += text.count(REPEATED)
                 # One line stands for all that were left out: so many spans began there.
-                others = standing_for(text)
+                others = repeat_mark_of(text)
                 fragments = text.count(FRAGMENT)
                 frames.fragments += fragments * (int(others[1]) if others else 1)
                 frames.pids |= _pid_in(name) if fragments else frozenset()
@@ -259,7 +259,7 @@ class _Writer:
         while self.lines and (self.lines[1].at if len(self.lines) > 1 else self._size) <= at:
             line = self.lines.popleft()
             fragments += line.fragments
-            if len(self._passed) < _MOST_PASSED:
+            if len(self._passed) < _MAX_PASSED_LINES:
                 self._passed.append(line)
         return fragments
 
@@ -314,7 +314,9 @@ class MixedLines:
 def _of_document(texts: Iterable[bytes]) -> bytes:
     """Return those of a writer's lines that are of the document which begins with the first one."""
     lines = DocumentLines()
-    return b"\n".join(text for text in (whole_of(text)[0] for text in texts) if lines.sort(text) is Line.OF_DOCUMENT)
+    return b"\n".join(
+        text for text in (without_repeat_mark(text)[0] for text in texts) if lines.sort(text) is Line.OF_DOCUMENT
+    )
 
 
 def unmixed(record: bytes) -> bytes:

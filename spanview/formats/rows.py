@@ -52,7 +52,7 @@ def join_columns(parts: Iterable[SpanColumns]) -> SpanColumns:
     return whole
 
 
-def nothing_passed(_part: Any) -> None:
+def ignore_part(_part: Any) -> None:
     """Take note of nothing; for whoever doesn't ask what stands in a document in the place of a span."""
 
 

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Final
 
-from spanview.formats.marks import LOOK_BACK
+from spanview.formats.marks import LOOKBACK_BYTES
 
 MAX_DEPTH: Final = 1_000_000
 """Deeper than this counts as broken: no span nests so, and memory stays bounded."""
@@ -22,14 +22,14 @@ _BLANK: Final = re.compile(rb"[ \t\r\n]*")
 # All of `say \"hi\"` up to a quote, to a byte that no string has, or to half an escape.
 _STRING_PART: Final = re.compile(rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*')
 # `\` and `\u00e` at the end of the buffer.
-_ESCAPE_SO_FAR: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_PARTIAL_ESCAPE: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 # `-1.5e3` or `true`, and what is none, such as `tru` or `1.2.3`.
 _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]+")
 _WHOLE_SCALAR: Final = re.compile(
     rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 )
-_LONGEST_SCALAR: Final = 1_000_000
-_NESTED_IN_RUNS: Final = 4
+_MAX_SCALAR_BYTES: Final = 1_000_000
+_MAX_RUN_DEPTH: Final = 4
 
 
 @cache
@@ -43,7 +43,7 @@ def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     plain = rb"(?>" + string + rb"|(?>" + _WHOLE_SCALAR.pattern + rb")(?![-+.0-9A-Za-z]))"
     key = string + blank + rb":" + blank
     value, container = plain, rb""
-    for _ in range(_NESTED_IN_RUNS):
+    for _ in range(_MAX_RUN_DEPTH):
         of_object, of_list = (
             opening + blank + rb"(?>" + item + blank + rb"(?:," + blank + rb"(?!" + end + rb")|(?=" + end + rb")))*+"
             for opening, item, end in ((rb"\{", key + value, rb"\}"), (rb"\[", value, rb"\]"))
@@ -55,7 +55,7 @@ def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     return re.compile(rb"(?:" + key + one + rb")++"), re.compile(rb"(?:" + one + rb")++")
 
 
-_LEAST_RUN: Final = 16 * 1024
+_MIN_RUN_BYTES: Final = 16 * 1024
 """Bytes that are left of the buffer from which on it pays to look for a run: what finds one takes a moment to make."""
 
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = b"{}[]"
@@ -86,7 +86,7 @@ class _Expect(Enum):
 
 
 _BEFORE_RUNS: Final = frozenset((_Expect.KEY, _Expect.FIRST_KEY, _Expect.VALUE, _Expect.FIRST_VALUE))
-_DEEPEST_WITH_RUNS: Final = MAX_DEPTH - _NESTED_IN_RUNS
+_MAX_DEPTH_WITH_RUNS: Final = MAX_DEPTH - _MAX_RUN_DEPTH
 
 
 class Scanner:
@@ -152,7 +152,7 @@ class Scanner:
             reach: Bytes before the break; a record that begins earlier isn't asked for.
         """
         closed = self._start + self._last_closed
-        return min(self.position - LOOK_BACK, closed if self.position - closed <= reach else self.position)
+        return min(self.position - LOOKBACK_BYTES, closed if self.position - closed <= reach else self.position)
 
     def keep_from(self, reach: int) -> int:
         """Return from where on `search_from` may need the bytes that were scanned, wherever the break will be."""
@@ -164,7 +164,7 @@ class Scanner:
         match = _STRING_PART.match(data, self.position)
         end = match.end() if match else self.position
         self.position = end
-        if end >= len(data) or _ESCAPE_SO_FAR.match(data, end):
+        if end >= len(data) or _PARTIAL_ESCAPE.match(data, end):
             return ScanVerdict.UNFINISHED
         if data[end] != _QUOTE:
             return ScanVerdict.BROKEN
@@ -178,10 +178,13 @@ class Scanner:
 
         Most of what a large document holds is passed over so, at some twenty times the speed.
         """
-        if self._expect not in _BEFORE_RUNS or not self._open or len(data) - self.position < _LEAST_RUN:
+        if self._expect not in _BEFORE_RUNS or not self._open or len(data) - self.position < _MIN_RUN_BYTES:
             return False
         is_object = self._open[-1] == _OPEN_BRACE
-        if is_object is (self._expect in (_Expect.VALUE, _Expect.FIRST_VALUE)) or len(self._open) >= _DEEPEST_WITH_RUNS:
+        if (
+            is_object is (self._expect in (_Expect.VALUE, _Expect.FIRST_VALUE))
+            or len(self._open) >= _MAX_DEPTH_WITH_RUNS
+        ):
             return False
         of_object, of_list = _runs()
         match = (of_object if is_object else of_list).match(data, self.position)
@@ -244,7 +247,7 @@ class Scanner:
             return ScanVerdict.BROKEN
         if match.end() >= len(data):
             # A number may go on; it is looked at again when its end is there.
-            too_long = match.end() - match.start() > _LONGEST_SCALAR
+            too_long = match.end() - match.start() > _MAX_SCALAR_BYTES
             return ScanVerdict.BROKEN if too_long else ScanVerdict.UNFINISHED
         if not _WHOLE_SCALAR.fullmatch(match[0]):
             return ScanVerdict.BROKEN

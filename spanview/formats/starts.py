@@ -44,7 +44,7 @@ class Starts:
         if not self.is_in_text:
             self.has_commas |= data[position : position + 1] == b"," and byte_before in b"}]"
             position = marks.skip_separators(data, position)
-            if position >= len(data) or marks.is_mark_so_far(data, position):
+            if position >= len(data) or marks.is_partial_mark(data, position):
                 return False, position
             if marks.may_begin(data, position):
                 return True, position
@@ -67,7 +67,7 @@ class Starts:
         self.is_in_text = start == marks.NOWHERE and not self._damage.is_open
         if start != marks.NOWHERE:
             return True, start
-        start, self.is_in_text = marks.find_so_far(data, position, in_text=self.is_in_text)
+        start, self.is_in_text = marks.find_partial(data, position, in_text=self.is_in_text)
         return False, start
 
     def report(self, frames: Frames) -> None:

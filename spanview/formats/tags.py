@@ -29,14 +29,16 @@ _SCOPE: Final = ("otel.scope.name", "otel.scope.version")
 _LIBRARY: Final = ("otel.library.name", "otel.library.version")
 DROPPED: Final = {f"dropped_{part}_count": f"otel.dropped_{part}_count" for part in ("attributes", "events", "links")}
 """Tags for what a span has dropped, by the field's name in OTLP."""
-_MEANT: Final = frozenset((KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values()))
+_RESERVED: Final = frozenset(
+    (KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values())
+)
 """Names of tags that stand for parts of a span."""
-_MOST_DROPPED: Final = 2**32
+_DROPPED_LIMIT: Final = 2**32
 EVENTS_AT_ZERO: Final = "events without a time written at 1970"
 _LONG_CODE: Final = "STATUS_CODE_"
 
 
-def nothing_lost(_sentence: str) -> None:
+def ignore_loss(_sentence: str) -> None:
     """Take note of nothing; for whoever doesn't ask what a format can't say."""
 
 
@@ -159,7 +161,7 @@ def _dropped(value: Any) -> int | None:
     """Return how many were dropped, from a number or its digits."""
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdigit() and value[0] != "0" and len(value) <= 10 else None  # noqa: PLR2004 - digits of 32 bits
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_DROPPED else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _DROPPED_LIMIT else None
 
 
 def dropped_in(extra: Mapping[str, Any], field: str) -> int | None:
@@ -195,7 +197,7 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
     return pairs
 
 
-def lose_meant(
+def lose_reserved(
     own: Iterable[tuple[str, Any]], attributes: Mapping[str, Any], kinds: Container[str], lose: Callable[[str], None]
 ) -> None:
     """Say which attributes readers will take for parts of the span, because of their names.
@@ -206,8 +208,8 @@ def lose_meant(
         kinds: Names of kinds that the format's tag can have.
         lose: Takes note of it.
     """
-    if not _MEANT.isdisjoint(attributes):
-        meant = {key: value for key, value in attributes.items() if key in _MEANT}
+    if not _RESERVED.isdisjoint(attributes):
+        meant = {key: value for key, value in attributes.items() if key in _RESERVED}
         tags = Tags((*own, *meant.items()))
         take_shared(tags)
         tags.take(KIND, lambda value: value if isinstance(value, str) and value in kinds else None)
@@ -217,7 +219,7 @@ def lose_meant(
             lose("attributes that have the name of a tag that stands for a part of the span")
 
 
-def lose_rest(span: Span, own: str, lose: Callable[[str], None]) -> None:
+def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
     """Say what neither of the formats has a word for.
 
     Args:

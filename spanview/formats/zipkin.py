@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.console import as_text
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.formats.tags import (
     ERROR_TAG,
     KIND,
@@ -55,7 +55,7 @@ _Record: TypeAlias = dict[str, Any]
 _OF_V1: Final = "binaryAnnotations"
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
 _ENDPOINT: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
-_MOST_LINKS: Final = 128
+_MAX_LINKS: Final = 128
 
 
 def is_document(value: Any) -> bool:
@@ -69,7 +69,7 @@ def _is_span(value: Any) -> bool:
     return isinstance(value, dict) and "traceId" in value and "id" in value and _OF_V1 not in value
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Servers that share their client's id are told apart among all spans of the value: one that comes alone keeps its id
@@ -118,9 +118,9 @@ def _span(record: _Record, key: SpanIds, source: Source) -> Span:
         kind = tags.take(KIND, lambda value: 0 if value == "internal" else None)
     status, links = _status(tags), tuple(_links(tags))
     attributes = dict(tags.pairs)
-    service, local_is_odd = _add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
-    peer, remote_is_odd = _add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
-    if local_is_odd or remote_is_odd:
+    service, local_is_malformed = _add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
+    peer, remote_is_malformed = _add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
+    if local_is_malformed or remote_is_malformed:
         warnings |= Warnings.ODD_VALUE
     read = Span(
         trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
@@ -188,7 +188,7 @@ def _status(tags: Tags) -> Status:
 
 def _links(tags: Tags) -> Iterator[Link]:
     """Take the tags that stand for links, as long as they are numbered without a gap."""
-    for number in range(_MOST_LINKS):
+    for number in range(_MAX_LINKS):
         link = tags.take(LINK.format(number), _link)
         if link is None:
             return

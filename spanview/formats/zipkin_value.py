@@ -19,11 +19,11 @@ from spanview.formats.tags import (
     STATUS_DESCRIPTION,
     dropped_in,
     format_state,
+    ignore_loss,
     lose_extra,
-    lose_meant,
-    lose_rest,
+    lose_reserved,
+    lose_unsupported,
     micros_of,
-    nothing_lost,
     shared_tags,
     text_of,
 )
@@ -45,13 +45,13 @@ REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
 _OF_ENDPOINTS: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
-_AS_IT_IS: Final = ("", "true", "false")
+_DESCRIBES_NOTHING: Final = ("", "true", "false")
 """What an `error` tag says that describes nothing."""
-_MOST_DIGITS: Final = 10
-_MAX_PORT: Final = 2**16
+_MAX_DIGITS: Final = 10
+_PORT_LIMIT: Final = 2**16
 
 
-def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any] | None:
+def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable.
 
     Args:
@@ -62,7 +62,7 @@ def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str
         lose("spans without usable ids left out")
         return None
     own = span.extra.get(FORMAT)
-    lose_rest(span, FORMAT, lose)
+    lose_unsupported(span, FORMAT, lose)
     attributes, kind, service = span.attributes, span.kind_name, _service(span, lose)
     local: dict[str, Any] = {"serviceName": service} if service else {}
     remote: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def _endpoint(name: Any, address: Any, port: Any) -> dict[str, Any]:
 def _named(endpoint: dict[str, Any]) -> dict[str, Any]:
     name, port = endpoint.get("serviceName"), endpoint.get("port")
     found = {"serviceName": name} if isinstance(name, str) and name else {}
-    return {**found, **({"port": port} if type(port) is int and 0 < port < _MAX_PORT else {})}
+    return {**found, **({"port": port} if type(port) is int and 0 < port < _PORT_LIMIT else {})}
 
 
 def _address(text: Any) -> dict[str, str]:
@@ -188,7 +188,7 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
         tags[KIND] = "internal"
     for at, link in enumerate(_usable(span.links, lose) if span.links else ()):
         tags[LINK.format(at)] = _link_text(link, lose)
-    lose_meant(tags.items(), attributes, ("internal",), lose)
+    lose_reserved(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():
         if key in tags:
             lose("attributes left out that have the name of a tag that Zipkin gives a meaning")
@@ -216,7 +216,7 @@ def _status_tags(span: Span) -> dict[str, str]:
     tags = {STATUS_CODE: span.status.name} if code else {}
     if code == ERROR:
         tags[ERROR_TAG] = description or ""
-    if description is not None and (code != ERROR or description in _AS_IT_IS):
+    if description is not None and (code != ERROR or description in _DESCRIBES_NOTHING):
         tags[STATUS_DESCRIPTION] = description
     return tags
 
@@ -250,7 +250,7 @@ def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]
     return [*annotations.values()]
 
 
-def annotation_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> str:
+def annotation_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> str:
     """Return an event as text: its name, or `"name": {attributes}` where it has attributes.
 
     What was dropped of it is told as the OpenTelemetry collector does, `name|{attributes}|number`. A name that would be
@@ -291,7 +291,7 @@ def parse_collectors(text: str) -> tuple[str, dict[str, Any] | None, int]:
     """
     rest, _, dropped = text.rpartition("|")
     before, _, attributes = rest.partition("|{")
-    if not (attributes and dropped.isascii() and dropped.isdigit() and len(dropped) <= _MOST_DIGITS):
+    if not (attributes and dropped.isascii() and dropped.isdigit() and len(dropped) <= _MAX_DIGITS):
         return text, None, 0
     return before, json_object("{" + attributes), int(dropped)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Rows32: TypeAlias = "NDArray[np.uint32]"
 
-_COMMON: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
+_SHARED_COLUMNS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
 """Columns that the span table has as the rows have them."""
 
 
@@ -68,14 +68,14 @@ class Adopted:
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[which]
         order = _order_of(rows["trace_high"], rows["trace_low"])
         numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
-        fresh = _place(intake, numbers, rows["span_id"])
+        fresh = _assign_span_slots(intake, numbers, rows["span_id"])
         names, services = self._names[rows["name"]], self._services[rows["service"]]
         known = np.flatnonzero(~fresh)
         spans, first = intake.spans, len(intake.spans)
         counts = np.bincount(sources[fresh])
         for source in np.flatnonzero(counts).tolist():
             intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
-        columns = {name: rows[name] for name in _COMMON}
+        columns = {name: rows[name] for name in _SHARED_COLUMNS}
         columns |= {"trace": numbers, "name": names, "service": services, "source": sources}
         if len(known):
             columns = {name: values[fresh] for name, values in columns.items()}
@@ -135,14 +135,14 @@ def _trace_numbers(intake: Intake, high: Words, low: Words, order: Places) -> ND
     lows, highs = low[order], high[order]
     is_first = np.append(True, (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1]))
     lows, highs = lows[is_first], highs[is_first]
-    numbers, new = _place_traces(intake, highs, lows)
+    numbers, new = _assign_trace_slots(intake, highs, lows)
     intake.traces.extend(highs[new].tobytes(), lows[new].tobytes())
     result = np.empty(len(order), np.uint32)
     result[order] = numbers[np.cumsum(is_first) - 1]
     return result
 
 
-def _place_traces(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Flags]:
+def _assign_trace_slots(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Flags]:
     """Give each trace that is new its slot; return the numbers of all, and which are new."""
     traces, first = intake.traces, len(intake.traces)
     known_low, known_high = np.asarray(traces.id_low), np.asarray(traces.id_high)
@@ -154,10 +154,10 @@ def _place_traces(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Fl
         same[is_old] = (known_low[old] == lows[asked]) & (known_high[old] == highs[asked])
         return same
 
-    return _settle(intake.trace_slots, hashes_of(highs, lows), first, are_same)
+    return _assign_slots(intake.trace_slots, hashes_of(highs, lows), first, are_same)
 
 
-def _place(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
+def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
     """Give each span whose ids are new its slot, in their order from the next row on; return which these are."""
     spans, first = intake.spans, len(intake.spans)
     known_trace, known_id = np.asarray(spans.trace), np.asarray(spans.span_id)
@@ -172,10 +172,10 @@ def _place(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
             same[some] = (ids[places] == span_ids[asked[some]]) & (traces[places] == numbers[asked[some]])
         return same
 
-    return _settle(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
+    return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
 
 
-def _settle(
+def _assign_slots(
     slots: Slots, hashes: Words, first: int, are_same: Callable[[Rows32, Places], Flags]
 ) -> tuple[Rows32, Flags]:
     """Give each key that is new a slot, in rounds.

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from spanview.formats.decoder import Decoder
 
-_ATTEMPTS: Final = 3
+_MAX_ATTEMPTS: Final = 3
 """So often a failing read is tried: nobody comes back to the file later."""
 _PAUSE_S: Final = 0.02
-_HEAD: Final = 1024
-_LAST: Final = 2048
+_HEAD_BYTES: Final = 1024
+_LAST_BYTES: Final = 2048
 """Bytes of the usual last record, and more."""
 
 
@@ -68,8 +68,8 @@ class QuickFile:
             offset: Where they begin.
         """
         if not offset:
-            self.head = data[:_HEAD]
-        self.last = data[-_LAST:] or self.last
+            self.head = data[:_HEAD_BYTES]
+        self.last = data[-_LAST_BYTES:] or self.last
 
     def read_into(self, view: memoryview) -> int:
         """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""
@@ -91,7 +91,7 @@ class QuickFile:
         return count
 
     def _read(self, view: memoryview, offset: int) -> int:
-        for left in reversed(range(_ATTEMPTS)):
+        for left in reversed(range(_MAX_ATTEMPTS)):
             try:
                 return os.preadv(self.descriptor, [view], offset)
             except OSError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Words
 
 NO_NUMBER: Final = -1
-_KEPT: Final = 1024
+_MAX_ROWS: Final = 1024
 """Where there are more, those that were seen are forgotten: to look them up gets dear."""
 _SPREAD: Final = np.array(
     [
@@ -58,7 +58,7 @@ class KnownRows:
         at = np.searchsorted(self._sums, sums)
         new = np.flatnonzero(self._sums[at] != sums)
         if len(new):
-            if len(self._sums) > _KEPT:
+            if len(self._sums) > _MAX_ROWS:
                 self._forget()
                 new = np.arange(len(sums))
             rows = new[np.unique(sums[new], return_index=True)[1]]

@@ -20,7 +20,7 @@ from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
 from spanview.index.gather import places_of, word, words_at
 from spanview.quick.proof import agreeing
-from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN, ONE_LINE_TEMPLATES, LayoutScanner
+from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN_BYTES, ONE_LINE_TEMPLATES, LayoutScanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from spanview.quick.files import QuickFile, ScanOptions
     from spanview.quick.rows import ScannedRows
 
-PAGE: Final = 2 * 1024 * 1024
+PAGE_BYTES: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
 _LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
 _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
 """Stands just once in a record."""
-_MOST_ODD: Final = 4
+_MISFIT_SHARE: Final = 4
 """Where one in so many records doesn't fit, going back and forth costs more than decoding all."""
-_FEW: Final = 16
-_MOST_WAITING: Final = 500
+_MIN_BREAKS: Final = 16
+_MAX_WAITING_DOCUMENTS: Final = 500
 """So many documents of a file, at most, wait for others, because a batch has its price, however small."""
-_MOST_CARRIED: Final = 4
+_CARRIED_SHARE: Final = 4
 """A page's last record is read again with the next page if it is no longer than one in so many bytes of it."""
 
 
@@ -68,13 +68,13 @@ class Pages:
     """
 
     def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
-        self._how, self._size = how, PAGE
+        self._how, self._size = how, PAGE_BYTES
         self.rows = rows
         """There must be room for as many as a page can have before each page."""
-        self.most_rows = self._size // ONE_LINE_TEMPLATES.least + 1
+        self.max_rows = self._size // ONE_LINE_TEMPLATES.min_bytes + 1
         """So many rows a page has at most."""
         self.scanner = LayoutScanner(cap=how.cap)
-        self._data = bytearray(self._size + MARGIN)
+        self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
         self._frames: dict[int, Frames] = {}
@@ -128,7 +128,7 @@ class Pages:
     def _keep(self, source: int, frames: Frames) -> None:
         waiting = self._frames.setdefault(source, Frames())
         waiting.add(frames)
-        if len(waiting.documents) >= _MOST_WAITING:
+        if len(waiting.documents) >= _MAX_WAITING_DOCUMENTS:
             self._batches.append((source, batch_of(self._frames.pop(source))))
 
     def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
@@ -233,7 +233,7 @@ class _Walk:
         at, number, count = piece.begin, 0, len(starts)
         # Behind each of these something doesn't fit.
         breaks = np.append(np.flatnonzero(starts[1:] != ends[:-1] + 1), count - 1) if count else np.empty(0, np.int64)
-        if len(breaks) > max(_FEW, count // _MOST_ODD):
+        if len(breaks) > max(_MIN_BREAKS, count // _MISFIT_SHARE):
             self.keep[:], number = False, count
         while number < count:
             if starts[number] == at and self._is_clean:
@@ -249,7 +249,7 @@ class _Walk:
             self._decode(at, int(ends[number]) + 1)
             self.keep[number], at, number = False, int(ends[number]) + 1, number + 1
         is_carried = not piece.is_last and self._is_clean and at > piece.begin
-        if at < piece.end and not (is_carried and piece.end - at <= len(self._data) // _MOST_CARRIED):
+        if at < piece.end and not (is_carried and piece.end - at <= len(self._data) // _CARRIED_SHARE):
             self._decode(at, piece.end)
             at = piece.end
         piece.file.bytes = at + self._shift

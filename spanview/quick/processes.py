@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.quick.files import ScanOptions
 
-CAPACITY: Final = 32 * 1024
+BLOCK_ROWS: Final = 32 * 1024
 """Rows of a block."""
-_NUMBERS: Final = "=II"
+_RANGE_FORMAT: Final = "=II"
 """The first and the end of some files."""
-_MOST_NUMBERS: Final = 4096
+_MAX_RANGES: Final = 4096
 """So many of them fit into a pipe that nobody reads yet."""
-_NICE: Final = 5
-_BLOCKS: Final = 3
+_NICENESS: Final = 5
+_BLOCKS_PER_PROCESS: Final = 3
 """Blocks of each process: one that is filled, one that is adopted, one that waits."""
 
 
@@ -107,7 +107,7 @@ def scan(
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left when processes were killed, for their memory perhaps, is read here.
     if left:
-        work = _Work(ScannedRows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), how)
+        work = _Work(ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS), how)
         for found in work.scan(file for file in _files(opens, offsets) if file.source in left):
             yield processes, work.pages.rows, found
             work.pages.rows.count = 0
@@ -132,7 +132,7 @@ class _Work:
         read: list[QuickFile] = []
         for file, done in pages.read(files):
             read += done
-            if pages.rows.count + pages.most_rows > pages.rows.capacity:
+            if pages.rows.count + pages.max_rows > pages.rows.capacity:
                 yield self._found(read, (file.source, file.reported_until))
                 read.clear()
         yield self._found(read)
@@ -184,8 +184,8 @@ def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
 def _numbers(count: int) -> int:
     """Return a descriptor from which numbers of files are read, each the first of a run; a lock could stay locked."""
     taken, given = os.pipe()
-    step = -(-count // _MOST_NUMBERS)
-    os.write(given, b"".join(struct.pack(_NUMBERS, at, min(at + step, count)) for at in range(0, count, step)))
+    step = -(-count // _MAX_RANGES)
+    os.write(given, b"".join(struct.pack(_RANGE_FORMAT, at, min(at + step, count)) for at in range(0, count, step)))
     os.close(given)
     return taken
 
@@ -202,8 +202,8 @@ class _Shared:
     def blocks(self) -> list[ScannedRows]:
         """Return the blocks that lie in the memory."""
         view = memoryview(mmap(self.memory, 0))
-        size = len(view) // _BLOCKS
-        return [ScannedRows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS)]
+        size = len(view) // _BLOCKS_PER_PROCESS
+        return [ScannedRows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS_PER_PROCESS)]
 
 
 class _Worker:
@@ -220,7 +220,7 @@ class _Worker:
         with ExitStack() as given:
             memory = os.memfd_create("spanview")
             given.callback(os.close, memory)
-            os.ftruncate(memory, _BLOCKS * CAPACITY * ROW_BYTES)
+            os.ftruncate(memory, _BLOCKS_PER_PROCESS * BLOCK_ROWS * ROW_BYTES)
             shared = _Shared(numbers, memory)
             self._blocks = shared.blocks()
             self.pipe, its_end = Pipe()
@@ -286,7 +286,7 @@ _PROGRAM: Final = "from spanview.quick.processes import run; run()"
 def run() -> None:
     """Scan, as the program that `_started` starts."""
     end, numbers, memory = map(int, sys.argv[1:])
-    os.nice(_NICE)
+    os.nice(_NICENESS)
     pipe = Connection(end)
     with suppress(EOFError, ConnectionError):
         _work(pipe.recv(), pipe, _Shared(numbers, memory), [])
@@ -303,15 +303,15 @@ def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connectio
     files, how = job
 
     def taken() -> Iterator[QuickFile]:
-        while run := os.read(shared.numbers, struct.calcsize(_NUMBERS)):
-            yield from files[slice(*struct.unpack(_NUMBERS, run))]
+        while run := os.read(shared.numbers, struct.calcsize(_RANGE_FORMAT)):
+            yield from files[slice(*struct.unpack(_RANGE_FORMAT, run))]
 
     blocks = shared.blocks()
     work = _Work(blocks[0], how)
     with suppress(EOFError, ConnectionError):
         for sent, found in enumerate(work.scan(taken()), 1):
-            pipe.send(((sent - 1) % _BLOCKS, work.pages.rows.count, found))
-            if sent >= _BLOCKS:
+            pipe.send(((sent - 1) % _BLOCKS_PER_PROCESS, work.pages.rows.count, found))
+            if sent >= _BLOCKS_PER_PROCESS:
                 pipe.recv()
-            work.pages.rows = blocks[sent % _BLOCKS]
+            work.pages.rows = blocks[sent % _BLOCKS_PER_PROCESS]
             work.pages.rows.count = 0

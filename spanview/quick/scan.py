@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
 
-MARGIN: Final = 1024
+MARGIN_BYTES: Final = 1024
 """Bytes behind the last record that a buffer has, so that a look beyond its end sees something."""
-_NAME: Final = 64
+_NAME_BYTES: Final = 64
 """Bytes of a name, its quote included, that are looked at for all records at once."""
 _QUOTE, _BACKSLASH = b'"\\'
-_FRONTS: Final = (np.tri(_NAME, _NAME, -1, np.uint8) * np.uint8(255)).view(np.uint64)
+_NAME_MASKS: Final = (np.tri(_NAME_BYTES, _NAME_BYTES, -1, np.uint8) * np.uint8(255)).view(np.uint64)
 """For each length of a name the words that leave nothing of what is behind it."""
 
 
@@ -63,7 +63,7 @@ class LayoutTemplates:
         digits = (rb"([0-9a-fA-F]{32})", rb"([0-9a-fA-F]{16})")
         self.head = re.compile(name + text + trace_id + digits[0] + span_id + digits[1] + state + text + kind)
         widths = (self.ids.width, len("CLIENT"), self.root.width, self.times.width, len("OK"), self.attributes.width)
-        self.least = len(layout.name) + sum(widths)
+        self.min_bytes = len(layout.name) + sum(widths)
         """Bytes from the beginning of a record that fits to its attributes, if not more."""
 
 
@@ -129,7 +129,7 @@ class LayoutScanner:
         self.names = TextNumbers()
         self.services = TextNumbers()
         self._states = TextNumbers()
-        self._seen = KnownRows(_NAME)
+        self._seen = KnownRows(_NAME_BYTES)
         self._tails = {
             templates: Tails(templates.layout.tail, self.services.number)
             for templates in (INDENTED_TEMPLATES, ONE_LINE_TEMPLATES)
@@ -141,7 +141,7 @@ class LayoutScanner:
         """Return the columns of the records that fit a layout, with `start` and `end` among them.
 
         Args:
-            data: The bytes, with `MARGIN` behind them.
+            data: The bytes, with `MARGIN_BYTES` behind them.
             buffer: The same bytes.
             starts: Where each record begins, if it is one.
             ends: Where it ends: behind a brace.
@@ -164,7 +164,7 @@ class LayoutScanner:
     def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Live:
         """Take names and ids; what is left stands at the kinds."""
         places = starts + templates.name.width
-        texts = rows_at(buffer, places, _NAME)
+        texts = rows_at(buffer, places, _NAME_BYTES)
         lengths = (texts == _QUOTE).argmax(axis=1)
         rows, fits = templates.ids.take(buffer, places + lengths)
         begin_well = templates.name.take(buffer, starts)[1]
@@ -202,7 +202,7 @@ class LayoutScanner:
 
     def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
         """Return the numbers of names that end before their rows do, none of them with an escape."""
-        words = texts.view(np.uint64) & _FRONTS.take(lengths, axis=0)
+        words = texts.view(np.uint64) & _NAME_MASKS.take(lengths, axis=0)
         return self._seen.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
 
     def _middles(self, buffer: Bytes, live: _Live, templates: LayoutTemplates) -> None:

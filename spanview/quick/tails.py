@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
     from spanview.index.gather import Bytes
 
-_MOST_WIDTHS: Final = 16
+_MAX_WIDTHS: Final = 16
 """Tails of so many widths are looked up for all records at once; where there are more, each record is looked up."""
-_LONGEST: Final = 4096
+_MAX_TAIL_BYTES: Final = 4096
 """Bytes of a tail that is compared with others."""
-_KEPT: Final = 4096
-_AT_ONCE: Final = 64 * 1024
+_MAX_TAILS: Final = 4096
+_LOOKUP_BYTES: Final = 64 * 1024
 """Bytes of tails that are looked up together; more would be new memory each time."""
 
 
@@ -84,7 +84,7 @@ class Tails:
         while len(left):
             at = int(left[0])
             tail = self._tail_of(records, at)
-            if tail is None or len(tail.text) > _LONGEST or len(self._widths) >= _MOST_WIDTHS:
+            if tail is None or len(tail.text) > _MAX_TAIL_BYTES or len(self._widths) >= _MAX_WIDTHS:
                 services[at] = NO_NUMBER if tail is None else tail.service
                 left = left[1:]
                 continue
@@ -114,7 +114,7 @@ class Tails:
         if begin is not None:
             fits &= begin
         some = left[fits]
-        step = max(1, _AT_ONCE // width)
+        step = max(1, _LOOKUP_BYTES // width)
         for first in range(0, len(some), step):
             rows = some[first : first + step]
             services[rows] = self._numbers(records, rows, width)
@@ -147,7 +147,7 @@ class Tails:
             service = _service_of(bytes(data[int(records.starts[at]) : end]), text)
             if service is None:
                 return None
-            if len(self._tails) >= _KEPT:
+            if len(self._tails) >= _MAX_TAILS:
                 self._tails.clear()
             tail = self._tails[text] = _Tail(text, Template(text), self._number_of(service))
         return tail

@@ -156,7 +156,7 @@ def batch_of(frames: Frames) -> Batch:
 def _plain_batch_of(documents: Sequence[Document]) -> Batch:
     """Return spans as the SDK writes them."""
     columns = console.columns_of([kept for _, _, kept in documents])
-    return Batch(columns, [at for at, _, _ in documents], [size for _, size, _ in documents])
+    return Batch(columns, [offset for offset, _, _ in documents], [size for _, size, _ in documents])
 
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
@@ -166,30 +166,30 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
 
-    for (is_own, is_mixed), some in groupby(documents, _kind_of):
-        group = [*some]
+    for (is_own, is_mixed), grouped in groupby(documents, _kind_of):
+        group = [*grouped]
         if is_own:
             parts.append(console.columns_of([_kept_of(kept) for _, _, kept in group]))
-            offsets += [at for at, _, _ in group]
-            holding += [(at, size) for at, size, _ in group if is_mixed]
+            offsets += [offset for offset, _, _ in group]
+            holding += [(offset, size) for offset, size, _ in group if is_mixed]
             lengths += [0 if is_mixed else size for _, size, _ in group]
             continue
-        for at, size, kept in group:
+        for offset, size, kept in group:
             value = _kept_of(kept)
-            found = foreign.format_of(value)
-            if found is None:
-                skipped.append((at, size))
+            format_ = foreign.format_of(value)
+            if format_ is None:
+                skipped.append((offset, size))
                 continue
             passed = list[Any]()
-            spans = found.spans_of(value, foreign.NOWHERE, passed.append)
+            spans = format_.spans_of(value, foreign.NOWHERE, passed.append)
             parts.append(foreign.columns_of(spans))
-            partial += [(at, size, len(passed))] if passed else []
+            partial += [(offset, size, len(passed))] if passed else []
             if own.is_span(kept):
-                offsets.append(at)
+                offsets.append(offset)
                 lengths.append(size)
             elif spans:
-                holding.append((at, size))
-                offsets += range(at, at + len(spans))
+                holding.append((offset, size))
+                offsets += range(offset, offset + len(spans))
                 lengths += [0] * len(spans)
     return Batch(
         columns=parts[0] if len(parts) == 1 else join_columns(parts),
@@ -228,8 +228,8 @@ def spans_in_document(document: bytes) -> list[Span]:
         from spanview.formats.console_spans import span_of
 
         return [span_of(value, NOWHERE)]
-    found = format_of(value)
-    return [] if found is None else found.spans_of(value, NOWHERE)
+    format_ = format_of(value)
+    return [] if format_ is None else format_.spans_of(value, NOWHERE)
 
 
 def _loads_unmixed(document: bytes) -> Any:

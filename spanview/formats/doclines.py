@@ -74,12 +74,12 @@ def without_repeat_mark(text: bytes) -> tuple[bytes, int]:
 
     That is, where a whole document stands before it. Lines of a document on several are of none any more.
     """
-    others = repeat_mark_of(text) if text[:1] == b"{" else None
-    if others:
+    mark = repeat_mark_of(text) if text[:1] == b"{" else None
+    if mark:
         document = text[: text.rfind(b"}") + 1]
         with suppress(BadJsonError):
             loads_quick(document)
-            return document, int(others[1]) - 1
+            return document, int(mark[1]) - 1
     return text, 0
 
 
@@ -151,9 +151,9 @@ def take_apart(
             return position, None
         line_end = line_end if line_end >= 0 else len(data)
         text = data[start:line_end]
-        sort = lines.sort(text)
-        if sort is not Line.OF_DOCUMENT:
-            if sort is Line.OTHER and names_writer(text):
+        line_kind = lines.sort(text)
+        if line_kind is not Line.OF_DOCUMENT:
+            if line_kind is Line.OTHER and names_writer(text):
                 return NAMES_WRITER
             if line_end == len(data) or _may_be_own(text) or _holds_record(text, is_record):
                 return None
@@ -195,7 +195,7 @@ def _load(lines: list[bytes]) -> Any:
 
 
 def _without_duplicate_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
+    value = dict(members)
+    if len(value) < len(members):
         raise ValueError
-    return found
+    return value

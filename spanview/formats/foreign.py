@@ -77,9 +77,9 @@ def _module(name: str) -> Format:
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yield a value, or the objects in a list, or in a list of lists: the first may be damaged."""
     for part in value if isinstance(value, list) else [value]:
-        for each in part if isinstance(part, list) else [part]:
-            if isinstance(each, dict):
-                yield each
+        for item in part if isinstance(part, list) else [part]:
+            if isinstance(item, dict):
+                yield item
 
 
 def columns_of(spans: Sequence[Span]) -> SpanColumns:

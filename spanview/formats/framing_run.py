@@ -94,8 +94,8 @@ class FramingRun:
             if self.is_discarding:
                 return True, position
         while True:
-            found, position = (True, position) if self._scanner is not None else self.starts.find(position)
-            if not found:
+            is_found, position = (True, position) if self._scanner is not None else self.starts.find(position)
+            if not is_found:
                 return False, position
             after = position
             if self._scanner is None and not self.damage.is_open and not self._nesting.is_after:
@@ -140,16 +140,16 @@ class FramingRun:
                 return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
         elif not quiet and is_undecided(data, position, self._nesting.cap):
             return position
-        elif (inside := self.enter(position, is_torn=True)) != position:
-            return inside
-        apart = self._take_apart(position, quiet=quiet)
-        return self._pass_over(position, end) if apart is None else apart
+        elif (element := self.enter(position, is_torn=True)) != position:
+            return element
+        after = self._take_apart(position, quiet=quiet)
+        return self._pass_over(position, end) if after is None else after
 
     def _frame_cheaply(self, position: int, *, quiet: bool) -> int | None:
         """Frame the document at `position` where that needs no scan; return where to go on, None where it does."""
         data = self.buffer.data
         if data[position] == _BRACKET:
-            first = self._lists.look(data, position)
+            first = self._lists.first_record(data, position)
             if first != position:
                 # The elements are framed one by one.
                 return position if first is None else first
@@ -162,8 +162,8 @@ class FramingRun:
     def _accept(self, position: int, end: int, value: Any) -> int:
         """Take a whole document, or pass over one that is too large or only a part of a torn record."""
         if end - position > self._nesting.cap:
-            if (inside := self.enter(position)) != position:
-                return inside
+            if (element := self.enter(position)) != position:
+                return element
             self.damage.open(self.buffer.offset + position, ProblemKind.TOO_LARGE)
             self.close_gap(end)
             return end
@@ -188,11 +188,11 @@ class FramingRun:
         """Frame the record at `position` if only other lines stand in it; return where to go on, None if not."""
         if self._nesting.is_inside or not self.buffer.is_line_start(position):
             return None
-        found = take_apart(self.buffer.data, position, self._is_record, cap=self._nesting.cap, is_all=quiet)
-        self.starts.meets_prefix = found == NAMES_WRITER
-        if found is None or found[1] is None:
-            return found and position
-        end, value = found
+        taken = take_apart(self.buffer.data, position, self._is_record, cap=self._nesting.cap, is_all=quiet)
+        self.starts.meets_prefix = taken == NAMES_WRITER
+        if taken is None or taken[1] is None:
+            return taken and position
+        end, value = taken
         self.close_gap(position)
         self._scanner, self._frames.has_text = None, True
         self._nesting.is_after = False
@@ -203,14 +203,14 @@ class FramingRun:
         """Return where the first element stands of a document that holds records one by one; else `position`."""
         # Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
         may_enter = not self._nesting.is_inside and not self.damage.is_open
-        inside = first_element(self.buffer.data, position, self._nesting.cap) if may_enter else position
-        if inside != position:
-            if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
-                self._frames.gaps.append(Gap(ProblemKind.TORN, self.buffer.offset + position, inside - position))
+        element = first_element(self.buffer.data, position, self._nesting.cap) if may_enter else position
+        if element != position:
+            if is_torn and not (self._scanner is not None and self._scanner.is_in_element(element)):
+                self._frames.gaps.append(Gap(ProblemKind.TORN, self.buffer.offset + position, element - position))
             self._scanner = None
             self._nesting.is_inside = True
             self._lists.forget()
-        return inside
+        return element
 
     # -- damage ------------------------------------------------------------------------------------------------------
 

@@ -195,7 +195,7 @@ def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any
 
 
 def with_references_within(
-    value: dict[str, Any], most: int, lose: Callable[[str], None] = ignore_loss
+    value: dict[str, Any], max_count: int, lose: Callable[[str], None] = ignore_loss
 ) -> dict[str, Any]:
     """Return a written span with only the first references within its trace, and those into others.
 
@@ -203,16 +203,16 @@ def with_references_within(
 
     Args:
         value: What `value_of` returned.
-        most: How many are kept.
+        max_count: How many are kept.
         lose: Takes note of what is left out.
     """
     references = []
     for reference in value["references"]:
         if reference["traceID"] == value["traceID"] and reference["refType"] in PARENT_TYPES:
-            if not most:
+            if not max_count:
                 lose(TAKEN_FOR_PARENT)
                 continue
-            most -= 1
+            max_count -= 1
         references.append(reference)
     return {**value, "references": references}
 
@@ -315,11 +315,11 @@ def _list(value: Any) -> list[Any]:
 
 def _with(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return tags with others, before the last one of the same key: readers take that for the attribute."""
-    last = {tag["key"]: at for at, tag in enumerate(tags)}
+    last = {tag["key"]: index for index, tag in enumerate(tags)}
     before: dict[int, list[dict[str, Any]]] = {}
     for tag in more:
         before.setdefault(last.get(tag["key"], len(tags)), []).append(tag)
-    return [tag for at in range(len(tags) + 1) for tag in (*before.get(at, ()), *tags[at : at + 1])]
+    return [tag for index in range(len(tags) + 1) for tag in (*before.get(index, ()), *tags[index : index + 1])]
 
 
 def _without(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:

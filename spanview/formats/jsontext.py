@@ -107,14 +107,14 @@ def _dumps_deep(value: Any, *, sort_keys: bool, ensure_ascii: bool) -> str:
             item = _fields_of(item)
         if isinstance(item, dict):
             keys = sorted(item) if sort_keys else list(item)
-            inside = [(f"{',' if at else ''}{encoder.encode(key)}:", item[key]) for at, key in enumerate(keys)]
+            inside = [(f"{',' if index else ''}{encoder.encode(key)}:", item[key]) for index, key in enumerate(keys)]
             parts.append("{")
             pending.append(("}", _NOTHING))
             pending.extend(reversed(inside))
         elif isinstance(item, list | tuple):
             parts.append("[")
             pending.append(("]", _NOTHING))
-            pending.extend(("," if at else "", part) for at, part in reversed([*enumerate(item)]))
+            pending.extend(("," if index else "", part) for index, part in reversed([*enumerate(item)]))
         elif item is not _NOTHING:
             parts.append(encoder.encode(item))
     return "".join(parts)

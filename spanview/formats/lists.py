@@ -30,7 +30,7 @@ class ListProbe:
         self._cap = cap
         self._scanner: Scanner | None = None
 
-    def look(self, data: bytes, position: int) -> int | None:
+    def first_record(self, data: bytes, position: int) -> int | None:
         """Return where the first element stands if it is a record, `position` if not, None if it isn't whole yet.
 
         Args:

@@ -119,9 +119,9 @@ def find_partial(data: bytes, position: int, *, in_text: bool) -> tuple[int, boo
         position: Where to begin.
         in_text: Whether there is text.
     """
-    begin = _PARTIAL_BEGINNING.search(data, max(position, len(data) - LOOKBACK_BYTES))
-    if begin:
-        return begin.start(), in_text
+    match = _PARTIAL_BEGINNING.search(data, max(position, len(data) - LOOKBACK_BYTES))
+    if match:
+        return match.start(), in_text
     line = data.rfind(b"\n", position) if in_text else NOWHERE
     if line >= 0 and (match := _PARTIAL_BLANK_LINE.match(data, line)):
         # A byte order mark that isn't whole yet may be the last of it, or what Python prints.
@@ -141,7 +141,7 @@ class LogMarks:
         """Beginnings of spans in text."""
         self._before = b""
 
-    def look(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
+    def count(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
         """Count in a piece of text.
 
         Args:
@@ -150,13 +150,17 @@ class LogMarks:
             goes_on: Whether the next piece is right behind it.
         """
         across = self._before + data[start : min(end, start + _MAX_MARK_BYTES - 1)]
-        ahead = len(self._before)
+        before_bytes = len(self._before)
         for name, mark in _LOG_MARKS:
             # Those that begin in the piece before, then those that begin in this one.
-            there = across.count(mark, max(0, ahead - len(mark) + 1), ahead + len(mark) - 1) if ahead else 0
-            setattr(self, name, getattr(self, name) + there + data.count(mark, start, end))
-        kept = (self._before + data[max(start, end - _MAX_MARK_BYTES + 1) : end])[1 - _MAX_MARK_BYTES :]
-        self._before = kept if goes_on else b""
+            count = (
+                across.count(mark, max(0, before_bytes - len(mark) + 1), before_bytes + len(mark) - 1)
+                if before_bytes
+                else 0
+            )
+            setattr(self, name, getattr(self, name) + count + data.count(mark, start, end))
+        last = (self._before + data[max(start, end - _MAX_MARK_BYTES + 1) : end])[1 - _MAX_MARK_BYTES :]
+        self._before = last if goes_on else b""
 
     def take(self) -> tuple[int, int]:
         """Return the marks and the fragments that were counted since the last call."""

@@ -47,7 +47,7 @@ def is_document(value: Any) -> bool:
 
 def _document_in(value: dict[str, Any]) -> dict[str, Any] | None:
     candidates = (value, *(value.get(key) for key in _WRAPPERS))
-    return next((each for each in candidates if isinstance(each, dict) and _has_list(each, DOCUMENT_KEYS)), None)
+    return next((part for part in candidates if isinstance(part, dict) and _has_list(part, DOCUMENT_KEYS)), None)
 
 
 def _has_list(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
@@ -113,14 +113,14 @@ def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
     """Return the scope; None where nothing is known of it, which the protocol has in several spellings."""
     scope = of_scope.get("scope")
     scope = read.object(field(of_scope, "instrumentationLibrary") if scope is None else scope)
-    found = Scope(
+    result = Scope(
         read.text(scope.get("name")),
         read.text(scope.get("version")) or None,
         read.text(field(of_scope, "schemaUrl")) or None,
         read.attributes(scope.get("attributes")),
         _counts(read, scope, DROPPED),
     )
-    return None if found == Scope("") else found
+    return None if result == Scope("") else result
 
 
 def _span(
@@ -186,12 +186,12 @@ def _link(read: Reader, link: Mapping[str, Any]) -> Link:
 def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None:
     """Return an id in hex digits; one that is unusable is kept as it is written, but for zeros, which mean none."""
     text = value if isinstance(value, str) else ""
-    found, raw = parse_id(value, digits), bytes_of(text)
+    number, raw = parse_id(value, digits), bytes_of(text)
     is_whole = raw is not None and len(raw) == digits // 2
-    if found == UNUSABLE and raw is not None and is_whole:
-        found = int.from_bytes(raw, "big")
-    if found != UNUSABLE:
-        return format_trace_id(found) if digits == TRACE_ID_DIGITS else format_span_id(found)
+    if number == UNUSABLE and raw is not None and is_whole:
+        number = int.from_bytes(raw, "big")
+    if number != UNUSABLE:
+        return format_trace_id(number) if digits == TRACE_ID_DIGITS else format_span_id(number)
     if not is_whole and value is not None and (value is not text or text.strip("0")):
         extra[snake_case(name)] = value
     return None
@@ -199,13 +199,13 @@ def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None
 
 def _counts(read: Reader, holder: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the fields of 32 bits that aren't zero."""
-    found = {}
+    counts = {}
     for name in names:
         value = field(holder, name)
         number = 0 if value is None else read.number_in(value, UINT32)
         if number:
-            found[snake_case(name)] = number
-    return found
+            counts[snake_case(name)] = number
+    return counts
 
 
 def _enum(read: Reader, value: Any, prefix: str, names: Sequence[str]) -> int:

@@ -94,8 +94,10 @@ class OtlpLines:
     def _take_line(self) -> bytes:
         """Return the line and begin a new one."""
         of_resources = [
-            before + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()]) + behind
-            for (before, behind), scopes in self._groups.items()
+            resource_head
+            + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()])
+            + resource_tail
+            for (resource_head, resource_tail), scopes in self._groups.items()
         ]
         self._groups.clear()
         return b'{"resourceSpans":[' + b",".join(of_resources) + b"]}\n"
@@ -132,9 +134,9 @@ def _dumps(value: Any) -> bytes:
 
 def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     """Return the object of a span."""
-    for flag, what in _LOST_WARNINGS if span.warnings else ():
+    for flag, sentence in _LOST_WARNINGS if span.warnings else ():
         if flag in span.warnings:
-            writer.lose(what)
+            writer.lose(sentence)
     extra, status = span.extra, span.status
     if "parent_span_id" in extra:
         writer.lose(_BAD_IDS)
@@ -160,10 +162,10 @@ def _filled(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _id(found: str | None, writer: OtlpValueWriter) -> str | None:
-    if found is None:
+def _id(value: str | None, writer: OtlpValueWriter) -> str | None:
+    if value is None:
         writer.lose(_BAD_IDS)
-    return found
+    return value
 
 
 def _time(ns: int | None, writer: OtlpValueWriter) -> str | None:
@@ -203,10 +205,10 @@ def _counts(
     """Return the fields of 32 bits; what else there is but `others` can't be said."""
     if not extra:
         return {}
-    found = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}
-    if extra.keys() - {*map(snake_case, found)} - {*others}:
+    counts = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}
+    if extra.keys() - {*map(snake_case, counts)} - {*others}:
         writer.lose("parts with fields that only other formats have left out")
-    return found
+    return counts
 
 
 def _is_count(value: Any) -> bool:
@@ -227,11 +229,11 @@ def _entities(extra: Mapping[str, Any], writer: OtlpValueWriter) -> list[dict[st
     """Return the references to entities, as far as they are as `otlp` reads them."""
     refs = extra.get("entity_refs")
     entities = [entity for entity in refs if isinstance(entity, dict)] if isinstance(refs, list) else []
-    found = []
+    result = []
     for entity in entities:
         texts = {name: entity.get(snake_case(name)) for name in ("schemaUrl", "type")}
         lists = {name: entity.get(snake_case(name)) for name in ("idKeys", "descriptionKeys")}
-        found.append(
+        result.append(
             {name: writer.text(text) for name, text in texts.items() if isinstance(text, str)}
             | {
                 name: [writer.text(text) for text in part if isinstance(text, str)]
@@ -239,4 +241,4 @@ def _entities(extra: Mapping[str, Any], writer: OtlpValueWriter) -> list[dict[st
                 if isinstance(part, list)
             }
         )
-    return found
+    return result

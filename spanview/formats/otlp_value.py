@@ -91,13 +91,13 @@ class Reader(Careful):
         if isinstance(value, dict):
             self.is_malformed = True
             return {key: self.value(part, depth) for key, part in value.items()}
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         pairs = self.objects(value)
         for pair in pairs:
             key = pair.get("key")
-            found[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
-        self.is_malformed |= len(found) < len(pairs)
-        return found
+            attributes[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
+        self.is_malformed |= len(attributes) < len(pairs)
+        return attributes
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return an attribute's value.
@@ -143,8 +143,8 @@ class Reader(Careful):
             return self._malformed(value)
 
     def _bytes(self, value: Any, _depth: int) -> Any:
-        found = bytes_of(value) if isinstance(value, str) else None
-        return self._malformed(value) if found is None else BytesText(b64encode(found).decode())
+        raw = bytes_of(value) if isinstance(value, str) else None
+        return self._malformed(value) if raw is None else BytesText(b64encode(raw).decode())
 
     def _array(self, value: Any, depth: int) -> Any:
         values = value.get("values") if isinstance(value, dict) else value

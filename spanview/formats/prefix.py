@@ -60,6 +60,6 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
     match = _AT_LINE_START.search(data, position, end if data[end - 1 : end] == b"\n" else end + _MAX_PREFIX_BYTES)
     if match and match.start() < end:
         return match.start(), True
-    last = data.rfind(b"\n", position, end) + 1 or (position if is_line else len(data))
-    may_get_one = len(data) - last < _MAX_PREFIX_BYTES and _PARTIAL_PREFIX.match(data, last)
-    return (last, False) if may_get_one else (NOWHERE, False)
+    line_start = data.rfind(b"\n", position, end) + 1 or (position if is_line else len(data))
+    may_get_one = len(data) - line_start < _MAX_PREFIX_BYTES and _PARTIAL_PREFIX.match(data, line_start)
+    return (line_start, False) if may_get_one else (NOWHERE, False)

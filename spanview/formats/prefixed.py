@@ -44,7 +44,7 @@ _MEMBERS: Final = frozenset(
 class _Line(NamedTuple):
     """A line that may be one of a document."""
 
-    at: int
+    position: int
     """Where it begins among the writer's lines."""
     begin: int
     """Where it begins in the file, the name included."""
@@ -129,21 +129,21 @@ class PrefixedLines:
             text = line[start:]
             if name not in self._lines:
                 self._lines[name] = DocumentLines()
-            document, more = without_repeat_mark(text)
-            sort = self._lines[name].sort(document)
-            if sort is not Line.OTHER:
+            document, repeats = without_repeat_mark(text)
+            kind = self._lines[name].sort(document)
+            if kind is not Line.OTHER:
                 frames.pids |= _pid_in(name)
-                frames.repeated += bool(more)
-                frames.fragments += document.count(FRAGMENT) * more
-                writer = self._writer_of(name, is_alone=sort is Line.ALONE)
+                frames.repeated += bool(repeats)
+                frames.fragments += document.count(FRAGMENT) * repeats
+                writer = self._writer_of(name, is_alone=kind is Line.ALONE)
                 writer.add(document + b"\n", base + position, base + line_end)
             elif text and not text.isspace():
                 frames.has_text = True
                 frames.repeated += text.count(REPEATED)
                 # One line stands for all that were left out: so many spans began there.
-                others = repeat_mark_of(text)
+                mark = repeat_mark_of(text)
                 fragments = text.count(FRAGMENT)
-                frames.fragments += fragments * (int(others[1]) if others else 1)
+                frames.fragments += fragments * (int(mark[1]) if mark else 1)
                 frames.pids |= _pid_in(name) if fragments else frozenset()
             position = line_end + 1
         self._fed = min(base + position, base + len(self.unread))
@@ -226,57 +226,60 @@ class _Writer:
             # A gap tells of them already.
             frames.fragments -= _take_fragments(self._passed, gap)
             _take_fragments(self.lines, gap)
-        for at, size, kept in framed.documents:
-            frames.fragments += self._pass_by(at)
-            if self.lines and self.lines[0].at <= at:
-                self._take_document(frames, at, size, kept)
+        for position, size, kept in framed.documents:
+            frames.fragments += self._pass_by(position)
+            if self.lines and self.lines[0].position <= position:
+                self._take_document(frames, position, size, kept)
             else:
                 # Its first line is the last one of another.
-                frames.gaps.append(self._gap_of(ProblemKind.TORN, at, size))
+                frames.gaps.append(self._gap_of(ProblemKind.TORN, position, size))
         frames.fragments += self._pass_by(self._framer.offset)
         if not self._framer.waiting:
             self._passed.clear()
         return frames
 
-    def _take_document(self, frames: Frames, at: int, size: int, kept: Any) -> None:
+    def _take_document(self, frames: Frames, position: int, size: int, kept: Any) -> None:
         """Take a document that begins in the first line which waits."""
         lines = [self.lines.popleft()]
-        while self.lines and self.lines[0].at < at + size:
+        while self.lines and self.lines[0].position < position + size:
             lines.append(self.lines.popleft())
         self._passed = [lines[-1]]
         first, last = lines[0], lines[-1]
-        if not self._is_named and last.begin - first.begin == last.at - first.at:
-            frames.documents.append((first.begin + at - first.at, size, kept))
+        if not self._is_named and last.begin - first.begin == last.position - first.position:
+            frames.documents.append((first.begin + position - first.position, size, kept))
         elif len(lines) == 1 or type(kept) is tuple or (isinstance(kept, dict) and kept.keys() >= _MEMBERS):
             frames.documents.append((first.begin, last.end - first.begin, Mixed(kept)))
         else:
             frames.has_text = True
             frames.fragments += sum(line.fragments for line in lines)
 
-    def _pass_by(self, at: int) -> int:
+    def _pass_by(self, position: int) -> int:
         """Let go of the lines that end before an offset; return the beginnings of spans in them."""
         fragments = 0
-        while self.lines and (self.lines[1].at if len(self.lines) > 1 else self._size) <= at:
+        while self.lines and (self.lines[1].position if len(self.lines) > 1 else self._size) <= position:
             line = self.lines.popleft()
             fragments += line.fragments
             if len(self._passed) < _MAX_PASSED_LINES:
                 self._passed.append(line)
         return fragments
 
-    def _gap_of(self, kind: ProblemKind, at: int, size: int) -> Gap:
+    def _gap_of(self, kind: ProblemKind, position: int, size: int) -> Gap:
         """Return a gap among the writer's lines as one of the file."""
         lines = [*self._passed, *self.lines]
-        first, last = (lines[max(0, bisect_right(lines, at, key=attrgetter("at")) - 1)] for at in (at, at + size - 1))
+        first, last = (
+            lines[max(0, bisect_right(lines, edge, key=attrgetter("position")) - 1)]
+            for edge in (position, position + size - 1)
+        )
         return Gap(kind, first.begin, last.end - first.begin)
 
 
 def _take_fragments(lines: deque[_Line] | list[_Line], gap: Gap) -> int:
     """Let no line in a gap have beginnings of spans; return how many they had."""
     fragments = 0
-    for at, line in enumerate(lines):
-        if line.fragments and gap.offset <= line.at < gap.offset + gap.length:
+    for index, line in enumerate(lines):
+        if line.fragments and gap.offset <= line.position < gap.offset + gap.length:
             fragments += line.fragments
-            lines[at] = line._replace(fragments=0)
+            lines[index] = line._replace(fragments=0)
     return fragments
 
 
@@ -343,4 +346,4 @@ def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:
         texts = (b"\n" + record).split(b"\n" + prefix)[1:]
         return [text if (end := text.find(b"\n")) < 0 else text[:end] for text in texts]
     lines = record.split(b"\n")
-    return [line[start:] for line in lines for found, start in [match_prefix(line)] if found == name]
+    return [line[start:] for line in lines for writer, start in [match_prefix(line)] if writer == name]

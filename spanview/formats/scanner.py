@@ -142,23 +142,23 @@ class Scanner:
     def leaves_open(self, position: int) -> bool:
         """Tell whether a `{` or `[` stands at a position and isn't closed."""
         start = position - self._start
-        at = bisect_left(self._starts, start)
-        return at < len(self._starts) and self._starts[at] == start
+        index = bisect_left(self._starts, start)
+        return index < len(self._starts) and self._starts[index] == start
 
-    def search_from(self, reach: int) -> int:
+    def search_from(self, max_bytes: int) -> int:
         """Return from where on a record may begin that the break is a part of, or that ends right before it.
 
         Args:
-            reach: Bytes before the break; a record that begins earlier isn't asked for.
+            max_bytes: Bytes before the break; a record that begins earlier isn't asked for.
         """
         closed = self._start + self._last_closed
-        return min(self.position - LOOKBACK_BYTES, closed if self.position - closed <= reach else self.position)
+        return min(self.position - LOOKBACK_BYTES, closed if self.position - closed <= max_bytes else self.position)
 
-    def keep_from(self, reach: int) -> int:
+    def keep_from(self, max_bytes: int) -> int:
         """Return from where on `search_from` may need the bytes that were scanned, wherever the break will be."""
-        first = bisect_left(self._starts, self.position - self._start - reach)
+        first = bisect_left(self._starts, self.position - self._start - max_bytes)
         opened = self._start + self._starts[first] if first < len(self._starts) else self.position
-        return min(self.search_from(reach), opened)
+        return min(self.search_from(max_bytes), opened)
 
     def _scan_string(self, data: bytes) -> ScanVerdict | None:
         match = _STRING_PART.match(data, self.position)

@@ -53,17 +53,17 @@ class Starts:
                 return self.find(position)
             self._nesting.leave()
             self._has_text = True
-        found, after = self._from(marks.find_in_text(data, position), position)
-        self._logs.look(data, position, after, goes_on=not found)
-        return found, after
+        is_found, after = self._from(marks.find_in_text(data, position), position)
+        self._logs.count(data, position, after, goes_on=not is_found)
+        return is_found, after
 
     def _from(self, start: int, position: int) -> tuple[bool, int]:
         """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""
         data = self._buffer.data
-        named, self.meets_prefix = find_prefix(data, position, start, is_line=self._buffer.is_line_start(position))
-        if named != marks.NOWHERE:
+        line_start, self.meets_prefix = find_prefix(data, position, start, is_line=self._buffer.is_line_start(position))
+        if line_start != marks.NOWHERE:
             self.is_in_text = False
-            return False, named
+            return False, line_start
         self.is_in_text = start == marks.NOWHERE and not self._damage.is_open
         if start != marks.NOWHERE:
             return True, start

@@ -36,10 +36,10 @@ def take_straight(
     taken: list[tuple[int, int, Any]] = []
     view, find, loads, add, skipped = memoryview(data), data.find, orjson.loads, taken.append, 0
     first_bytes = data[position : position + 2]
-    mark, behind = (b"\n}", 2) if first_bytes[1:] in LINE_ENDS else (b"\n", 0)
+    line_end, mark_bytes = (b"\n}", 2) if first_bytes[1:] in LINE_ENDS else (b"\n", 0)
     next_bytes = b"\n" + first_bytes
     while first_bytes[:1] == b"{":
-        end = find(mark, position + skipped) + behind
+        end = find(line_end, position + skipped) + mark_bytes
         try:
             value = keep(loads(view[position:end])) if position < end <= position + cap else _NOTHING
         except orjson.JSONDecodeError:

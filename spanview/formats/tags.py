@@ -72,11 +72,11 @@ def times_of(start: object, duration: object) -> tuple[int, int, bool]:
         duration: Microseconds.
     """
     start_ns, is_malformed = moment_of(start)
-    lasted = None if duration is None else ns_of_micros(duration)
-    is_malformed |= lasted is None and duration is not None
-    if lasted is None or start_ns == NO_TIME:
+    duration_ns = None if duration is None else ns_of_micros(duration)
+    is_malformed |= duration_ns is None and duration is not None
+    if duration_ns is None or start_ns == NO_TIME:
         return start_ns, NO_TIME, is_malformed
-    end_ns = start_ns + lasted
+    end_ns = start_ns + duration_ns
     return (start_ns, end_ns, is_malformed) if NO_TIME < end_ns <= _MAX_NS else (start_ns, NO_TIME, True)
 
 
@@ -124,12 +124,12 @@ class Tags:
 
     def take(self, key: str, read: Callable[[Any], Any]) -> Any:
         """Return what `read` makes of a tag's value and take the tag out; None where it makes None of each."""
-        for at, (name, value) in enumerate(self.pairs):
+        for index, (name, value) in enumerate(self.pairs):
             if name == key:
-                found = read(value)
-                if found is not None:
-                    del self.pairs[at]
-                    return found
+                result = read(value)
+                if result is not None:
+                    del self.pairs[index]
+                    return result
         return None
 
     def take_text(self, key: str) -> str | None:
@@ -209,13 +209,13 @@ def lose_reserved(
         lose: Takes note of it.
     """
     if not _RESERVED.isdisjoint(attributes):
-        meant = {key: value for key, value in attributes.items() if key in _RESERVED}
-        tags = Tags((*own, *meant.items()))
+        reserved = {key: value for key, value in attributes.items() if key in _RESERVED}
+        tags = Tags((*own, *reserved.items()))
         take_shared(tags)
         tags.take(KIND, lambda value: value if isinstance(value, str) and value in kinds else None)
         tags.take(STATUS_CODE, status_named)
         tags.take_text(STATUS_DESCRIPTION)
-        for _ in meant.keys() - dict(tags.pairs):
+        for _ in reserved.keys() - dict(tags.pairs):
             lose("attributes that have the name of a tag that stands for a part of the span")
 
 

@@ -42,8 +42,8 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """
     if isinstance(value, list):
         return [*_records(value, source, pass_over)]
-    found = _unwrapped(value)
-    return [] if found is None else found[0].spans_of(found[1], source, pass_over)
+    unwrapped = _unwrapped(value)
+    return [] if unwrapped is None else unwrapped[0].spans_of(unwrapped[1], source, pass_over)
 
 
 def _is_record(value: Any) -> bool:

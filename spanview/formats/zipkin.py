@@ -160,9 +160,9 @@ def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span
         if key not in ("tags", "name") and raw.get(key) != written.get(key)
     }
     tags, raw_tags = written.get("tags", {}), raw.get("tags", {})
-    other = {key: raw_tags.get(key) for key in (*raw_tags, *tags) if raw_tags.get(key) != tags.get(key)}
-    if other:
-        own["tags"] = other
+    changed_tags = {key: raw_tags.get(key) for key in (*raw_tags, *tags) if raw_tags.get(key) != tags.get(key)}
+    if changed_tags:
+        own["tags"] = changed_tags
     return replace(read, extra={**read.extra, FORMAT: own}) if own else read
 
 
@@ -213,12 +213,12 @@ def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, st
     if not isinstance(endpoint, dict):
         return "", endpoint is not None
     valid = clean_endpoint(endpoint)
-    _, of_address, of_port = keys
+    _, address_key, port_key = keys
     address = valid.get("ipv4", valid.get("ipv6"))
     if address is not None:
-        attributes.setdefault(of_address, address)
+        attributes.setdefault(address_key, address)
     if "port" in valid:
-        attributes.setdefault(of_port, valid["port"])
+        attributes.setdefault(port_key, valid["port"])
     known = {key: part for key, part in endpoint.items() if key in _ENDPOINT and not _is_nothing(key, part)}
     return as_text(endpoint.get("serviceName")), known != valid
 

@@ -69,25 +69,31 @@ class _Named(NamedTuple):
 def keys_of(records: Sequence[_Record]) -> list[SpanIds]:
     """Return the ids of each record, those of servers told apart from their clients'."""
     plain = [*map(_plain_key, records)]
-    places: dict[tuple[int, int], list[int]] = {}
-    for at, key in enumerate(plain):
+    indexes: dict[tuple[int, int], list[int]] = {}
+    for index, key in enumerate(plain):
         if UNUSABLE not in key[:2]:
-            places.setdefault(key[:2], []).append(at)
-    shared = {ids: found for ids, some in places.items() if len(some) > 1 and (found := _holders(records, some))}
+            indexes.setdefault(key[:2], []).append(index)
+    shared = {
+        ids: holders_of_id
+        for ids, sharers in indexes.items()
+        if len(sharers) > 1 and (holders_of_id := _holders(records, sharers))
+    }
     keys = [*plain]
     for ids, holders in shared.items():
         parent_id = plain[holders.keeps].parent_id if holders.keeper_shares else ids[1]
-        for at in holders.servers:
-            keys[at] = SpanIds(ids[0], _own_id(ids, clean_endpoint(records[at].get("localEndpoint"))), parent_id)
+        for index in holders.servers:
+            keys[index] = SpanIds(ids[0], _own_id(ids, clean_endpoint(records[index].get("localEndpoint"))), parent_id)
     named = {ids: _named(records, holders) for ids, holders in shared.items()}
     for ids, holders in shared.items():
-        for at in holders.parts:
-            keys[at] = SpanIds(ids[0], _own_id(ids, records[at]), keys[_parent_of(records[at], named[ids])].span_id)
-    sharing = {at for holders in shared.values() for at in (*holders.servers, *holders.parts)}
-    for at, key in enumerate(plain):
-        above = named.get((key.trace_id, key.parent_id))
-        if above is not None and at not in sharing:
-            keys[at] = key._replace(parent_id=keys[_parent_of(records[at], above)].span_id)
+        for index in holders.parts:
+            keys[index] = SpanIds(
+                ids[0], _own_id(ids, records[index]), keys[_parent_of(records[index], named[ids])].span_id
+            )
+    sharing = {index for holders in shared.values() for index in (*holders.servers, *holders.parts)}
+    for index, key in enumerate(plain):
+        parents = named.get((key.trace_id, key.parent_id))
+        if parents is not None and index not in sharing:
+            keys[index] = key._replace(parent_id=keys[_parent_of(records[index], parents)].span_id)
     return keys
 
 
@@ -98,27 +104,32 @@ def _plain_key(record: _Record) -> SpanIds:
     return SpanIds(trace_id, span_id, UNUSABLE if parent_id == span_id else parent_id)
 
 
-def _holders(records: Sequence[_Record], places: Sequence[int]) -> _Holders | None:
+def _holders(records: Sequence[_Record], indexes: Sequence[int]) -> _Holders | None:
     """Return who keeps an id and who shares it; None where nobody does."""
-    kinds = {at: records[at].get("kind") for at in places if records[at].get("kind") or records[at].get("timestamp")}
-    parts = tuple(at for at in places if at not in kinds)
+    kinds = {
+        index: records[index].get("kind")
+        for index in indexes
+        if records[index].get("kind") or records[index].get("timestamp")
+    }
+    parts = tuple(index for index in indexes if index not in kinds)
     if not kinds:
         return None
     has_client = "CLIENT" in kinds.values()
     shared = [
-        at
-        for at in kinds
-        if kinds[at] != "CLIENT" and (records[at].get("shared") is True or (has_client and kinds[at] == "SERVER"))
+        index
+        for index in kinds
+        if kinds[index] != "CLIENT"
+        and (records[index].get("shared") is True or (has_client and kinds[index] == "SERVER"))
     ]
     sharing = {*shared}
-    keeps = next((at for at in kinds if at not in sharing), None)
+    keeps = next((index for index in kinds if index not in sharing), None)
     if keeps is None:
         return _Holders(shared[0], tuple(shared[1:]), keeper_shares=True, parts=parts)
     return _Holders(keeps, tuple(shared), keeper_shares=False, parts=parts) if shared or parts else None
 
 
-def _own_id(ids: tuple[int, int], told_by: _Record) -> int:
-    identity = [format_trace_id(ids[0]), format_span_id(ids[1]), told_by]
+def _own_id(ids: tuple[int, int], distinction: _Record) -> int:
+    identity = [format_trace_id(ids[0]), format_span_id(ids[1]), distinction]
     return int.from_bytes(blake2b(dumps_sorted(identity), digest_size=_ID_SIZE).digest(), "big") or 1
 
 
@@ -127,21 +138,21 @@ def _named(records: Sequence[_Record], holders: _Holders) -> _Named:
     servers = (holders.keeps, *holders.servers) if holders.keeper_shares else holders.servers
     by_endpoint: dict[bytes, int] = {}
     by_service: dict[Any, int] = {}
-    for at in (*servers, holders.keeps):
-        endpoint = clean_endpoint(records[at].get("localEndpoint"))
-        by_endpoint.setdefault(dumps_sorted(endpoint), at)
-        by_service.setdefault(endpoint.get("serviceName"), at)
+    for index in (*servers, holders.keeps):
+        endpoint = clean_endpoint(records[index].get("localEndpoint"))
+        by_endpoint.setdefault(dumps_sorted(endpoint), index)
+        by_service.setdefault(endpoint.get("serviceName"), index)
     service = clean_endpoint(records[holders.keeps].get("localEndpoint")).get("serviceName")
     return _Named(holders.keeps, service, by_endpoint, by_service)
 
 
-def _parent_of(record: _Record, above: _Named) -> int:
+def _parent_of(record: _Record, parents: _Named) -> int:
     """Return which of the records that have one id is the parent of another one."""
     own = clean_endpoint(record.get("localEndpoint"))
     if not own:
-        return above.keeps
-    same = above.by_endpoint.get(dumps_sorted(own))
-    if same is not None:
-        return same
+        return parents.keeps
+    server = parents.by_endpoint.get(dumps_sorted(own))
+    if server is not None:
+        return server
     service = own.get("serviceName")
-    return above.keeps if service in (None, above.service) else above.by_service.get(service, above.keeps)
+    return parents.keeps if service in (None, parents.service) else parents.by_service.get(service, parents.keeps)

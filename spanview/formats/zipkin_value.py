@@ -66,13 +66,15 @@ def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str,
     attributes, kind, service = span.attributes, span.kind_name, _service(span, lose)
     local: dict[str, Any] = {"serviceName": service} if service else {}
     remote: dict[str, Any] = {}
-    left = attributes
+    tag_attributes = attributes
     if not _OF_ENDPOINTS.isdisjoint(attributes):
         local = _endpoint(service, *map(attributes.get, LOCAL[1:]))
         remote = _endpoint(*map(attributes.get, REMOTE))
         taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}
         if taken:
-            left = {key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)}
+            tag_attributes = {
+                key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)
+            }
     if "serviceName" not in remote and kind in ("CLIENT", "PRODUCER"):
         remote |= _named({"serviceName": next((attributes[key] for key in _REMOTE_NAMES if key in attributes), "")})
     value = {
@@ -85,7 +87,7 @@ def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str,
         "localEndpoint": local,
         "remoteEndpoint": remote,
         "annotations": _annotations(span, lose) if span.events else None,
-        "tags": _tags(span, left, lose),
+        "tags": _tags(span, tag_attributes, lose),
     }
     if isinstance(own, dict):
         _change(value, own)
@@ -153,8 +155,8 @@ def _endpoint(name: Any, address: Any, port: Any) -> dict[str, Any]:
 
 def _named(endpoint: dict[str, Any]) -> dict[str, Any]:
     name, port = endpoint.get("serviceName"), endpoint.get("port")
-    found = {"serviceName": name} if isinstance(name, str) and name else {}
-    return {**found, **({"port": port} if type(port) is int and 0 < port < _PORT_LIMIT else {})}
+    named = {"serviceName": name} if isinstance(name, str) and name else {}
+    return {**named, **({"port": port} if type(port) is int and 0 < port < _PORT_LIMIT else {})}
 
 
 def _address(text: Any) -> dict[str, str]:
@@ -186,8 +188,8 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
     tags |= _status_tags(span)
     if span.kind_name == "INTERNAL":
         tags[KIND] = "internal"
-    for at, link in enumerate(_usable(span.links, lose) if span.links else ()):
-        tags[LINK.format(at)] = _link_text(link, lose)
+    for index, link in enumerate(_usable(span.links, lose) if span.links else ()):
+        tags[LINK.format(index)] = _link_text(link, lose)
     lose_reserved(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():
         if key in tags:
@@ -317,7 +319,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
     duration, timestamp = whole(value.get("duration")), whole(value.get("timestamp"))
     kind, tags, name = value.get("kind"), value.get("tags"), value.get("name")
     annotations = value.get("annotations")
-    found = {
+    cleaned = {
         "traceId": "" if trace_id == UNUSABLE else short_trace_id(format_trace_id(trace_id)),
         "id": "" if span_id == UNUSABLE else format_span_id(span_id),
         "parentId": "" if parent_id == UNUSABLE else format_span_id(parent_id),
@@ -332,7 +334,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
         "annotations": _clean_annotations(annotations if isinstance(annotations, list) else []),
         "tags": {k: text for k, text in tags.items() if isinstance(text, str)} if isinstance(tags, dict) else {},
     }
-    return _without_empty(found)
+    return _without_empty(cleaned)
 
 
 def whole(value: object) -> int | None:
@@ -351,9 +353,9 @@ def clean_endpoint(value: Any) -> dict[str, Any]:
 
 
 def _clean_annotations(annotations: list[Any]) -> list[dict[str, Any]]:
-    found: dict[tuple[int, str], dict[str, Any]] = {}
+    cleaned: dict[tuple[int, str], dict[str, Any]] = {}
     for annotation in annotations:
         if isinstance(annotation, dict) and isinstance(annotation.get("value"), str):
             key = whole(annotation.get("timestamp")) or 0, annotation["value"]
-            found[key] = {"timestamp": key[0], "value": key[1]}
-    return [*found.values()]
+            cleaned[key] = {"timestamp": key[0], "value": key[1]}
+    return [*cleaned.values()]

@@ -43,7 +43,7 @@ class QuickFile:
 
     def __init__(self, source: int, open: Callable[[], int], offset: int = 0) -> None:  # noqa: A002 - it is what it does
         self.source, self.open = source, open
-        self.bytes = offset
+        self.offset = offset
         """How far it was read; the next page begins here."""
         self.decoder: Decoder | None = None
         """Decodes what doesn't fit; when all was read, what the end of the file settles is left to it."""
@@ -58,7 +58,7 @@ class QuickFile:
     def reported_until(self) -> int:
         """All that begins before this offset was told."""
         is_open = self.decoder is not None and self.decoder.waiting
-        return self.decoder.offset if self.decoder is not None and is_open else self.bytes
+        return self.decoder.offset if self.decoder is not None and is_open else self.offset
 
     def note_ends(self, data: bytes, offset: int) -> None:
         """Note what is compared when the file is read on.
@@ -78,7 +78,7 @@ class QuickFile:
             if self.descriptor < 0:
                 self.descriptor = self.open()
             while count < len(view):
-                more = self._read(view[count:], self.bytes + count)
+                more = self._read(view[count:], self.offset + count)
                 if not more:
                     self.is_read = True
                     break

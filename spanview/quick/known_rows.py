@@ -55,8 +55,8 @@ class KnownRows:
             number_of: Returns the number of the row at a place; asked once for those that were not seen.
         """
         sums = words @ self._spread
-        at = np.searchsorted(self._sums, sums)
-        new = np.flatnonzero(self._sums[at] != sums)
+        positions = np.searchsorted(self._sums, sums)
+        new = np.flatnonzero(self._sums[positions] != sums)
         if len(new):
             if len(self._sums) > _MAX_ROWS:
                 self._forget()
@@ -68,7 +68,7 @@ class KnownRows:
             self._sums = known[order]
             self._words = np.concatenate([words[rows], self._words])[order]
             self._numbers = np.append(np.array(numbers, np.int64), self._numbers)[order]
-            at = np.searchsorted(self._sums, sums)
-        result = self._numbers[at]
-        result[np.flatnonzero(self._words.take(at, axis=0) != words) // words.shape[1]] = NO_NUMBER
+            positions = np.searchsorted(self._sums, sums)
+        result = self._numbers[positions]
+        result[np.flatnonzero(self._words.take(positions, axis=0) != words) // words.shape[1]] = NO_NUMBER
         return result

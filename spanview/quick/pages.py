@@ -64,16 +64,16 @@ class Pages:
 
     Args:
         rows: Takes the spans that fit.
-        how: How to scan.
+        options: How to scan.
     """
 
-    def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
-        self._how, self._size = how, PAGE_BYTES
+    def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
+        self._options, self._size = options, PAGE_BYTES
         self.rows = rows
         """There must be room for as many as a page can have before each page."""
         self.max_rows = self._size // ONE_LINE_TEMPLATES.min_bytes + 1
         """So many rows a page has at most."""
-        self.scanner = LayoutScanner(cap=how.cap)
+        self.scanner = LayoutScanner(cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
@@ -85,11 +85,11 @@ class Pages:
         file = next(files, None)
         while file is not None:
             pieces: list[_Piece] = []
-            at = 0
-            while file is not None and at < self._size:
-                count = file.read_into(memoryview(self._data)[at : self._size])
-                pieces.append(_Piece(file, at, at + count, file.is_read))
-                at += count
+            position = 0
+            while file is not None and position < self._size:
+                count = file.read_into(memoryview(self._data)[position : self._size])
+                pieces.append(_Piece(file, position, position + count, file.is_read))
+                position += count
                 if not file.is_read:
                     break
                 file = next(files, None)
@@ -98,7 +98,7 @@ class Pages:
 
     def _take(self, pieces: list[_Piece]) -> None:
         columns = self._scan(pieces)
-        if self._how.decodes_all:
+        if self._options.decodes_all:
             columns = self._agreed(columns)
         all_starts, all_ends = columns.pop("start"), columns.pop("end")
         keep = np.ones(len(all_starts), np.bool_)
@@ -106,13 +106,13 @@ class Pages:
         sources = np.empty(len(keep), np.uint32)
         bounds = np.searchsorted(all_starts, [piece.begin for piece in pieces] + [pieces[-1].end])
         for piece, first, last in zip(pieces, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            offsets[first:last] = all_starts[first:last] + (piece.file.bytes - piece.begin)
+            offsets[first:last] = all_starts[first:last] + (piece.file.offset - piece.begin)
             sources[first:last] = piece.file.source
-            walk = _Walk(self._data, piece, self._how.cap, all_starts[first:last], all_ends[first:last])
-            begin = piece.file.bytes
+            walk = _Walk(self._data, piece, self._options.cap, all_starts[first:last], all_ends[first:last])
+            begin = piece.file.offset
             walk.walk()
-            if self._how.leaves_ends:
-                piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.bytes - begin]), begin)
+            if self._options.leaves_ends:
+                piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.offset - begin]), begin)
             keep[first:last] = walk.keep
             if walk.frames != _NOTHING:
                 self._keep(piece.file.source, walk.frames)
@@ -134,14 +134,14 @@ class Pages:
     def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
         """Return the columns of the records that fit, in their order."""
         starts, ends, are_indented = _candidates(self._data, self._buffer, self._flags, pieces)
-        found = [
-            self.scanner.take(self._data, self._buffer, starts[some], ends[some], templates)
-            for templates, some in ((INDENTED_TEMPLATES, are_indented), (ONE_LINE_TEMPLATES, ~are_indented))
-            if some.any() or not len(starts)
+        parts = [
+            self.scanner.take(self._data, self._buffer, starts[selected], ends[selected], templates)
+            for templates, selected in ((INDENTED_TEMPLATES, are_indented), (ONE_LINE_TEMPLATES, ~are_indented))
+            if selected.any() or not len(starts)
         ]
-        if len(found) == 1:
-            return found[0]
-        columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        if len(parts) == 1:
+            return parts[0]
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         order = np.argsort(columns["start"])
         return {name: values[order] for name, values in columns.items()}
 
@@ -166,15 +166,15 @@ def _candidates(
         flags: Room for what is found out about each byte; memory that is new each time would be dear.
         pieces: The parts of the page.
     """
-    begins, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
+    file_starts, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
     count = max(end - 1, 0)
-    hits, more = (each[:count] for each in flags)
-    np.equal(buffer[:count], _LF, out=hits)
-    line_count = np.count_nonzero(hits)
-    hits &= np.not_equal(buffer[1:end], _SPACE, out=more)
-    has_spaces = np.count_nonzero(hits) < line_count
+    line_ends, more = (room[:count] for room in flags)
+    np.equal(buffer[:count], _LF, out=line_ends)
+    line_count = np.count_nonzero(line_ends)
+    line_ends &= np.not_equal(buffer[1:end], _SPACE, out=more)
+    has_spaces = np.count_nonzero(line_ends) < line_count
     # A line begins where a file does.
-    hits[begins[(begins > 0) & (begins < end)] - 1] = True
+    line_ends[file_starts[(file_starts > 0) & (file_starts < end)] - 1] = True
     marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
     np.equal(buffer[:count], _KIND[4], out=more)
     kinds = places_of(flags[1], count)
@@ -184,9 +184,9 @@ def _candidates(
     is_one_line &= (buffer[following - 1] == _LF) & (buffer[following - 2] == _CLOSE)
     is_indented = is_open & (buffer[starts + 1] == _LF)
     is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (behind == following + 2)
-    if len(begins) > 1:
+    if len(file_starts) > 1:
         # Not from one file into the next one.
-        is_indented &= np.searchsorted(begins, starts, "right") == np.searchsorted(begins, following, "right")
+        is_indented &= np.searchsorted(file_starts, starts, "right") == np.searchsorted(file_starts, following, "right")
     ends = np.where(is_indented, following + 1, following - 1)
     fit = np.flatnonzero((is_one_line | is_indented) & (starts < end))
     starts, ends, are_indented = starts[fit], ends[fit], is_indented[fit]
@@ -224,35 +224,35 @@ class _Walk:
         """Which of the records that fit are not the general decoder's."""
         self.frames = Frames()
         """What was decoded."""
-        self._shift = piece.file.bytes - piece.begin
+        self._shift = piece.file.offset - piece.begin
         """From a place in the page to an offset in the file."""
 
     def walk(self) -> None:
         """Go to the end of the piece, or to a record that is to be read again with the next page."""
         starts, ends, piece = self._starts, self._ends, self._piece
-        at, number, count = piece.begin, 0, len(starts)
+        position, number, count = piece.begin, 0, len(starts)
         # Behind each of these something doesn't fit.
         breaks = np.append(np.flatnonzero(starts[1:] != ends[:-1] + 1), count - 1) if count else np.empty(0, np.int64)
         if len(breaks) > max(_MIN_BREAKS, count // _MISFIT_SHARE):
             self.keep[:], number = False, count
         while number < count:
-            if starts[number] == at and self._is_clean:
+            if starts[number] == position and self._is_clean:
                 last = int(breaks[np.searchsorted(breaks, number)])
-                at, number = int(ends[last]) + 1, last + 1
+                position, number = int(ends[last]) + 1, last + 1
                 continue
-            if starts[number] > at:
-                self._decode(at, int(starts[number]))
-                at = int(starts[number])
+            if starts[number] > position:
+                self._decode(position, int(starts[number]))
+                position = int(starts[number])
                 if self._is_clean:
                     continue
             # Nothing may be left that this record could be a part of: it is decoded as well.
-            self._decode(at, int(ends[number]) + 1)
-            self.keep[number], at, number = False, int(ends[number]) + 1, number + 1
-        is_carried = not piece.is_last and self._is_clean and at > piece.begin
-        if at < piece.end and not (is_carried and piece.end - at <= len(self._data) // _CARRIED_SHARE):
-            self._decode(at, piece.end)
-            at = piece.end
-        piece.file.bytes = at + self._shift
+            self._decode(position, int(ends[number]) + 1)
+            self.keep[number], position, number = False, int(ends[number]) + 1, number + 1
+        is_carried = not piece.is_last and self._is_clean and position > piece.begin
+        if position < piece.end and not (is_carried and piece.end - position <= len(self._data) // _CARRIED_SHARE):
+            self._decode(position, piece.end)
+            position = piece.end
+        piece.file.offset = position + self._shift
 
     @property
     def _is_clean(self) -> bool:

@@ -87,29 +87,34 @@ Block: TypeAlias = tuple[int, "ScannedRows", BlockReport]
 
 
 def scan(
-    opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: ScanOptions, processes: int, forks: bool = True
+    openers: Sequence[Callable[[], int]],
+    offsets: dict[int, int],
+    *,
+    options: ScanOptions,
+    processes: int,
+    forks: bool = True,
 ) -> Iterator[Block]:
     """Scan files, each by one process.
 
     Args:
-        opens: Returns a descriptor of each file.
+        openers: Returns a descriptor of each file.
         offsets: Where to begin in those of the files that are not to be read from their start: where a record does.
-        how: How to scan.
+        options: How to scan.
         processes: How many to use; 1 for none but this one.
         forks: Whether they are forked, and not started; must not be where threads run.
     """
-    left = {*range(len(opens))}
+    remaining = {*range(len(openers))}
     offsets = {**offsets}
     if processes > 1:
-        for block in _blocks(([*_files(opens, offsets)], how), processes, _forked if forks else _started):
+        for block in _blocks(([*_files(openers, offsets)], options), processes, _forked if forks else _started):
             yield block
-            left.difference_update(read.file for read in block[2].read)
+            remaining.difference_update(read.file for read in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left when processes were killed, for their memory perhaps, is read here.
-    if left:
-        work = _Work(ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS), how)
-        for found in work.scan(file for file in _files(opens, offsets) if file.source in left):
-            yield processes, work.pages.rows, found
+    if remaining:
+        work = _Work(ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS), options)
+        for report in work.scan(file for file in _files(openers, offsets) if file.source in remaining):
+            yield processes, work.pages.rows, report
             work.pages.rows.count = 0
 
 
@@ -118,26 +123,26 @@ class _Work:
 
     Args:
         rows: Takes the spans that fit.
-        how: How to scan.
+        options: How to scan.
     """
 
-    def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
-        self.pages = Pages(rows, how)
-        self._leaves_ends = how.leaves_ends
+    def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
+        self.pages = Pages(rows, options)
+        self._leaves_ends = options.leaves_ends
         self._sent_counts = [0, 0]
 
     def scan(self, files: Iterator[QuickFile]) -> Iterator[BlockReport]:
         """Yield what was found when the rows are full, and at the end; other rows, or none, must be there then."""
         pages = self.pages
         read: list[QuickFile] = []
-        for file, done in pages.read(files):
-            read += done
+        for file, finished in pages.read(files):
+            read += finished
             if pages.rows.count + pages.max_rows > pages.rows.capacity:
-                yield self._found(read, (file.source, file.reported_until))
+                yield self._report(read, (file.source, file.reported_until))
                 read.clear()
-        yield self._found(read)
+        yield self._report(read)
 
-    def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> BlockReport:
+    def _report(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> BlockReport:
         batches = self.pages.batches()
         ends: list[Read] = []
         for file in read:
@@ -146,15 +151,15 @@ class _Work:
                 batches.append((file.source, decoder.close()))
             if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.waiting):
                 decoder = None
-            ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
+            ends.append(Read(file.source, file.offset, file.failure, decoder, file.head, file.last))
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
         names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
         self._sent_counts = [*map(len, texts)]
         return BlockReport(names, services, batches, ends, under_way)
 
 
-def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:
-    return (QuickFile(number, each, offsets.get(number, 0)) for number, each in enumerate(opens))
+def _files(openers: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:
+    return (QuickFile(number, opener, offsets.get(number, 0)) for number, opener in enumerate(openers))
 
 
 def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
@@ -183,11 +188,14 @@ def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
 
 def _numbers(count: int) -> int:
     """Return a descriptor from which numbers of files are read, each the first of a run; a lock could stay locked."""
-    taken, given = os.pipe()
+    read_end, write_end = os.pipe()
     step = -(-count // _MAX_RANGES)
-    os.write(given, b"".join(struct.pack(_RANGE_FORMAT, at, min(at + step, count)) for at in range(0, count, step)))
-    os.close(given)
-    return taken
+    os.write(
+        write_end,
+        b"".join(struct.pack(_RANGE_FORMAT, first, min(first + step, count)) for first in range(0, count, step)),
+    )
+    os.close(write_end)
+    return read_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +211,10 @@ class _Shared:
         """Return the blocks that lie in the memory."""
         view = memoryview(mmap(self.memory, 0))
         size = len(view) // _BLOCKS_PER_PROCESS
-        return [ScannedRows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS_PER_PROCESS)]
+        return [
+            ScannedRows(view[index * size : (index + 1) * size], size // ROW_BYTES)
+            for index in range(_BLOCKS_PER_PROCESS)
+        ]
 
 
 class _Worker:
@@ -217,15 +228,15 @@ class _Worker:
     """
 
     def __init__(self, start: Start, job: Job, numbers: int, pipes: list[Connection]) -> None:
-        with ExitStack() as given:
+        with ExitStack() as cleanup:
             memory = os.memfd_create("spanview")
-            given.callback(os.close, memory)
+            cleanup.callback(os.close, memory)
             os.ftruncate(memory, _BLOCKS_PER_PROCESS * BLOCK_ROWS * ROW_BYTES)
             shared = _Shared(numbers, memory)
             self._blocks = shared.blocks()
-            self.pipe, its_end = Pipe()
-            given.callback(its_end.close)
-            self._process = start(job, its_end, shared, [*pipes, self.pipe])
+            self.pipe, worker_end = Pipe()
+            cleanup.callback(worker_end.close)
+            self._process = start(job, worker_end, shared, [*pipes, self.pipe])
         if isinstance(self._process, Popen):
             with suppress(OSError):
                 self.pipe.send(job)
@@ -233,12 +244,12 @@ class _Worker:
     def receive(self) -> tuple[ScannedRows, BlockReport] | None:
         """Return the next block; None when it is done, or was killed."""
         try:
-            number, count, found = self.pipe.recv()
+            number, count, report = self.pipe.recv()
         except (EOFError, ConnectionError):
             return None
         rows = self._blocks[number]
         rows.count = count
-        return rows, found
+        return rows, report
 
     def give_back(self) -> None:
         """Have it fill the oldest block again."""
@@ -267,12 +278,12 @@ def _started(_: Job, pipe: Connection, shared: _Shared, __: list[Connection]) ->
 
     It gives way to the process that somebody looks at.
     """
-    given = (pipe.fileno(), shared.numbers, shared.memory)
+    descriptors = (pipe.fileno(), shared.numbers, shared.memory)
     home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
     return Popen(  # noqa: S603 - this Python and this package
-        [sys.executable, "-P", "-c", _PROGRAM, *map(str, given)],
-        pass_fds=given,
+        [sys.executable, "-P", "-c", _PROGRAM, *map(str, descriptors)],
+        pass_fds=descriptors,
         stdin=DEVNULL,
         stdout=DEVNULL,
         stderr=DEVNULL,
@@ -297,20 +308,20 @@ def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connectio
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Or nobody would see that the process at the other end was killed.
-    for each in inherited:
-        each.close()
+    for connection in inherited:
+        connection.close()
     gc.disable()
-    files, how = job
+    files, options = job
 
     def taken() -> Iterator[QuickFile]:
         while run := os.read(shared.numbers, struct.calcsize(_RANGE_FORMAT)):
             yield from files[slice(*struct.unpack(_RANGE_FORMAT, run))]
 
     blocks = shared.blocks()
-    work = _Work(blocks[0], how)
+    work = _Work(blocks[0], options)
     with suppress(EOFError, ConnectionError):
-        for sent, found in enumerate(work.scan(taken()), 1):
-            pipe.send(((sent - 1) % _BLOCKS_PER_PROCESS, work.pages.rows.count, found))
+        for sent, report in enumerate(work.scan(taken()), 1):
+            pipe.send(((sent - 1) % _BLOCKS_PER_PROCESS, work.pages.rows.count, report))
             if sent >= _BLOCKS_PER_PROCESS:
                 pipe.recv()
             work.pages.rows = blocks[sent % _BLOCKS_PER_PROCESS]

@@ -46,8 +46,8 @@ def agreeing(
             kept.append(console.fields_of(orjson.loads(record)))
         except orjson.JSONDecodeError:
             kept.append(None)
-    agree = np.array([type(each) is tuple for each in kept], np.bool_)
-    decoded = console.columns_of([each for each in kept if type(each) is tuple])
+    agree = np.array([type(fields) is tuple for fields in kept], np.bool_)
+    decoded = console.columns_of([fields for fields in kept if type(fields) is tuple])
     halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
     expected: dict[str, list[int | None]] = {
         "trace_high": [high for high, _ in halves],

@@ -47,22 +47,29 @@ class LayoutTemplates:
         self.layout = layout
         self.name = Template(layout.name)
         self.ids = Template(layout.trace_id, 32, layout.span_id, 16, layout.trace_state, b"[]", layout.kind)
-        self.trace_at = len(layout.trace_id)
-        self.span_at = self.trace_at + 32 + len(layout.span_id)
-        self.has_parent_at = len(layout.parent_id)
+        self.trace_offset = len(layout.trace_id)
+        self.span_offset = self.trace_offset + 32 + len(layout.span_id)
+        self.parent_value_offset = len(layout.parent_id)
         self.child = Template(layout.parent_id, b'"0x', 16, b'"')
         self.root = Template(layout.parent_id, b"null")
-        self.parent_at = self.has_parent_at + 3
+        self.parent_offset = self.parent_value_offset + 3
         self.times = Template(layout.start_time, *times.PARTS, layout.end_time, *times.PARTS, layout.status)
-        self.start_at = len(layout.start_time)
-        self.end_at = self.start_at + times.WIDTH + len(layout.end_time)
+        self.start_offset = len(layout.start_time)
+        self.end_offset = self.start_offset + times.WIDTH + len(layout.end_time)
         self.attributes = Template(layout.attributes)
         text = rb'((?:[^"\\\x00-\x1f]|\\.)*+)'
         parts = (layout.name, layout.trace_id, layout.span_id, layout.trace_state, layout.kind)
         name, trace_id, span_id, state, kind = map(re.escape, parts)
         digits = (rb"([0-9a-fA-F]{32})", rb"([0-9a-fA-F]{16})")
         self.head = re.compile(name + text + trace_id + digits[0] + span_id + digits[1] + state + text + kind)
-        widths = (self.ids.width, len("CLIENT"), self.root.width, self.times.width, len("OK"), self.attributes.width)
+        widths = (
+            self.ids.width,
+            len("CLIENT"),
+            self.root.width,
+            self.times.width,
+            len("OK"),
+            self.attributes.width,
+        )
         self.min_bytes = len(layout.name) + sum(widths)
         """Bytes from the beginning of a record that fits to its attributes, if not more."""
 
@@ -95,25 +102,25 @@ class TextNumbers(dict[bytes, int]):
 class _Live:
     """The records that fit so far: where they are among all, where to look next, and what is known of them."""
 
-    __slots__ = ("at", "columns", "place")
+    __slots__ = ("columns", "indexes", "positions")
 
-    def __init__(self, at: Places, place: Places, **columns: NDArray[Any]) -> None:
-        self.at, self.place, self.columns = at, place, columns
+    def __init__(self, indexes: Places, positions: Places, **columns: NDArray[Any]) -> None:
+        self.indexes, self.positions, self.columns = indexes, positions, columns
 
     def keep(self, fits: Flags | None) -> bool:
         """Go on with those that fit; tell whether any were left out."""
         if fits is None or fits.all():
             return False
         # Numbers choose quicker than flags.
-        some = np.flatnonzero(fits)
-        self.at, self.place = self.at[some], self.place[some]
-        self.columns = {name: values[some] for name, values in self.columns.items()}
+        selected = np.flatnonzero(fits)
+        self.indexes, self.positions = self.indexes[selected], self.positions[selected]
+        self.columns = {name: values[selected] for name, values in self.columns.items()}
         return True
 
     def take(self, template: Template, buffer: Bytes) -> Bytes:
         """Return the bytes where to look next, of those where a template fits."""
-        rows, fits = template.take(buffer, self.place)
-        self.place = self.place + template.width
+        rows, fits = template.take(buffer, self.positions)
+        self.positions = self.positions + template.width
         return rows[fits] if self.keep(fits) else rows
 
 
@@ -148,12 +155,12 @@ class LayoutScanner:
             templates: The layout.
         """
         live = self._heads(data, buffer, starts, templates)
-        live.columns["start"], live.columns["end"] = starts[live.at], ends[live.at]
+        live.columns["start"], live.columns["end"] = starts[live.indexes], ends[live.indexes]
         self._middles(buffer, live, templates)
         columns = live.columns
-        records = Ends(data, buffer, columns["start"], live.place, columns["end"])
-        some = np.flatnonzero(records.ends - records.starts <= self._cap)
-        columns["service"] = self._tails[templates].services(records, some)
+        records = Ends(data, buffer, columns["start"], live.positions, columns["end"])
+        short_enough = np.flatnonzero(records.ends - records.starts <= self._cap)
+        columns["service"] = self._tails[templates].services(records, short_enough)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0
@@ -163,10 +170,10 @@ class LayoutScanner:
 
     def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Live:
         """Take names and ids; what is left stands at the kinds."""
-        places = starts + templates.name.width
-        texts = rows_at(buffer, places, _NAME_BYTES)
+        name_starts = starts + templates.name.width
+        texts = rows_at(buffer, name_starts, _NAME_BYTES)
         lengths = (texts == _QUOTE).argmax(axis=1)
-        rows, fits = templates.ids.take(buffer, places + lengths)
+        rows, fits = templates.ids.take(buffer, name_starts + lengths)
         begin_well = templates.name.take(buffer, starts)[1]
         if begin_well is not None:
             fits = begin_well if fits is None else fits & begin_well
@@ -177,22 +184,22 @@ class LayoutScanner:
         names = np.full(len(starts), NO_NUMBER, np.int64)
         digits = np.concatenate(
             [
-                rows[:, templates.trace_at : templates.trace_at + 32],
-                rows[:, templates.span_at : templates.span_at + 16],
+                rows[:, templates.trace_offset : templates.trace_offset + 32],
+                rows[:, templates.span_offset : templates.span_offset + 16],
             ],
             axis=1,
         )
-        kinds = places + lengths + templates.ids.width
+        kinds = name_starts + lengths + templates.ids.width
         if fits is None:
             names = self._names(texts, lengths)
         else:
             names[fits] = self._names(texts[fits], lengths[fits])
-            for at in np.flatnonzero(~fits).tolist():
-                match = templates.head.match(data, int(starts[at]))
+            for index in np.flatnonzero(~fits).tolist():
+                match = templates.head.match(data, int(starts[index]))
                 if match and self._states[match[4]] >= 0:
-                    names[at] = self.names[match[1]]
-                    digits[at] = np.frombuffer(match[2] + match[3], np.uint8)
-                    kinds[at] = match.end()
+                    names[index] = self.names[match[1]]
+                    digits[index] = np.frombuffer(match[2] + match[3], np.uint8)
+                    kinds[index] = match.end()
         ids, are_ids = ids_of(digits)
         live = _Live(np.arange(len(starts)), kinds, name=names, ids=ids)
         live.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
@@ -207,27 +214,29 @@ class LayoutScanner:
 
     def _middles(self, buffer: Bytes, live: _Live, templates: LayoutTemplates) -> None:
         """Take kinds, parents, times and statuses; what is left stands at the attributes."""
-        live.columns["kind"], live.place, fits = _KINDS.take(buffer, live.place)
+        live.columns["kind"], live.positions, fits = _KINDS.take(buffer, live.positions)
         live.keep(fits)
-        is_child = buffer[live.place + templates.has_parent_at] == _QUOTE
-        parent_ids = np.zeros(len(live.at), np.uint64)
-        fits = np.ones(len(live.at), np.bool_)
-        for template, some in (
+        is_child = buffer[live.positions + templates.parent_value_offset] == _QUOTE
+        parent_ids = np.zeros(len(live.indexes), np.uint64)
+        fits = np.ones(len(live.indexes), np.bool_)
+        for template, selected in (
             (templates.child, np.flatnonzero(is_child)),
             (templates.root, np.flatnonzero(~is_child)),
         ):
-            rows, some_fit = template.take(buffer, live.place[some])
-            fits[some] = True if some_fit is None else some_fit
-            live.place[some] += template.width
+            rows, some_fit = template.take(buffer, live.positions[selected])
+            fits[selected] = True if some_fit is None else some_fit
+            live.positions[selected] += template.width
             if template is templates.child:
-                ids, are_ids = ids_of(rows[:, templates.parent_at : templates.parent_at + 16])
-                parent_ids[some] = ids[:, 0]
-                fits[some] &= True if are_ids is None else are_ids
+                ids, are_ids = ids_of(rows[:, templates.parent_offset : templates.parent_offset + 16])
+                parent_ids[selected] = ids[:, 0]
+                fits[selected] &= True if are_ids is None else are_ids
         live.columns["parent_id"] = parent_ids
         live.keep(fits)
-        both, fits = times.times_of(live.take(templates.times, buffer), (templates.start_at, templates.end_at))
-        live.columns["start_ns"], live.columns["end_ns"] = both
+        start_and_end, fits = times.times_of(
+            live.take(templates.times, buffer), (templates.start_offset, templates.end_offset)
+        )
+        live.columns["start_ns"], live.columns["end_ns"] = start_and_end
         live.keep(fits)
-        live.columns["status"], live.place, fits = _STATUSES.take(buffer, live.place)
+        live.columns["status"], live.positions, fits = _STATUSES.take(buffer, live.positions)
         live.keep(fits)
         live.take(templates.attributes, buffer)

@@ -50,11 +50,11 @@ def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], 
         ns += _start_of(first)
         fits &= _start_of(first) != NO_TIME
     else:
-        different, which = np.unique(days.view(f"S{_DAY}"), return_inverse=True)
-        starts = np.array([_start_of(day) for day in different.tolist()])
+        days_once, day_indexes = np.unique(days.view(f"S{_DAY}"), return_inverse=True)
+        starts = np.array([_start_of(day) for day in days_once.tolist()])
         # Where a day isn't one, the sum is nothing, and isn't used.
-        ns += starts[which]
-        fits &= (starts != NO_TIME)[which]
+        ns += starts[day_indexes]
+        fits &= (starts != NO_TIME)[day_indexes]
     shape = len(texts), len(places)
     return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
 

@@ -6,15 +6,15 @@ of a flow are bound to the slice that is open at their time.
 span                                            event
 ----                                            -----
 process: resource, and Ray's process or file    pid, with its name and its resource
-those that stand inside one another             one tid, a lane; what overlaps gets lanes of its own
-span                                            X, complete; B, begun, where it has no end
+spans nested in one another                     one tid, a lane; what overlaps gets lanes of its own
+span                                            X, complete; B, begin, where it has no end
 event                                           i, instant
 PRODUCER → CONSUMER, links within the trace     s → f, a flow, unless it went back in time
 
-Times are microseconds after a base, with all digits of the nanoseconds: the base stands in the metadata.
+Times are microseconds after a base, with all digits of the nanoseconds: the base is in the metadata.
 
 Processes, lanes and flows are numbered over all traces. So a trace is drafted first, which takes nearly all of the time
-and needs no other trace: its events with holes in the place of pid and tid. These are filled trace by trace.
+and needs no other trace: its events have holes for pid and tid, which are filled trace by trace.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 NO_NAME: Final = "(no name)"
 _OWN_PROCESS: Final = frozenset(("service.instance.id", "process.pid"))
-"""Attributes of a resource that tell one process from another."""
+"""Attributes of a resource that identify a process."""
 _RAY_PID: Final = "ray.pid"
 _RAY_NODE: Final = "ray.node_id"
 _NOWHERE: Final = {"pid": 0, "tid": 0}
 _HOLE: Final = b',"pid":0,"tid":0'
-"""Of an event's text the first such part: no text in it can have a quotation mark behind a comma."""
+"""The first such part of an event's text: no text in it can have a quotation mark after a comma."""
 
 SpanDraft: TypeAlias = "tuple[tuple[bytes, bytes], int, float, int, bytes, list[bytes]]"
-"""The key of its process and what announces that one, start, end, the place of its parent before it or -1, its slice,
+"""The key of its process and what announces that, start, end, the index of its parent before it or -1, its slice,
 and its events."""
 TraceDraft: TypeAlias = "tuple[list[SpanDraft], list[tuple[int, int, bytes]]]"
-"""The spans in the order of their starts, and the flows: from which place to which, and a name."""
+"""The spans in the order of their starts, and the flows: from which index to which, and a name."""
 
 
 class ChromeDrafts:
@@ -54,14 +54,14 @@ class ChromeDrafts:
 
     Args:
         base_ns: What times are counted from, in nanoseconds since 1970; no span may start before it.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
 
     def __init__(self, base_ns: int, lose: Callable[[str], None] = ignore_loss) -> None:
         self._base_ns = base_ns
         self._lose = lose
         self._processes: dict[tuple[object, ...], tuple[Resource, tuple[bytes, bytes]]] = {}
-        """By the resource's identity and what else tells a process, where that is text."""
+        """By the resource's identity and what else identifies a process, where that is text."""
 
     def of(self, spans: Sequence[Span]) -> TraceDraft:
         """Return the draft of one trace.
@@ -173,7 +173,7 @@ class _Process:
 
 
 class ChromeWriter:
-    """Makes events of drafts; what it keeps between two is the processes, and until when their lanes are taken.
+    """Makes events of drafts; between two it keeps the processes, and until when their lanes are taken.
 
     Args:
         base_ns: As `ChromeDrafts` has it.
@@ -182,14 +182,14 @@ class ChromeWriter:
     def __init__(self, base_ns: int) -> None:
         self._base_ns = base_ns
         self._processes: dict[bytes, _Process] = {}
-        # One number never means two things: a thread with its process's number would be its main thread.
+        # No number is used twice: a thread with its process's number would be its main thread.
         self._numbers = count(1)
         self._flows = count(1)
 
     def events_of(self, draft: TraceDraft) -> Iterator[bytes]:
-        """Yield the events of one trace as JSON, parents before what stands inside them.
+        """Yield the events of one trace as JSON, parents before their children.
 
-        A span stands in its parent's lane if nothing but its ancestors is open there, and else in one that is free.
+        A span goes to its parent's lane if nothing but its ancestors is open there, or else to one that is free.
         """
         spans, arrows = draft
         flows: dict[int, list[bytes]] = {}

@@ -37,7 +37,7 @@ _BAD_ID: Final = int(Warnings.BAD_ID)
 _ODD_VALUE: Final = int(Warnings.ODD_VALUE)
 _NO_PARENT: Final = "0x" + "0" * SPAN_ID_DIGITS
 _MAX_ONE_BY_ONE: Final = 8
-"""So few spans are converted one by one when one of them isn't as the SDK writes it."""
+"""Spans that are converted one by one when one of them isn't as the SDK writes it."""
 
 Fields: TypeAlias = tuple[Any, ...]
 """What the columns need of a span that is built as the SDK builds it, as the file has it: name, trace id, span id,
@@ -60,7 +60,7 @@ def is_span(value: Any) -> bool:
 def fields_of(document: Any) -> Fields | Any:
     """Return what the columns need of a span that is built as the SDK builds it; any other document as it is.
 
-    It is asked for every span there is: what isn't a dict fails by itself where something is looked up in it.
+    It is called for every span: what isn't a dict fails where something is looked up in it.
     """
     try:
         events, links, status = document["events"], document["links"], document["status"]
@@ -94,7 +94,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
     """Return the columns of spans, each as `fields_of` returns it; for documents, `is_span` must hold.
 
     They are converted column by column for all spans at once. Where one of them isn't as the SDK writes it, its
-    neighbours go through `row_with_care` with it, which comes to the same for every document.
+    neighbors go through `row_with_care` with it, which gives the same for every document.
     """
     parts: list[SpanColumns] = []
     pending: list[Sequence[Any]] = [spans] if spans else []
@@ -158,7 +158,7 @@ def _columns_at_once(spans: Sequence[Fields]) -> SpanColumns | None:
 
 
 def _sharing_equal_texts(texts: Sequence[str]) -> list[str]:
-    """Return the same texts, equal ones as one object: little to keep, and little to send to another process."""
+    """Return the same texts, equal ones as one object, which saves memory and bytes sent to other processes."""
     known: dict[str, str] = {}
     return [*map(known.setdefault, texts, texts)]
 

@@ -1,4 +1,4 @@
-"""Whole spans from the JSON of the console exporter, for those who look at one; what reads many does without."""
+"""Whole spans from the JSON of the console exporter; reading many spans does without them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def span_of(document: dict[str, Any], source: Source) -> Span:
 
 
 def _resource(resource: Any) -> Resource:
-    """Return a resource, the same object for all that are written alike: others keep by it what they make of it."""
+    """Return a resource, the same object for all with the same text: others cache by its identity."""
     try:
         key = orjson.dumps(resource)
     except orjson.JSONEncodeError:

@@ -1,9 +1,9 @@
-"""Documents that hold records one by one, at their front: what is too large, or damaged, is read element by element.
+"""Documents that hold records one by one, at their front: those too large or damaged are read element by element.
 
 {"data": [{…}, {…}, {…      the first two are whole
          ^ the first element
 
-[{"traceId": …}, …          a list of Zipkin's: who shares an id is told by nobody, and the records are marked
+[{"traceId": …}, …          a list of Zipkin's: nothing says who shares an id, and the records are marked
 ["traceId": …}, {"tr…       the same, damaged in its first element
 """
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ELEMENT_CAP_FACTOR: Final = 16
-"""An element, which is a whole trace, or all spans of a resource, may be so many times as long as a document else."""
+"""An element, a whole trace or all spans of a resource, may be this many times as long as other documents."""
 _PROBE_BYTES: Final = 8192
-"""Bytes of a document by which it is told: always the same ones, in whatever pieces they come."""
+"""Bytes of a document by which it is recognized: always the same ones, in whatever pieces they come."""
 _MAY_BE_FRONT: Final = re.compile(rb'\[|\{\s*+"(?:data|traces|resourceSpans|resource_spans|batches|schema)"')
 _FRONT: Final = re.compile(
     rb"""
@@ -53,26 +53,26 @@ class Nesting:
         return self._cap * ELEMENT_CAP_FACTOR if self.is_inside else self._cap
 
     def leave(self) -> None:
-        """Take note of text: of an element there is none."""
+        """Take note of text: an element has none."""
         self.is_inside, self.is_after = False, self.is_inside or self.is_after
 
     def is_left_out(self, value: Any, is_record: Callable[[Any], bool]) -> bool:
-        """Tell whether a whole document is a member of what was entered; the next record is none."""
+        """Tell whether a whole document is a member of what was entered; the next record isn't."""
         self.is_after = self.is_after and not (is_record(value) or is_element(value))
         return self.is_after
 
 
 def is_element(value: Any) -> bool:
-    """Tell whether a decoded value is a span that stands in a list, and may tell less alone: one of Zipkin's."""
+    """Tell whether a decoded value is a span of a list, which may mean less alone: one of Zipkin's."""
     return isinstance(value, dict) and "traceId" in value and "id" in value
 
 
 def first_element(data: bytes, position: int, cap: int) -> int:
-    """Return where the first element of a document stands that holds records one by one; `position` for any other.
+    """Return the position of the first element of a document that holds records one by one; `position` for any other.
 
     Args:
         position: Where the document begins.
-        cap: Bytes of the longest document that is kept; so many are looked at, at the most.
+        cap: Bytes of the longest document that is kept; no more are searched.
     """
     match = _FRONT.match(data, position, position + min(_PROBE_BYTES, cap))
     return match.end() if match else position

@@ -63,7 +63,7 @@ def loads_deep(text: str, parse_int: Callable[[str], Any]) -> Any:
 
 
 class _Reader:
-    """A place in a text."""
+    """A position in a text."""
 
     def __init__(self, text: str, parse_int: Callable[[str], Any]) -> None:
         self._text = text
@@ -71,7 +71,7 @@ class _Reader:
         self._parse_int = parse_int
 
     def takes(self, character: str) -> bool:
-        """Pass over blanks, and over a character where it comes next; tell whether it did."""
+        """Pass over blanks, and over a character if it is next; tell whether it was."""
         self._pass_blanks()
         is_next = self._text.startswith(character, self._position)
         self._position += is_next
@@ -87,7 +87,7 @@ class _Reader:
             raise ValueError(f"expected {character} at {self._position}")
 
     def expect_end(self) -> None:
-        """Refuse anything but blanks behind the document."""
+        """Refuse anything but blanks after the document."""
         self._pass_blanks()
         if self._position < len(self._text):
             raise ValueError(f"expected the end at {self._position}")

@@ -9,7 +9,7 @@ from spanview.formats.jsontext import BadJsonError, loads_quick
 LINE_ENDS: Final = (b"\r", b"\n")
 _BLANKS: Final = b" \t\r\n"
 _MAX_ATTEMPTS: Final = 32
-"""So many line ends are tried."""
+"""Line ends that are tried."""
 
 
 def try_ends(data: bytes, position: int) -> tuple[int, Any, bool]:

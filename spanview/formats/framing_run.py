@@ -42,7 +42,7 @@ class FramingRun:
         is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
         cap: Bytes of the longest document that is kept.
-        offset: Where in the file the first byte is.
+        offset: Offset in the file of the first byte.
     """
 
     def __init__(self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], cap: int, offset: int) -> None:
@@ -60,7 +60,7 @@ class FramingRun:
         self._frames = Frames()
 
     def trial(self, keep: Callable[[Any], Any]) -> FramingRun:
-        """Return a copy to try something on, without what was framed so far.
+        """Return a copy for a trial, without what was framed so far.
 
         Args:
             keep: Returns what the copy keeps of a decoded value.
@@ -71,7 +71,7 @@ class FramingRun:
         return copy
 
     def take(self, position: int) -> Frames:
-        """Return what was framed up to a position, and let go of the bytes before it."""
+        """Return what was framed up to a position, and drop the bytes before it."""
         if self.starts.meets_prefix:
             self.close_gap(position)
         self.buffer.cut(position)
@@ -134,7 +134,7 @@ class FramingRun:
         if verdict is ScanVerdict.WHOLE:
             self._scanner = None
             if self.damage.is_open and end == len(data) <= position + self._nesting.cap and not quiet:
-                # What follows tells whether it is a part of something torn.
+                # Only what follows shows whether it is a part of something torn.
                 return position
             with suppress(BadJsonError):
                 return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
@@ -146,7 +146,7 @@ class FramingRun:
         return self._pass_over(position, end) if after is None else after
 
     def _frame_cheaply(self, position: int, *, quiet: bool) -> int | None:
-        """Frame the document at `position` where that needs no scan; return where to go on, None where it does."""
+        """Frame the document at `position` if that needs no scan; return where to go on, None if it does."""
         data = self.buffer.data
         if data[position] == _BRACKET:
             first = self._lists.first_record(data, position)
@@ -185,7 +185,7 @@ class FramingRun:
         return not is_alone or not self.buffer.is_line_start(position)
 
     def _take_apart(self, position: int, *, quiet: bool) -> int | None:
-        """Frame the record at `position` if only other lines stand in it; return where to go on, None if not."""
+        """Frame the record at `position` if other lines are in it, but no damage; return where to go on, else None."""
         if self._nesting.is_inside or not self.buffer.is_line_start(position):
             return None
         taken = take_apart(self.buffer.data, position, self._is_record, cap=self._nesting.cap, is_all=quiet)
@@ -200,8 +200,8 @@ class FramingRun:
         return end
 
     def enter(self, position: int, *, is_torn: bool = False) -> int:
-        """Return where the first element stands of a document that holds records one by one; else `position`."""
-        # Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
+        """Return the position of the first element of a document that holds records one by one; else `position`."""
+        # Damage to an element is reported when that is framed. Inside of one, searching would cost the square.
         may_enter = not self._nesting.is_inside and not self.damage.is_open
         element = first_element(self.buffer.data, position, self._nesting.cap) if may_enter else position
         if element != position:
@@ -245,7 +245,7 @@ class FramingRun:
     # -- what grows too large ----------------------------------------------------------------------------------------
 
     def _wait(self, position: int) -> int:
-        """Keep an unfinished document for later, or only its place where it has grown over the cap."""
+        """Keep an unfinished document for later, or only its position if it has grown over the cap."""
         if not self._is_over_cap(position):
             return position
         if self._scanner is None:

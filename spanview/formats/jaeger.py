@@ -1,7 +1,7 @@
 """Jaeger's JSON: what its query service answers with, and what its user interface downloads.
 
-Source: `internal/uimodel/model.go` of jaegertracing/jaeger; the parts of a span that stand in tags are those of
-"OpenTelemetry to Jaeger Transformation". What only Jaeger says stands in `extra` under `jaeger`, so that a trace is
+Source: `internal/uimodel/model.go` of jaegertracing/jaeger; the parts of a span that are tags are those of
+"OpenTelemetry to Jaeger Transformation". What only Jaeger has is in `extra` under `jaeger`, so that a trace is
 written as it was read but for the order of tags, the names of processes and what is no valid Jaeger.
 
 document                                        span
@@ -91,8 +91,8 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     data = value.get("data")
     traces = data if isinstance(data, list) else [data if _is_trace(data) else value]
@@ -186,7 +186,7 @@ def _own(
     references: list[dict[str, Any]],
     warnings: list[str],
 ) -> dict[str, Any]:
-    """Return what the span's other fields don't keep: whatever would not be written again without it."""
+    """Return what the span's other fields don't keep: whatever would be lost when it is written again."""
     written = value_of(read, ProcessTable())
     if written is None:
         return {}
@@ -247,7 +247,7 @@ def _family(references: list[dict[str, Any]], trace_id: int) -> tuple[str | None
 
 
 def _resource(process: Any) -> tuple[Resource, bool]:
-    """Return the resource of a process, and whether something about the process is odd."""
+    """Return the resource of a process, and whether the process is malformed."""
     if not isinstance(process, dict):
         return Resource(), True
     pairs, is_malformed = _pairs(process.get("tags"))
@@ -264,7 +264,7 @@ def _resource(process: Any) -> tuple[Resource, bool]:
 
 
 def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
-    """Return the events of a span's logs, and whether something is odd about one."""
+    """Return the events of a span's logs, and whether any is malformed."""
     items = logs if isinstance(logs, list) else []
     are_malformed = not isinstance(logs, list | None)
     events = []
@@ -286,7 +286,7 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
 
 
 def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return keys and values of tags, and whether something is odd about one."""
+    """Return keys and values of tags, and whether any is malformed."""
     pairs, are_malformed = [], not isinstance(tags, list | None)
     for tag in tags if isinstance(tags, list) else ():
         if not isinstance(tag, dict) or not isinstance(tag.get("key"), str):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Resource, Span
 
 FORMAT: Final = "jaeger"
-"""The key of `extra` under which stands what only Jaeger says."""
+"""The key of `extra` for what only Jaeger has."""
 KINDS: Final = {name.lower(): value for value, name in enumerate(KIND_NAMES)}
 """What the tag for the kind says."""
 EVENT: Final = "event"
@@ -43,10 +43,10 @@ EVENT: Final = "event"
 EVENT_DROPPED: Final = "otel.event.dropped_attributes_count"
 PARENT_TYPES: Final = ("CHILD_OF", "FOLLOWS_FROM")
 NO_END: Final = "spanview: no end time; the duration is unknown"
-"""A warning of a span that stands for what Jaeger has no word for."""
+"""A warning of a span, for what Jaeger has no field for."""
 TAKEN_FOR_PARENT: Final = "links within the trace left out, of spans without a parent: they would be taken for it"
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
-"""The greatest integer of which the user interface knows every digit."""
+"""The largest integer that the user interface holds exactly."""
 _PLAIN: Final = frozenset((str, int, bool))
 _INT64: Final = 2**63
 _MAX_KNOWN_RESOURCES: Final = 256
@@ -61,10 +61,10 @@ class ProcessTable:
         """By their names."""
         self._names: dict[bytes, str] = {}
         self._of_resources: dict[int, tuple[Resource, str, list[str]]] = {}
-        """By the resource's identity the process's name, and what can't be said of it."""
+        """By the resource's identity: the process's name, and what was lost of it."""
 
     def of(self, resource: Resource, lose: Callable[[str], None]) -> str:
-        """Return the name of the process that a resource stands for."""
+        """Return the name of a resource's process."""
         known = self._of_resources.get(id(resource))
         if known is None:
             lost: list[str] = []
@@ -88,7 +88,7 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -
 
     Args:
         spans: Spans of one trace; those without usable ids are left out.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
     processes, values, warnings = ProcessTable(), [], list[str]()
     trace_id = None
@@ -107,7 +107,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
     Args:
         span: The span.
         processes: Those of its trace.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
     if span.trace_id is None or span.span_id is None:
         lose("spans without usable ids left out")
@@ -142,7 +142,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
 
 
 def own_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what of an `extra` only Jaeger says."""
+    """Return the part of an `extra` that only Jaeger has."""
     own = extra.get(FORMAT) if extra else None
     return own if isinstance(own, dict) else {}
 
@@ -199,7 +199,7 @@ def with_references_within(
 ) -> dict[str, Any]:
     """Return a written span with only the first references within its trace, and those into others.
 
-    The user interface takes the first that it finds for the parent, whatever stands before it.
+    The user interface takes the first one within the trace for the parent, whatever precedes it.
 
     Args:
         value: What `value_of` returned.
@@ -231,7 +231,7 @@ def _reference(kind: str, trace_id: str, span_id: str) -> dict[str, Any]:
 
 
 def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any]:
-    """Return the process that a resource stands for; without a service's name, that is empty."""
+    """Return the process of a resource; its service name is empty if the resource has none."""
     attributes = dict(resource.attributes)
     service = attributes.pop("service.name", None)
     if service is not None and not isinstance(service, str):
@@ -241,7 +241,7 @@ def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any
 
 
 def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the tags for parts of the span first, because of several with one name the first one counts."""
+    """Return the tags, those for parts of the span first: of several with one name, the first one counts."""
     pairs = shared_tags(span, lose)
     if span.kind_name is not None:
         pairs.append((KIND, span.kind_name.lower()))

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _MARKED: Final = bytes(
     ord("0") if byte in b"0123456789" else ord(" ") if byte in b" \t\n\r,:[-" else ord(".") for byte in range(256)
 )
-"""Digits, and what can stand before a number inside a list or an object."""
+"""Digits, and what can precede a number inside a list or an object."""
 _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
 INVALID_TEXT: Final = "texts that are no valid Unicode changed"
-"""What is lost of them in any JSON."""
+"""The loss that this is in any JSON."""
 
 
 class BadJsonError(ValueError):
@@ -84,7 +84,7 @@ def _integer(digits: str) -> int | str:
 
 
 def dumps_sorted(value: Any) -> bytes:
-    """Return one text for all values that are equal, types included, whatever the order of their keys."""
+    """Return the same text for all values that are equal, types included, whatever the order of their keys."""
     try:
         return json.dumps(value, sort_keys=True, default=_fields_of, separators=(",", ":")).encode()
     except RecursionError:
@@ -96,7 +96,7 @@ def _fields_of(part: Any) -> dict[str, Any]:
 
 
 def _dumps_deep(value: Any, *, sort_keys: bool, ensure_ascii: bool) -> str:
-    """Encode without recursion, to the text that the standard library's encoder comes to where nesting lets it."""
+    """Encode without recursion, to the same text as the standard library's encoder."""
     encoder = json.JSONEncoder(ensure_ascii=ensure_ascii)
     parts: list[str] = []
     pending: list[tuple[str, Any]] = [("", value)]
@@ -124,11 +124,11 @@ def dumps_strict(value: Any, *, has_non_finite: bool = True) -> bytes:
     """Encode a value as strict JSON in UTF-8.
 
     NaN and infinities become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, integers of any size stay exact,
-    and what is no valid Unicode becomes U+FFFD. Keys that come to the same by that are numbered.
+    and what is no valid Unicode becomes U+FFFD. Keys that become equal by that are numbered.
 
     Args:
         value: What JSON has: dicts, lists, texts, numbers, booleans and None.
-        has_non_finite: False where the caller knows that there are no NaN and no infinities, which saves a look.
+        has_non_finite: False where the caller knows that there are no NaN and no infinities, which saves a search.
     """
     try:
         text = orjson.dumps(value)
@@ -213,7 +213,7 @@ def _strict(value: Any) -> Any:
 
 
 def _numbered(item: dict[Any, Any]) -> dict[str, Any]:
-    """Return a dict with valid keys of which none is lost; those that are valid stay as they are."""
+    """Return a dict with valid keys, none of them lost; those that are valid stay as they are."""
     names = [*map(str, item)]
     taken, counts = {name for name in names if valid_text(name) == name}, Counter[str]()
     numbered: dict[str, Any] = {}

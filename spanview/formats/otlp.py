@@ -2,8 +2,8 @@
 
 Source: opentelemetry/proto/trace/v1/trace.proto, and "JSON Protobuf Encoding" in the OTLP specification. Ids are also
 taken in the base64 of protobuf's own JSON, enums by name or number, 64-bit integers as text or number, fields in camel
-and in snake case, and what older versions and Tempo name otherwise: `batches`, `instrumentationLibrarySpans`. What
-null stands in is not there. Unknown fields are ignored.
+and in snake case, and what older versions and Tempo name otherwise: `batches`, `instrumentationLibrarySpans`. A
+field that is null counts as absent. Unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from spanview.model.span import Source
 
 DOCUMENT_KEYS: Final = ("resourceSpans", "resource_spans", "batches")
-"""Keys of a document, of which each holds a list of the spans of resources."""
+"""Keys of a document, each with a list of the spans of resources."""
 RESOURCE_KEYS: Final = (
     *("scopeSpans", "scope_spans"),
     *("instrumentationLibrarySpans", "instrumentation_library_spans"),
 )
-"""Keys of the spans of one resource, of which each holds a list of the spans of scopes."""
+"""Keys of the spans of one resource, each with a list of the spans of scopes."""
 _WRAPPERS: Final = ("trace", "result")
-"""What the answers of Tempo's and Jaeger's interfaces have a document in."""
+"""Keys of the document in responses of Tempo's and Jaeger's APIs."""
 SPAN_EXTRA: Final = ("flags", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount")
 LINK_EXTRA: Final = ("flags", "droppedAttributesCount")
 DROPPED: Final = ("droppedAttributesCount",)
 KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
-"""Names of the kinds, at the places of their numbers."""
+"""Names of the kinds, in the order of their numbers."""
 _TIMES: Final = range(2**63)
 
 
@@ -58,8 +58,8 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     document = _document_in(value)
     of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)

@@ -1,7 +1,7 @@
 """Spans as OTLP's JSON, a line for some spans of one trace, as the collector's file exporter writes and reads them.
 
-Source: as in `otlp`. Ids are in lower-case hex digits, enums numbers, integers of 64 bits text, and what has its
-default is left out. Spans stand in the order in which they come, those of one resource and scope together.
+Source: as in `otlp`. Ids are in lower-case hex digits, enums numbers, integers of 64 bits text, and defaults
+are left out. Spans stay in their order, those of one resource and scope together.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Link, Scope, Span, Status
 
 _MAX_LINE_BYTES: Final = 512 * 1024
-"""Of the spans in a line, but for one that is longer: the collector's receiver for files reads lines of 1 MiB."""
+"""Of the spans in a line, unless one alone is longer: the collector's file receiver reads lines of 1 MiB."""
 _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES))))
 """Those without a message, by their codes."""
 _MAX_KNOWN: Final = 256
-"""Resources and scopes of which is known at once what stands around their spans."""
+"""Resources and scopes whose ends are kept."""
 _NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
-"""What `extra` may have that isn't a count."""
+"""Fields of `extra` that aren't counts."""
 _BAD_IDS: Final = "unusable ids left out"
 _LOST_WARNINGS: Final = (
     (Warnings.ODD_VALUE, "marks of spans with an odd field left out"),
@@ -37,7 +37,7 @@ _LOST_WARNINGS: Final = (
 )
 
 _Ends: TypeAlias = tuple[bytes, bytes]
-"""What stands before and behind the spans of a resource or a scope."""
+"""The text before and after the spans of a resource or a scope."""
 _Group = TypeVar("_Group")
 
 
@@ -45,13 +45,13 @@ class OtlpLines:
     """Writes the lines of traces.
 
     Args:
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
 
     def __init__(self, lose: Lose) -> None:
         self._writer = OtlpValueWriter(lose)
         self._known: dict[int, tuple[Resource | Scope | None, _Ends, list[str]]] = {}
-        """By the identity of a resource or a scope its ends, and what can't be said of it."""
+        """By the identity of a resource or a scope: its ends, and what was lost of it."""
         self._groups: dict[_Ends, dict[_Ends, list[bytes]]] = {}
         """The spans of a line, by the ends of resource and scope."""
 
@@ -74,7 +74,7 @@ class OtlpLines:
             yield self._take_line()
 
     def _group(self, part: Resource | Scope | None, groups: dict[_Ends, _Group], new: Callable[[], _Group]) -> _Group:
-        """Return the group of a resource or a scope, which is made if it is new in the line."""
+        """Return the group of a resource or a scope; it is made if it is new in the line."""
         known = self._known.get(id(part))
         if known is None:
             lost: list[str] = []
@@ -86,7 +86,7 @@ class OtlpLines:
         group = groups.get(known[1])
         if group is None:
             group = groups[known[1]] = new()
-            # What can't be said of a resource is lost once a line, not once a span.
+            # What is lost of a resource is counted once a line, not once a span.
             for sentence in known[2]:
                 self._writer.lose(sentence)
         return group
@@ -202,7 +202,7 @@ def _link(link: Link, writer: OtlpValueWriter) -> dict[str, Any]:
 def _counts(
     extra: Mapping[str, Any], names: Sequence[str], writer: OtlpValueWriter, others: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of 32 bits; what else there is but `others` can't be said."""
+    """Return the fields of 32 bits; anything else but `others` is lost."""
     if not extra:
         return {}
     counts = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}

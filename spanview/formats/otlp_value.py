@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Lose: TypeAlias = Callable[[str], None]
-    """Takes note of something that a format can't say."""
+    """Takes note of something that a format can't represent."""
 
 INT64: Final = range(-(2**63), 2**63)
 UINT32: Final = range(2**32)
 _MAX_DEPTH_READ: Final = 64
 _MAX_DEPTH_WRITTEN: Final = 31
-"""So deep may lists and maps nest in an event's attribute, for protobuf reads 100 messages one in the other."""
+"""Lists and maps in an event's attribute, one in the other: protobuf reads 100 nested messages."""
 # `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
@@ -44,7 +44,7 @@ def snake_case(name: str) -> str:
 
 
 def field(holder: Mapping[str, Any], name: str) -> Any:
-    """Return a field by its name in camel case, where it isn't there by that in snake case; None for none and null."""
+    """Return a field by its name in camel case, or else in snake case; None for none and null."""
     value = holder.get(name)
     return holder.get(snake_case(name)) if value is None else value
 
@@ -65,7 +65,7 @@ def integer(value: Any) -> int | None:
 
 
 def bytes_of(text: str) -> bytes | None:
-    """Return what base64 stands for, of either alphabet and with or without padding, or None where it is none."""
+    """Decode base64, of either alphabet and with or without padding; None if it is none."""
     bare = text.translate(_URL_SAFE).rstrip("=")
     try:
         return b64decode(bare + "=" * (-len(bare) % 4), validate=True)
@@ -79,7 +79,7 @@ class Reader(Careful):
     __slots__ = ()
 
     def number_in(self, value: Any, limits: range) -> int:
-        """Return an integer within limits; 0 for none and for whatever else is there."""
+        """Return an integer within limits; 0 for none and for any other value."""
         number = 0 if value is None else integer(value)
         if number is None or number not in limits:
             self.is_malformed = True
@@ -104,7 +104,7 @@ class Reader(Careful):
 
         Args:
             value: The `AnyValue`.
-            depth: In how many lists and maps it stands.
+            depth: How many lists and maps it is in.
         """
         if not isinstance(value, dict):
             return value if value is None else self._malformed(value)
@@ -117,7 +117,7 @@ class Reader(Careful):
         return None
 
     def _malformed(self, value: Any) -> Any:
-        """Return what isn't as the protocol has it: what nests as text."""
+        """Return a value that isn't as the protocol has it; a nested one as text."""
         self.is_malformed = True
         return as_text(value) if isinstance(value, dict | list) else value
 
@@ -176,10 +176,10 @@ _MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
 
 
 class OtlpValueWriter:
-    """Writes values, and says what can't be said.
+    """Writes values, and reports what the format can't represent.
 
     Args:
-        lose: Takes note of it.
+        lose: Takes note of that.
     """
 
     __slots__ = ("lose",)
@@ -212,7 +212,7 @@ class OtlpValueWriter:
 
         Args:
             value: What JSON has, or bytes as base64.
-            depth: In how many lists and maps it stands.
+            depth: How many lists and maps it is in.
         """
         if isinstance(value, str):
             return {"bytesValue" if isinstance(value, BytesText) else "stringValue": self.text(value)}

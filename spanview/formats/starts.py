@@ -32,7 +32,7 @@ class Starts:
         self.has_commas = False
         """Whether there are commas between documents, as in a list."""
         self.meets_prefix = False
-        """Whether what waits begins with the name of who printed it; then it is for another kind of framing."""
+        """Whether what waits begins with the name of its writer, and needs another kind of framing."""
         self._has_text = False
         self._logs = marks.LogMarks()
 

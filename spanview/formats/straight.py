@@ -20,9 +20,9 @@ def take_straight(
 ) -> tuple[int, list[tuple[int, int, Any]]]:
     """Take documents as long as the next line that can end one does.
 
-    The front of a document, as long as the shortest one so far, isn't searched for that line, which spares reading
-    most bytes twice. Where a document is shorter, what is found doesn't decode, and all is searched. What isn't kept
-    of a value is let go at once: its memory is used again while it is still at hand.
+    The front of a document, as long as the shortest one so far, isn't searched for that line, which avoids reading
+    most bytes twice. If a document is shorter, what is found doesn't decode, and all of it is searched. What isn't
+    kept of a value is released at once, so that its memory is reused while it is in the cache.
 
     Args:
         position: Where the first document begins.

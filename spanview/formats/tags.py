@@ -1,4 +1,4 @@
-"""What Jaeger and Zipkin have in common: times in microseconds, and tags that stand for parts of a span.
+"""What Jaeger and Zipkin have in common: times in microseconds, and tags for parts of a span.
 
 Source: "OpenTelemetry Transformation to non-OTLP Formats" for the names of the tags; `w3c.tracestate` is what the
 OpenTelemetry collector adds to them.
@@ -32,14 +32,14 @@ DROPPED: Final = {f"dropped_{part}_count": f"otel.dropped_{part}_count" for part
 _RESERVED: Final = frozenset(
     (KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values())
 )
-"""Names of tags that stand for parts of a span."""
+"""Names of tags for parts of a span."""
 _DROPPED_LIMIT: Final = 2**32
 EVENTS_AT_ZERO: Final = "events without a time written at 1970"
 _LONG_CODE: Final = "STATUS_CODE_"
 
 
 def ignore_loss(_sentence: str) -> None:
-    """Take note of nothing; for whoever doesn't ask what a format can't say."""
+    """Ignore what a format can't represent."""
 
 
 def ns_of_micros(value: object) -> int | None:
@@ -110,7 +110,7 @@ def format_state(state: Mapping[str, str]) -> str:
 
 
 class Tags:
-    """Tags from which those are taken that stand for a part of the span; of several with one key, the first usable.
+    """Tags, from which those for parts of the span are taken; of several with one key, the first usable.
 
     Args:
         pairs: Key and value of each.
@@ -123,7 +123,7 @@ class Tags:
         """What is left."""
 
     def take(self, key: str, read: Callable[[Any], Any]) -> Any:
-        """Return what `read` makes of a tag's value and take the tag out; None where it makes None of each."""
+        """Return what `read` makes of a tag's value and remove the tag; None if it makes None of each."""
         for index, (name, value) in enumerate(self.pairs):
             if name == key:
                 result = read(value)
@@ -133,13 +133,13 @@ class Tags:
         return None
 
     def take_text(self, key: str) -> str | None:
-        """Return the text of a tag and take it out; None where there is none."""
+        """Return the text of a tag and remove it; None if there is none."""
         text: str | None = self.take(key, lambda value: value if isinstance(value, str) else None)
         return text
 
 
 class Shared(NamedTuple):
-    """What tags say in both formats alike."""
+    """What tags mean in both formats."""
 
     scope: Scope | None
     trace_state: Mapping[str, str]
@@ -200,10 +200,10 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
 def lose_reserved(
     own: Iterable[tuple[str, Any]], attributes: Mapping[str, Any], kinds: Container[str], lose: Callable[[str], None]
 ) -> None:
-    """Say which attributes readers will take for parts of the span, because of their names.
+    """Report attributes that readers will take for parts of the span, because of their names.
 
     Args:
-        own: The tags that stand for parts of the span, which come first.
+        own: The tags for parts of the span, which come first.
         attributes: Those of the span, as they are written.
         kinds: Names of kinds that the format's tag can have.
         lose: Takes note of it.
@@ -220,11 +220,11 @@ def lose_reserved(
 
 
 def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
-    """Say what neither of the formats has a word for.
+    """Report what neither of the formats can represent.
 
     Args:
         span: What is written.
-        own: The format's name, under which `Span.extra` has what only that format says.
+        own: The format's name, under which `Span.extra` has what only that format has.
         lose: Takes note of it.
     """
     if span.resource.schema_url:
@@ -241,7 +241,7 @@ def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
 
 
 def lose_extra(extra: Mapping[str, Any], own: str, lose: Callable[[str], None], *known: str) -> None:
-    """Say what of such a part isn't written."""
+    """Report the fields of an `extra` that aren't written."""
     for key in extra:
         if key != own and key not in known:
             lose("fields that only other formats have left out")

@@ -1,4 +1,4 @@
-"""Documents that are whole JSON, and of no format as a whole: what stands in a list of theirs is read one by one.
+"""Documents that are whole JSON, and of no format as a whole: the items of a list in them are read one by one.
 
 [null, {"name": …}, …           a list of the SDK's spans, or of spanview's, of which the first is none
 {"dbta": [{"traceID": …}, …     traces, or the spans of resources, behind a key that nobody knows, as damage makes one
@@ -37,8 +37,8 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     if isinstance(value, list):
         return [*_records(value, source, pass_over)]

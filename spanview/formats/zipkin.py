@@ -1,7 +1,7 @@
 """Zipkin's v2 JSON: lists of spans, lists of such lists, and single spans.
 
 Source: `zipkin2-api.yaml` of openzipkin/zipkin-api; tags and annotations are read as "OpenTelemetry to Zipkin
-Transformation" writes them, and as the OpenTelemetry collector does. What only Zipkin says stands in `extra` under
+Transformation" writes them, and as the OpenTelemetry collector does. What only Zipkin has is in `extra` under
 `zipkin`, so that a span is written as it was read but for what is no valid Zipkin. Servers that share their client's id
 get one of their own: `zipkin_shared` says how.
 """
@@ -72,12 +72,12 @@ def _is_span(value: Any) -> bool:
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
-    Servers that share their client's id are told apart among all spans of the value: one that comes alone keeps its id
-    and its parent.
+    Servers that share their client's id are separated among all spans of the value: one that is alone keeps its id and
+    its parent.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     records = [*_records(value, pass_over)]
     return [_span(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]
@@ -147,7 +147,7 @@ def _span(record: _Record, key: SpanIds, source: Source) -> Span:
 
 
 def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span:
-    """Return a span with what its other fields don't keep: whatever would not be written again without it."""
+    """Return a span with what its other fields don't keep: whatever would be lost when it is written again."""
     written = value_of(read)
     if written is None:
         return read
@@ -167,7 +167,7 @@ def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span
 
 
 def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return keys and texts of tags, and whether something is odd about one."""
+    """Return keys and texts of tags, and whether any is malformed."""
     if not isinstance(tags, dict):
         return [], tags is not None
     return [(key, as_text(value)) for key, value in tags.items()], not all(
@@ -187,7 +187,7 @@ def _status(tags: Tags) -> Status:
 
 
 def _links(tags: Tags) -> Iterator[Link]:
-    """Take the tags that stand for links, as long as they are numbered without a gap."""
+    """Take the tags of links, as long as they are numbered without a gap."""
     for number in range(_MAX_LINKS):
         link = tags.take(LINK.format(number), _link)
         if link is None:
@@ -209,7 +209,7 @@ def _link(text: str) -> Link | None:
 
 
 def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, str, str]) -> tuple[str, bool]:
-    """Add address and port of an endpoint to attributes; return its name, and whether something is odd about it."""
+    """Add address and port of an endpoint to attributes; return its name, and whether it is malformed."""
     if not isinstance(endpoint, dict):
         return "", endpoint is not None
     valid = clean_endpoint(endpoint)
@@ -224,12 +224,12 @@ def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, st
 
 
 def _is_nothing(key: str, part: Any) -> bool:
-    """Tell whether a part of an endpoint is what programs write that don't know it."""
+    """Tell whether a part of an endpoint is unknown: null, empty, or a port of zero."""
     return part is None or part == "" or (key == "port" and type(part) is int and part == 0)
 
 
 def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
-    """Return the events of a span's annotations, and whether something is odd about one."""
+    """Return the events of a span's annotations, and whether any is malformed."""
     events, are_malformed = [], not isinstance(annotations, list | None)
     for annotation in annotations if isinstance(annotations, list) else ():
         if not isinstance(annotation, dict):

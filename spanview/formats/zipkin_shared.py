@@ -1,4 +1,4 @@
-"""Zipkin's servers that share the id of their client's span, told apart.
+"""Zipkin's servers that share the id of their client's span, separated.
 
 record                      span
 ------                      ----
@@ -9,13 +9,13 @@ record                      span
 
 1. Of the records with one trace and one id that have a kind or a start, those share it that say `shared`, and those of
    kind SERVER beside a CLIENT; never a CLIENT. The first that doesn't share it keeps it, or else the first of all.
-2. A record that shares its id gets one of its own, a digest of trace, id and local endpoint. It stands under the record
-   that keeps the id; if that one shares it too, because the client isn't there, beside it.
-3. A record whose parent's id is shared stands under the server that has the same local endpoint; else under the client,
+2. A record that shares its id gets one of its own, a digest of trace, id and local endpoint. It is put under the
+   record that keeps the id; if that one shares it too, because the client isn't there, beside it.
+3. A record whose parent's id is shared goes under the server that has the same local endpoint; else under the client,
    if that has it; else, if the client is of another service, under the first server of the record's own service; else
    under the client. A record that shares its own id stays under its client.
-4. A record without kind and start, beside others of its id, is what came late of one of them. It gets an id of its own,
-   a digest of all of it, and stands, by the third rule, under the one that it belongs to.
+4. A record without kind and start, beside others of its id, is a late part of one of them. It gets an id of its own,
+   a digest of all of it, and is put, by the third rule, under the one that it belongs to.
 
 Source: the rules of `span-node.js` of openzipkin/zipkin, which has no third step by services.
 """
@@ -45,7 +45,7 @@ class SpanIds(NamedTuple):
 
 
 class _Holders(NamedTuple):
-    """The records that have one id, by their places."""
+    """The records that have one id, by their indexes."""
 
     keeps: int
     """The one that keeps it."""
@@ -53,11 +53,11 @@ class _Holders(NamedTuple):
     """Those that get another one."""
     keeper_shares: bool
     parts: tuple[int, ...]
-    """What came late of any of them."""
+    """Late parts of any of them."""
 
 
 class _Named(NamedTuple):
-    """The places of records that have one id, by their local endpoints and services; of several, of the first."""
+    """The indexes of records that have one id, by local endpoint and service; the first of several."""
 
     keeps: int
     service: str | None
@@ -67,7 +67,7 @@ class _Named(NamedTuple):
 
 
 def keys_of(records: Sequence[_Record]) -> list[SpanIds]:
-    """Return the ids of each record, those of servers told apart from their clients'."""
+    """Return the ids of each record, with ids of their own for servers that share their client's."""
     plain = [*map(_plain_key, records)]
     indexes: dict[tuple[int, int], list[int]] = {}
     for index, key in enumerate(plain):

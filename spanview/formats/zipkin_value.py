@@ -1,7 +1,7 @@
 """Spans as Zipkin's v2 JSON.
 
 Source: `zipkin2-api.yaml` of openzipkin/zipkin-api for the record, "OpenTelemetry to Zipkin Transformation" for what
-stands where in it. Zipkin has no links; they are written as the OpenTelemetry collector writes them, in tags.
+is where in it. Zipkin has no links; they are written as the OpenTelemetry collector writes them, in tags.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Link, Span
 
 FORMAT: Final = "zipkin"
-"""The key of `extra` under which stands what only Zipkin says."""
+"""The key of `extra` for what only Zipkin has."""
 KINDS: Final = ("CLIENT", "SERVER", "PRODUCER", "CONSUMER")
 LINK: Final = "otlp.link.{}"
 LOCAL: Final = ("service.name", "network.local.address", "network.local.port")
 REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
-"""Attributes that stand for an endpoint: of its name, address and port."""
+"""Attributes for an endpoint's name, address and port."""
 _OF_ENDPOINTS: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
@@ -56,7 +56,7 @@ def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str,
 
     Args:
         span: The span.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
     if span.trace_id is None or span.span_id is None:
         lose("spans without usable ids left out")
@@ -100,7 +100,7 @@ def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _change(value: dict[str, Any], own: Mapping[str, Any]) -> None:
-    """Write what the file had instead; whatever of it is no valid Zipkin is passed over."""
+    """Write what the file had instead; what isn't valid Zipkin is ignored."""
     tags = own.get("tags")
     valid = clean(own)
     for key in own.keys() & {*value, "shared", "debug"} - {"traceId", "tags"}:
@@ -171,7 +171,7 @@ def _address(text: Any) -> dict[str, str]:
 
 
 def _is_taken(key: str, value: Any) -> bool:
-    """Tell whether an attribute stands in an endpoint as it is."""
+    """Tell whether an endpoint has an attribute as it is."""
     if key == "service.name":
         return False
     if key.endswith(".address"):
@@ -255,8 +255,8 @@ def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]
 def annotation_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> str:
     """Return an event as text: its name, or `"name": {attributes}` where it has attributes.
 
-    What was dropped of it is told as the OpenTelemetry collector does, `name|{attributes}|number`. A name that would be
-    taken for one of the other forms is written with no attributes.
+    What was dropped of it is written as the OpenTelemetry collector does, `name|{attributes}|number`. A name that would
+    be taken for one of the other forms is written with no attributes.
     """
     dropped = dropped_in(event.extra, "dropped_attributes_count") or 0
     lose_extra(event.extra, FORMAT, lose, "dropped_attributes_count")
@@ -289,7 +289,7 @@ def parse_annotation(text: str) -> tuple[str, dict[str, Any], int]:
 def parse_collectors(text: str) -> tuple[str, dict[str, Any] | None, int]:
     """Return the parts of `text|{attributes}|dropped`, as the OpenTelemetry collector writes; None for no attributes.
 
-    The attributes begin at the first `|{`: whoever searched on would take the square of a long text.
+    The attributes begin at the first `|{`: to search further would take the square of a long text.
     """
     rest, _, dropped = text.rpartition("|")
     before, _, attributes = rest.partition("|{")
@@ -311,7 +311,7 @@ def json_object(text: str) -> dict[str, Any] | None:
 
 
 def clean(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a record is valid Zipkin, as the writer writes it."""
+    """Return the valid parts of a record, as the writer writes them."""
     trace_id, span_id, parent_id = (
         parse_id(value.get(key), digits)
         for key, digits in (("traceId", TRACE_ID_DIGITS), ("id", SPAN_ID_DIGITS), ("parentId", SPAN_ID_DIGITS))
@@ -338,14 +338,14 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def whole(value: object) -> int | None:
-    """Return a number cut to a whole one; None for anything else, and for what no 64 bits hold."""
+    """Return a number cut to a whole one; None for anything else, and if it needs more than 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
         return None
     return int(value // 1)
 
 
 def clean_endpoint(value: Any) -> dict[str, Any]:
-    """Return what of an endpoint is valid Zipkin."""
+    """Return the valid parts of an endpoint."""
     if not isinstance(value, dict):
         return {}
     addresses: dict[str, Any] = {key: value[key] for key in ("ipv4", "ipv6") if key in _address(value.get(key))}

@@ -1,9 +1,8 @@
-"""Rows into the tables of the index, many at a time; what comes of it is what adding them one by one comes to.
+"""Rows into the tables of the index, many at a time, with the same result as adding them one by one.
 
-ids         told from those that are there by the same slots, probed in rounds: each round is one step for all that
-            have not found their place
+ids         new ones are found by the same slots, probed in rounds: each round is one step for all that have no slot yet
 traces      rows of one trace are brought together by one sort
-doubles     left over, for the index to look at one by one
+duplicates  left over, for the index to check one by one
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Adopted:
         self._services = np.append(self._services, intake.services.numbers(services)).astype(np.uint32)
 
     def take(self, rows: ScannedRows) -> None:
-        """Take spans; of those whose ids are known already the index decides.
+        """Take spans; the index decides about those whose ids it has already.
 
         Args:
             rows: Names and services as numbers of the texts that were taken, files as numbers of the index.
@@ -101,7 +100,7 @@ class Adopted:
         services: NDArray[np.uint32],
         sources: Rows32,
     ) -> None:
-        """Have the index look at spans whose ids it knows already."""
+        """Have the index check spans whose ids it has already."""
         name_texts, service_texts = self._intake.names.texts, self._intake.services.texts
         for source in np.unique(sources[known_rows]).tolist():
             selected = known_rows[sources[known_rows] == source]
@@ -124,7 +123,7 @@ class Adopted:
 
 
 def _order_of(high: Words, low: Words) -> Places:
-    """Return places such that those of one trace come together, each trace's in their order."""
+    """Return indexes such that those of one trace come together, each trace's in their order."""
     bits = np.uint64(len(low).bit_length())
     keys = low >> bits << bits | np.arange(len(low), dtype=np.uint64)
     keys.sort()
@@ -132,7 +131,7 @@ def _order_of(high: Words, low: Words) -> Places:
     lows, highs = low[order], high[order]
     differ = (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1])
     if (differ & (keys[1:] >> bits == keys[:-1] >> bits)).any():
-        # Ids that are not random have their first bits in common.
+        # Ids that aren't random share their first bits.
         order = np.lexsort((low, high))
     return order
 
@@ -191,11 +190,11 @@ def _assign_slots(
         slots: Where rows are found by the hashes of their keys.
         hashes: Of the keys.
         first: The row of the first key that is new.
-        are_same: Tells for entries, rows below `first` or `first` and the place of a key, and for the places of keys
-            whether they are of one key.
+        are_same: Tells whether entries, rows below `first` or `first` plus the index of a key, have the keys at some
+            indexes.
 
     Returns:
-        The row of each key that is there or new, and which keys are new; of equal keys the first one is.
+        The row of each key, and which keys are new; of equal keys, the first one is.
     """
     slots.reserve(len(hashes))
     table, mask = np.asarray(slots.table), slots.mask
@@ -203,7 +202,7 @@ def _assign_slots(
     own = np.arange(first + 1, first + 1 + len(hashes), dtype=np.uint32)
     rows, waiting, probed = own.copy(), np.arange(len(hashes)), slot.copy()
     while len(waiting):
-        # The last that takes a slot has it: in reverse order, that is the first.
+        # The last one to take a slot has it: in reverse order, that is the first.
         free = np.flatnonzero(table[probed] == 0)[::-1]
         table[probed[free]] = own[waiting[free]]
         entries = table[probed]
@@ -223,7 +222,7 @@ def _assign_slots(
 
 
 def _next_rows(traces: Rows32, order: Places, first: int) -> Rows32:
-    """Return for each new span the next one of its trace, or `NO_ROW`."""
+    """Return the next row of each new span's trace, or `NO_ROW`."""
     following = np.full(len(order), NO_ROW, np.uint32)
     goes_on = traces[order[1:]] == traces[order[:-1]]
     following[order[:-1][goes_on]] = order[1:][goes_on] + first
@@ -231,7 +230,7 @@ def _next_rows(traces: Rows32, order: Places, first: int) -> Rows32:
 
 
 def _link(intake: Intake, columns: dict[str, NDArray[Any]], order: Places, first: int) -> None:
-    """Make new rows part of their traces."""
+    """Add new rows to their traces."""
     spans, traces = intake.spans, intake.traces
     numbers = columns["trace"][order]
     firsts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
@@ -248,7 +247,7 @@ def _link(intake: Intake, columns: dict[str, NDArray[Any]], order: Places, first
     errors = (columns["status"] == ERROR)[order].astype(np.uint32)
     np.asarray(traces.error_count)[trace_numbers] += np.add.reduceat(errors, firsts)
     starts, ends = np.asarray(traces.start_ns), np.asarray(traces.end_ns)
-    # NO_TIME is the least of all integers.
+    # NO_TIME is the smallest integer.
     ends[trace_numbers] = np.maximum(ends[trace_numbers], np.maximum.reduceat(columns["end_ns"][order], firsts))
     earliest, known = np.minimum.reduceat(columns["start_ns"][order], firsts), starts[trace_numbers]
     starts[trace_numbers] = np.where((known == NO_TIME) | (earliest < known), earliest, known)

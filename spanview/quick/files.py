@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from spanview.formats.decoder import Decoder
 
 _MAX_ATTEMPTS: Final = 3
-"""So often a failing read is tried: nobody comes back to the file later."""
+"""Tries of a failing read, because the file isn't read again later."""
 _PAUSE_S: Final = 0.02
 _HEAD_BYTES: Final = 1024
 _LAST_BYTES: Final = 2048
@@ -27,9 +27,9 @@ class ScanOptions:
     cap: int
     """Bytes of the longest record that is kept."""
     decodes_all: bool = False
-    """Whether each record that fits is decoded as well, and not taken unless that says the same."""
+    """Whether each record that fits is decoded, too, and only taken if that gives the same."""
     leaves_ends: bool = False
-    """Whether somebody reads the files on: what their ends would settle is left open."""
+    """Whether the files are read on later: what is unfinished at their ends is left open."""
 
 
 class QuickFile:
@@ -46,17 +46,17 @@ class QuickFile:
         self.offset = offset
         """How far it was read; the next page begins here."""
         self.decoder: Decoder | None = None
-        """Decodes what doesn't fit; when all was read, what the end of the file settles is left to it."""
+        """Decodes what doesn't fit; when all was read, it still has what is unfinished at the end of the file."""
         self.failure: OSError | None = None
         """Why it could not be read, or not further."""
         self.descriptor = -1
         self.is_read = False
         self.head = self.last = b""
-        """The first bytes that were read, and the last; of files that are read on."""
+        """The first bytes that were read, and the last, of files that are read on."""
 
     @property
     def reported_until(self) -> int:
-        """All that begins before this offset was told."""
+        """All that begins before this offset was reported."""
         is_open = self.decoder is not None and self.decoder.waiting
         return self.decoder.offset if self.decoder is not None and is_open else self.offset
 

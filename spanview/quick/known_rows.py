@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NO_NUMBER: Final = -1
 _MAX_ROWS: Final = 1024
-"""Where there are more, those that were seen are forgotten: to look them up gets dear."""
+"""If there are more, all are forgotten: looking them up gets slow."""
 _SPREAD: Final = np.array(
     [
         *(0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93),
@@ -42,7 +42,7 @@ class KnownRows:
         self._forget()
 
     def _forget(self) -> None:
-        # Something stands behind all sums, so that for each there is a place.
+        # An entry after all sums, so that a search always finds one.
         self._sums = np.array([2**64 - 1], np.uint64)
         self._words = np.zeros((1, len(self._spread)), np.uint64)
         self._numbers = np.array([NO_NUMBER])
@@ -51,8 +51,8 @@ class KnownRows:
         """Return the number of each row, `NO_NUMBER` for what has none.
 
         Args:
-            words: The rows, N x as many words as the width has; the last one's rest is the same in all.
-            number_of: Returns the number of the row at a place; asked once for those that were not seen.
+            words: The rows, N x as many words as the width has; bytes beyond the width are equal in all.
+            number_of: Returns the number of the row at an index; called once for each new row.
         """
         sums = words @ self._spread
         positions = np.searchsorted(self._sums, sums)

@@ -1,10 +1,9 @@
-"""Files to rows: pages of bytes are scanned, and what doesn't fit goes to the general decoder in its place.
+"""Files to rows: pages of bytes are scanned, and what doesn't fit goes to the general decoder.
 
-page    | record | record | odd ... | record | record | half a rec
+page    | record | record | other   | record | record | half a rec
         |   scanned       | decoded |   scanned       | read again with the next page
 
-The general decoder is asked to agree before the scan takes over again: nothing may be left in it that what follows
-could be a part of.
+The scan takes over again only when nothing is left in the general decoder that what follows could be a part of.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
 """Stands just once in a record."""
 _MISFIT_SHARE: Final = 4
-"""Where one in so many records doesn't fit, going back and forth costs more than decoding all."""
+"""If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
 _MIN_BREAKS: Final = 16
 _MAX_WAITING_DOCUMENTS: Final = 500
-"""So many documents of a file, at most, wait for others, because a batch has its price, however small."""
+"""Documents of a file that wait to share a batch, because even a small one has its cost."""
 _CARRIED_SHARE: Final = 4
-"""A page's last record is read again with the next page if it is no longer than one in so many bytes of it."""
+"""A page's last record is read again with the next page if it is no longer than one in this many bytes."""
 
 
 @dataclass(slots=True)
@@ -70,9 +69,9 @@ class Pages:
     def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
         self._options, self._size = options, PAGE_BYTES
         self.rows = rows
-        """There must be room for as many as a page can have before each page."""
+        """Before each page there must be room for `max_rows`."""
         self.max_rows = self._size // ONE_LINE_TEMPLATES.min_bytes + 1
-        """So many rows a page has at most."""
+        """Rows that a page has at most."""
         self.scanner = LayoutScanner(cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
@@ -146,7 +145,7 @@ class Pages:
         return {name: values[order] for name, values in columns.items()}
 
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return those of the records of which a decoder says the same."""
+        """Return the records that decode to the same."""
         view = memoryview(self._data)
         places = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
         known = self.scanner.names.numbers, self.scanner.services.numbers
@@ -163,7 +162,7 @@ def _candidates(
 
     Args:
         buffer: The same bytes.
-        flags: Room for what is found out about each byte; memory that is new each time would be dear.
+        flags: Memory for two flags of each byte; new memory each time would be slow.
         pieces: The parts of the page.
     """
     file_starts, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
@@ -193,7 +192,7 @@ def _candidates(
     kinds = kinds[words_at(buffer, np.maximum(kinds - 4, 0)) == word(_KIND)]
     # Damage can join the front of one record to another.
     fit = _counts(kinds, starts, ends) == 1
-    # A line may begin with a space and be the end of another record.
+    # A line that begins with a space may be the end of another record.
     if has_spaces and (~are_indented).any():
         places = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
         fit &= are_indented | (_counts(places, starts, ends) == 0)
@@ -203,12 +202,12 @@ def _candidates(
 
 
 def _counts(places: Places, starts: Places, ends: Places) -> Places:
-    """Return how many of some places are in each stretch."""
+    """Return how many of some positions are in each range."""
     return np.searchsorted(places, ends) - np.searchsorted(places, starts)
 
 
 class _Walk:
-    """The way through a piece, from what fits to what is to be decoded.
+    """A walk through a piece, from what fits to what must be decoded.
 
     Args:
         piece: The part of it.
@@ -225,13 +224,13 @@ class _Walk:
         self.frames = Frames()
         """What was decoded."""
         self._shift = piece.file.offset - piece.begin
-        """From a place in the page to an offset in the file."""
+        """From a position in the page to an offset in the file."""
 
     def walk(self) -> None:
         """Go to the end of the piece, or to a record that is to be read again with the next page."""
         starts, ends, piece = self._starts, self._ends, self._piece
         position, number, count = piece.begin, 0, len(starts)
-        # Behind each of these something doesn't fit.
+        # After each of these something doesn't fit.
         breaks = np.append(np.flatnonzero(starts[1:] != ends[:-1] + 1), count - 1) if count else np.empty(0, np.int64)
         if len(breaks) > max(_MIN_BREAKS, count // _MISFIT_SHARE):
             self.keep[:], number = False, count
@@ -245,7 +244,7 @@ class _Walk:
                 position = int(starts[number])
                 if self._is_clean:
                     continue
-            # Nothing may be left that this record could be a part of: it is decoded as well.
+            # This record may be a part of what the decoder has left: it is decoded, too.
             self._decode(position, int(ends[number]) + 1)
             self.keep[number], position, number = False, int(ends[number]) + 1, number + 1
         is_carried = not piece.is_last and self._is_clean and position > piece.begin
@@ -262,7 +261,7 @@ class _Walk:
     def _decode(self, begin: int, end: int) -> None:
         text = bytes(self._data[begin:end])
         if self._is_clean and text[:1] == b"{" and text[-2:] == b"}\n" and len(text) <= self._cap:
-            # One whole record mostly, which needs no framing.
+            # Mostly one whole record, which needs no framing.
             try:
                 kept = console.fields_of(orjson.loads(text))
             except orjson.JSONDecodeError:

@@ -3,7 +3,7 @@
 forked         at once, with all that is imported; not where threads run
 started        as new programs, which takes them a moment
 
-file numbers   a pipe that all read from: who is done with some files takes the next ones
+file numbers   a pipe that all read from: a process that is done takes the next ones
 rows           blocks of shared memory, a few for each process, handed back and forth
 everything else, texts, problems and what was decoded, comes through a pipe
 """
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 BLOCK_ROWS: Final = 32 * 1024
 """Rows of a block."""
 _RANGE_FORMAT: Final = "=II"
-"""The first and the end of some files."""
+"""The first number of some files, and their end."""
 _MAX_RANGES: Final = 4096
-"""So many of them fit into a pipe that nobody reads yet."""
+"""Ranges that fit into a pipe that isn't read yet."""
 _NICENESS: Final = 5
 _BLOCKS_PER_PROCESS: Final = 3
 """Blocks of each process: one that is filled, one that is adopted, one that waits."""
@@ -54,11 +54,11 @@ class Read:
     file: int
     """Its number."""
     size: int
-    """So many bytes of it."""
+    """How far, in bytes."""
     failure: OSError | None
     """Why it was not read further."""
     decoder: Decoder | None = None
-    """Of a file that is read on: what waits there for more; None for nothing."""
+    """Of a file that is read on: what is unfinished there; None for nothing."""
     head: bytes = b""
     last: bytes = b""
     """Its first bytes and its last ones, of a file that is read on."""
@@ -75,7 +75,7 @@ class BlockReport:
     """What was decoded, each with the number of its file."""
     read: list[Read]
     under_way: tuple[int, int] | None = None
-    """A file of which all was sent that begins before an offset."""
+    """A file, and the offset before which all was sent."""
 
 
 Job: TypeAlias = "tuple[Sequence[QuickFile], ScanOptions]"
@@ -83,7 +83,7 @@ Job: TypeAlias = "tuple[Sequence[QuickFile], ScanOptions]"
 Start: TypeAlias = "Callable[[Job, Connection, _Shared, list[Connection]], BaseProcess | Popen[bytes]]"
 """Makes a process, which is given its end of a pipe; it may inherit ends that are this process's own."""
 Block: TypeAlias = tuple[int, "ScannedRows", BlockReport]
-"""Which process scanned, the rows, which are its own again when the next block is asked for, and what was found."""
+"""Which process scanned; the rows, until the next block is asked for; and what else was found."""
 
 
 def scan(
@@ -110,7 +110,7 @@ def scan(
             yield block
             remaining.difference_update(read.file for read in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
-    # What is left when processes were killed, for their memory perhaps, is read here.
+    # What is left if processes were killed, perhaps for their memory, is read here.
     if remaining:
         work = _Work(ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS), options)
         for report in work.scan(file for file in _files(openers, offsets) if file.source in remaining):
@@ -166,7 +166,7 @@ def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
     numbers = _numbers(len(job[0]))
     workers: list[_Worker] = []
     try:
-        # Where memory, descriptors or processes are scarce, fewer have to do; what nobody scans is left to this one.
+        # If memory, descriptors or processes are scarce, there are fewer; what none of them scans is left to this one.
         with suppress(OSError):
             for _ in range(processes):
                 workers.append(_Worker(start, job, numbers, [worker.pipe for worker in workers]))
@@ -276,7 +276,7 @@ def _forked(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connect
 def _started(_: Job, pipe: Connection, shared: _Shared, __: list[Connection]) -> Popen[bytes]:
     """Start a process as a program of its own, which gets its job by its pipe.
 
-    It gives way to the process that somebody looks at.
+    Its priority is lower than that of the process on screen.
     """
     descriptors = (pipe.fileno(), shared.numbers, shared.memory)
     home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -307,7 +307,7 @@ def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connectio
     """Scan in a process of its own."""
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Or nobody would see that the process at the other end was killed.
+    # Or it would go unnoticed that the process at the other end was killed.
     for connection in inherited:
         connection.close()
     gc.disable()

@@ -31,11 +31,11 @@ ROW_BYTES: Final = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())
 
 
 class ScannedRows:
-    """Some spans, a column an array; ids, times and places as the span table has them.
+    """Some spans, a column an array; ids, times and offsets as the span table has them.
 
     Args:
         buffer: `ROW_BYTES` for each row, or more.
-        capacity: ScannedRows that fit in.
+        capacity: Rows that fit in.
     """
 
     __slots__ = ("_columns", "capacity", "count")
@@ -52,7 +52,7 @@ class ScannedRows:
         return self._columns[name][: self.count]
 
     def append(self, columns: dict[str, NDArray[Any]], indexes: Places | None = None) -> None:
-        """Add spans, those at some places of columns; all without. `capacity` must not be exceeded."""
+        """Add spans, those at some indexes of columns, or all. `capacity` must not be exceeded."""
         end = self.count + len(columns["span_id"] if indexes is None else indexes)
         for name, values in columns.items():
             self._columns[name][self.count : end] = values if indexes is None else values[indexes]

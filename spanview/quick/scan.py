@@ -1,8 +1,8 @@
 """Spans straight from bytes to columns, many at a time, without decoding them.
 
-A record is taken when every literal stands where the layout has it, when what stands between is an id, a time, a kind
-or a text, and when its tail, resource and closing brace, is one that was decoded before. Attributes are not
-looked at. Any other record is for the general decoder.
+A record is taken if every literal is where the layout has it, if what is between them is an id, a time, a kind or a
+text, and if its tail, resource and closing brace, is one that was decoded before. Attributes are skipped. Any other
+record is for the general decoder.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from spanview.quick.layouts import Layout
 
 MARGIN_BYTES: Final = 1024
-"""Bytes behind the last record that a buffer has, so that a look beyond its end sees something."""
+"""Bytes after the last record in a buffer, so that reading beyond its end is possible."""
 _NAME_BYTES: Final = 64
-"""Bytes of a name, its quote included, that are looked at for all records at once."""
+"""Bytes of a name, its quote included, that are compared for all records at once."""
 _QUOTE, _BACKSLASH = b'"\\'
 _NAME_MASKS: Final = (np.tri(_NAME_BYTES, _NAME_BYTES, -1, np.uint8) * np.uint8(255)).view(np.uint64)
-"""For each length of a name the words that leave nothing of what is behind it."""
+"""For each length of a name, the words that mask what follows it."""
 
 
 _KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
@@ -79,7 +79,7 @@ ONE_LINE_TEMPLATES: Final = LayoutTemplates(ONE_LINE)
 
 
 class TextNumbers(dict[bytes, int]):
-    """Texts as they stand in JSON, without their quotes, and the numbers of what they say; -1 for what is no text."""
+    """Texts as in JSON, without their quotes, and the numbers of their values; -1 for what isn't a text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class TextNumbers(dict[bytes, int]):
 
 
 class _Live:
-    """The records that fit so far: where they are among all, where to look next, and what is known of them."""
+    """The records that fit so far: their indexes among all, the positions of their next parts, and their columns."""
 
     __slots__ = ("columns", "indexes", "positions")
 
@@ -108,7 +108,7 @@ class _Live:
         self.indexes, self.positions, self.columns = indexes, positions, columns
 
     def keep(self, fits: Flags | None) -> bool:
-        """Go on with those that fit; tell whether any were left out."""
+        """Keep only those that fit; tell whether any were left out."""
         if fits is None or fits.all():
             return False
         # Numbers choose quicker than flags.
@@ -118,14 +118,14 @@ class _Live:
         return True
 
     def take(self, template: Template, buffer: Bytes) -> Bytes:
-        """Return the bytes where to look next, of those where a template fits."""
+        """Return the next bytes of the records that fit a template, and keep only these."""
         rows, fits = template.take(buffer, self.positions)
         self.positions = self.positions + template.width
         return rows[fits] if self.keep(fits) else rows
 
 
 class LayoutScanner:
-    """What was seen before: texts and tails.
+    """Scans records of both layouts; it keeps the texts and tails it has seen.
 
     Args:
         cap: Bytes of the longest record that is taken.
@@ -151,7 +151,7 @@ class LayoutScanner:
             data: The bytes, with `MARGIN_BYTES` behind them.
             buffer: The same bytes.
             starts: Where each record begins, if it is one.
-            ends: Where it ends: behind a brace.
+            ends: Where it ends: after a brace.
             templates: The layout.
         """
         live = self._heads(data, buffer, starts, templates)
@@ -169,7 +169,7 @@ class LayoutScanner:
         return live.columns
 
     def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Live:
-        """Take names and ids; what is left stands at the kinds."""
+        """Take names and ids; the positions are then those of the kinds."""
         name_starts = starts + templates.name.width
         texts = rows_at(buffer, name_starts, _NAME_BYTES)
         lengths = (texts == _QUOTE).argmax(axis=1)
@@ -213,7 +213,7 @@ class LayoutScanner:
         return self._seen.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
 
     def _middles(self, buffer: Bytes, live: _Live, templates: LayoutTemplates) -> None:
-        """Take kinds, parents, times and statuses; what is left stands at the attributes."""
+        """Take kinds, parents, times and statuses; the positions are then those of the attributes."""
         live.columns["kind"], live.positions, fits = _KINDS.take(buffer, live.positions)
         live.keep(fits)
         is_child = buffer[live.positions + templates.parent_value_offset] == _QUOTE

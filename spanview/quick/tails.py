@@ -1,4 +1,4 @@
-"""The ends of records, from behind the attributes: told from those that were decoded."""
+"""The ends of records, after the attributes: recognized by those that were decoded."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from spanview.index.gather import Bytes
 
 _MAX_WIDTHS: Final = 16
-"""Tails of so many widths are looked up for all records at once; where there are more, each record is looked up."""
+"""Widths of tails that are looked up for all records at once; beyond, each record is looked up."""
 _MAX_TAIL_BYTES: Final = 4096
 """Bytes of a tail that is compared with others."""
 _MAX_TAILS: Final = 4096
 _LOOKUP_BYTES: Final = 64 * 1024
-"""Bytes of tails that are looked up together; more would be new memory each time."""
+"""Bytes of tails that are looked up together; more would need new memory each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Ends:
     attributes: Places
     """Where its attributes begin."""
     ends: Places
-    """Where it ends: behind a brace."""
+    """Where it ends: after a brace."""
 
 
 class Tails:
@@ -69,15 +69,15 @@ class Tails:
         self._widths: dict[int, KnownRows] = {}
 
     def services(self, records: Ends, remaining: Places) -> NDArray[np.int64]:
-        """Return the numbers of the services, `NO_NUMBER` where the tail can't be told.
+        """Return the numbers of the services, `NO_NUMBER` where the tail isn't recognized.
 
         Args:
             records: All records.
-            remaining: Those that are asked for, by their numbers; the others are not looked at.
+            remaining: The indexes of those that are asked for.
         """
         services = np.full(len(records.ends), NO_NUMBER, np.int64)
         if self._recent is not None:
-            # Nearly always all have the one that was there last.
+            # Nearly always, all have the most recent one.
             remaining = self._compare(records, remaining, self._recent, services)
         for width in [*self._widths]:
             remaining = self._look_up(records, remaining, width, services)
@@ -154,7 +154,7 @@ class Tails:
 
 
 def _service_of(record: bytes, tail: bytes) -> str | None:
-    """Return the service of a record that has nothing to warn of, and nothing else in its tail; None of any other."""
+    """Return the service of a record without warnings, with nothing else in its tail; None for any other."""
     try:
         document, rest = orjson.loads(record), orjson.loads(b'{"attributes": {' + tail)
     except orjson.JSONDecodeError:

@@ -14,7 +14,7 @@ from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
 from spanview.exports.span_texts import BATCH, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ SCHEMA: Final = "spanview/trace-tree/v1"
 def trace_tree_chunks(
     store: Store,
     traces: Sequence[int],
-    lose: Callable[[str], None] = nothing_lost,
+    lose: Callable[[str], None] = ignore_loss,
     *,
     summary: Summary,
     problems: Sequence[Problem],

@@ -64,7 +64,7 @@ def load_quickly(
     opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
     offsets = {} if partly_read is None else {0: partly_read.decoder.offset}
     processes = process_count(len(files)) if kind is not WorkerStart.NONE else 1
-    for worker, rows, found in scan(opens, offsets, how=how, processes=processes, forks=kind is WorkerStart.FORKED):
+    for worker, rows, found in scan(opens, offsets, options=how, processes=processes, forks=kind is WorkerStart.FORKED):
         # Not before other processes are at work.
         from spanview.quick.adopt import Adopted
 

@@ -559,7 +559,10 @@ class SpanviewApp(App[None]):
         """Let nothing through that a terminal would act on, wherever it comes from, or that it can't show."""
         if self.no_color:
             return [COLORLESS, *self._guards]
-        return [*(each for each in super().get_line_filters() if not isinstance(each, _GREY)), *self._guards]
+        return [
+            *(line_filter for line_filter in super().get_line_filters() if not isinstance(line_filter, _GREY)),
+            *self._guards,
+        ]
 
 
 if TYPE_CHECKING:

@@ -167,7 +167,7 @@ class Feed:
         watcher = Watcher(self.store.tallies.add_problem)
         rate, counted, since = 0.0, 0, time.monotonic()
         missing: tuple[str, ...] = ()
-        told: FeedState | None = None
+        reported: FeedState | None = None
         try:
             for update in follow(session, watcher, self._stop, time.monotonic):
                 counted += update.changes.spans
@@ -178,8 +178,8 @@ class Feed:
                     # Where some PATH is there, what is followed isn't what is waited for.
                     missing = () if update.changes.directories else tuple(update.changes.missing)
                 state = FeedState(False, 0, 0, True, update.is_polling, missing, rate)
-                if update.changes.spans or update.changes.bytes or state != told:
-                    told = state
+                if update.changes.spans or update.changes.bytes or state != reported:
+                    reported = state
                     self._tell(state)
         finally:
             watcher.close()

@@ -62,9 +62,9 @@ class PaletteScreen(BaseScreen):
         super().__init__()
         spells = self.viewer.spells
         key: TableColumn[Command] = TableColumn(
-            "", _SHOWN, lambda each: spelt(each.key) if spells else each.key, "accent", gap=1, aligns_left=True
+            "", _SHOWN, lambda command: spelt(command.key) if spells else command.key, "accent", gap=1, aligns_left=True
         )
-        text: TableColumn[Command] = TableColumn("", parts=lambda each, cells: [Piece(fixed(each.text, cells))])
+        text: TableColumn[Command] = TableColumn("", parts=lambda command, cells: [Piece(fixed(command.text, cells))])
         self.rows: CommandLines = CommandLines(Table((key, text)))
         self._below = below
         self._commands: list[Command] = []
@@ -105,9 +105,9 @@ class PaletteScreen(BaseScreen):
         if text != self._sought:
             self._sought = text
             fits = [(fit(text, command.text), command) for command in self._commands]
-            found = sorted(((rank, at) for at, (rank, _) in enumerate(fits) if rank is not None))
-            self.rows.show([self._commands[at] for _, at in found])
-            self.query_one(Prompt).say(count(len(found), "action"))
+            ranked = sorted(((rank, position) for position, (rank, _) in enumerate(fits) if rank is not None))
+            self.rows.show([self._commands[position] for _, position in ranked])
+            self.query_one(Prompt).say(count(len(ranked), "action"))
 
     def action_move(self, by: int) -> None:
         """Move the cursor by rows in the list that fits what was typed right before."""

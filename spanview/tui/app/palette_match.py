@@ -29,9 +29,9 @@ def fit(typed: str, text: str) -> tuple[int, int, int] | None:
     sought, words = _words(typed), _words(text)
     if not sought:
         return (0, 0, 0) if not typed.strip() else None
-    found = [_best(word, words) for word in sought]
-    ranks = [rank for rank, _ in found]
-    return None if max(ranks) > _WITHIN else (max(ranks), sum(ranks), min(at for _, at in found))
+    matches = [_best(word, words) for word in sought]
+    ranks = [rank for rank, _ in matches]
+    return None if max(ranks) > _WITHIN else (max(ranks), sum(ranks), min(position for _, position in matches))
 
 
 _WHOLE, _BEGINNING, _WITHIN, _NOWHERE = range(4)
@@ -42,7 +42,7 @@ def _words(text: str) -> list[str]:
 
 
 def _best(sought: str, words: list[str]) -> tuple[int, int]:
-    return min(((_rank(sought, word), at) for at, word in enumerate(words)), default=(_NOWHERE, 0))
+    return min(((_rank(sought, word), position) for position, word in enumerate(words)), default=(_NOWHERE, 0))
 
 
 def _rank(sought: str, word: str) -> int:

@@ -79,7 +79,9 @@ def chosen(kind: type[Choice], value: str) -> Choice | None:
 def _taken(default: object, value: object) -> Any:
     """Return a value from a file as a setting has it, None where it is no such value."""
     if isinstance(default, tuple):
-        are_numbers = isinstance(value, list) and all(type(each) is int and 0 <= each < _MOST for each in value[:_MOST])
+        are_numbers = isinstance(value, list) and all(
+            type(number) is int and 0 <= number < _MOST for number in value[:_MOST]
+        )
         return tuple(value) if isinstance(value, list) and are_numbers and len(value) <= _MOST else None
     if isinstance(value, str) and (len(value) > _LONGEST_WORD or not value.isprintable()):
         return None
@@ -107,9 +109,9 @@ class KeptSettings:
         taken = {
             field.name: _taken(field.default, found[field.name]) for field in fields(Settings) if field.name in found
         }
-        odd = [name for name, value in taken.items() if value is None]
-        if odd and not self.notice:
-            self.notice = f"{odd[0]} is no value that it can have"
+        unusable = [name for name, value in taken.items() if value is None]
+        if unusable and not self.notice:
+            self.notice = f"{unusable[0]} is no value that it can have"
         self.now = replace(Settings(), **{name: value for name, value in taken.items() if value is not None})
         """What is set."""
 

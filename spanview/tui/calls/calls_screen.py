@@ -42,7 +42,7 @@ _GENERATORS: Final = {
 }
 
 
-def _some(number: int) -> str:
+def _count_text(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
@@ -59,32 +59,48 @@ def _name(function: Function, cells: int) -> Iterator[Piece]:
 
 
 _COLUMNS: Final[Sequence[TableColumn[Function]]] = (
-    TableColumn("CALLS", 8, lambda each: _some(each.calls), key="calls"),
-    TableColumn("ENDED", 8, lambda each: "" if each.generator else _some(each.ended), from_width=_WIDE, goes=13),
-    TableColumn("ERR", 7, lambda each: _some(each.failures), "error", key="errors", goes=12),
-    TableColumn("RETRY", 8, lambda each: _some(each.retried), key="retried", goes=11),
-    TableColumn("NO ATTEMPT", 11, lambda each: _some(each.no_attempt), key="no attempt", goes=10),
-    TableColumn("WAIT p50", _TIME, lambda each: _time_of(each.waits_ns, 50), goes=9),
-    TableColumn("p95", _TIME, lambda each: _time_of(each.waits_ns, 95), key="wait", goes=8),
-    TableColumn("max", _TIME, lambda each: _time_of(each.waits_ns, 100), from_width=_WIDE, goes=7),
-    TableColumn(SCALE, HISTOGRAM, lambda each: histogram_text(each.wait_histogram), gap=2, from_width=_WIDEST, goes=6),
-    TableColumn("RUN p50", _TIME, lambda each: "unknown" if each.generator else _time_of(each.runs_ns, 50), goes=5),
-    TableColumn("p95", _TIME, lambda each: _time_of(each.known_runs_ns, 95), key="run", goes=4),
-    TableColumn("max", _TIME, lambda each: _time_of(each.known_runs_ns, 100), from_width=_WIDE, goes=3),
-    TableColumn(SCALE, HISTOGRAM, lambda each: histogram_text(each.run_histogram), gap=2, from_width=_WIDEST, goes=2),
+    TableColumn("CALLS", 8, lambda function: _count_text(function.calls), key="calls"),
     TableColumn(
-        "AT ONCE", 8, lambda each: "" if each.generator else _some(each.max_concurrency), from_width=_WIDE, goes=1
+        "ENDED",
+        8,
+        lambda function: "" if function.generator else _count_text(function.ended),
+        from_width=_WIDE,
+        goes=13,
+    ),
+    TableColumn("ERR", 7, lambda function: _count_text(function.failures), "error", key="errors", goes=12),
+    TableColumn("RETRY", 8, lambda function: _count_text(function.retried), key="retried", goes=11),
+    TableColumn("NO ATTEMPT", 11, lambda function: _count_text(function.no_attempt), key="no attempt", goes=10),
+    TableColumn("WAIT p50", _TIME, lambda function: _time_of(function.waits_ns, 50), goes=9),
+    TableColumn("p95", _TIME, lambda function: _time_of(function.waits_ns, 95), key="wait", goes=8),
+    TableColumn("max", _TIME, lambda function: _time_of(function.waits_ns, 100), from_width=_WIDE, goes=7),
+    TableColumn(
+        SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, from_width=_WIDEST, goes=6
+    ),
+    TableColumn(
+        "RUN p50", _TIME, lambda function: "unknown" if function.generator else _time_of(function.runs_ns, 50), goes=5
+    ),
+    TableColumn("p95", _TIME, lambda function: _time_of(function.known_runs_ns, 95), key="run", goes=4),
+    TableColumn("max", _TIME, lambda function: _time_of(function.known_runs_ns, 100), from_width=_WIDE, goes=3),
+    TableColumn(
+        SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, from_width=_WIDEST, goes=2
+    ),
+    TableColumn(
+        "AT ONCE",
+        8,
+        lambda function: "" if function.generator else _count_text(function.max_concurrency),
+        from_width=_WIDE,
+        goes=1,
     ),
     TableColumn("FUNCTION", parts=_name, gap=2, aligns_left=True),
 )
 TABLE: Final = Table(_COLUMNS, _LEAST_NAME, floor=_SHORTEST_NAME)
 _SORTS: Final[dict[str, Callable[[Function], int]]] = {
-    "calls": lambda each: each.calls,
-    "errors": lambda each: each.failures,
-    "retried": lambda each: each.retried,
-    "no attempt": lambda each: each.no_attempt,
-    "wait": lambda each: _p95(each.waits_ns),
-    "run": lambda each: _p95(each.known_runs_ns),
+    "calls": lambda function: function.calls,
+    "errors": lambda function: function.failures,
+    "retried": lambda function: function.retried,
+    "no attempt": lambda function: function.no_attempt,
+    "wait": lambda function: _p95(function.waits_ns),
+    "run": lambda function: _p95(function.known_runs_ns),
 }
 """What can be sorted by, the greatest first."""
 
@@ -155,10 +171,10 @@ class CallsScreen(BaseScreen, on=On.CALLS):
             return f"{head}   counting … {self.live.work.share_text}; Esc ends it"
         if not self._functions:
             return f"{head}   no Ray calls"
-        calls = count(sum(each.calls for each in self._functions), "call")
+        calls = count(sum(function.calls for function in self._functions), "call")
         text = f"{head}   {calls} of {count(len(self._functions), 'function')}"
-        cold = sum(each.cold_starts for each in self._functions)
-        waited = duration(sum(each.cold_wait_ns for each in self._functions))
+        cold = sum(function.cold_starts for function in self._functions)
+        waited = duration(sum(function.cold_wait_ns for function in self._functions))
         return f"{text}, {count(cold, 'cold start')} {waited}" if cold else text
 
     def on_resize(self) -> None:
@@ -196,7 +212,7 @@ class CallsScreen(BaseScreen, on=On.CALLS):
 
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""
-        if not self.rows.move_on(lambda each: bool(each.failures or each.no_attempt)):
+        if not self.rows.move_on(lambda function: bool(function.failures or function.no_attempt)):
             self.viewer.say("no call failed or went missing")
 
     def action_copy(self) -> None:

@@ -78,8 +78,8 @@ def _finding(finding: Finding, room: int, *, is_open: bool) -> Iterator[CheckLin
     for text in (*rest, *wrapped(finding.advice.replace("`", ""), room, first="do: ", rest="    ")):
         yield CheckLine(text, None, finding)
     if finding.evidence:
-        some = "the first " if len(finding.evidence) == MAX_PLACES < finding.count else ""
-        places = f"{some}{count(len(finding.evidence), 'place')}"
+        first = "the first " if len(finding.evidence) == MAX_PLACES < finding.count else ""
+        places = f"{first}{count(len(finding.evidence), 'place')}"
         yield CheckLine(f"{_FOLDS[is_open]} {places}", None, finding)
         for place in finding.evidence if is_open else ():
             yield CheckLine(f"  {place_text(place)}", None, finding, place)
@@ -94,14 +94,14 @@ def _problem(problem: Problem, room: int) -> Iterator[CheckLine]:
 
 
 def _told_apart(lines: Iterable[CheckLine]) -> Iterator[CheckLine]:
-    seen: Counter[Hashable] = Counter()
+    counts: Counter[Hashable] = Counter()
     for line in lines:
         of_finding = None if line.finding is None else line.finding.kind
         key: Hashable = of_finding, line.place, line.problem, line.text[:1] in _FOLDS
         if line.finding is None and line.problem is None:
             key = line.text
-        yield replace(line, identity=(key, seen[key]))
-        seen[key] += 1
+        yield replace(line, identity=(key, counts[key]))
+        counts[key] += 1
 
 
 def severity_text(line: CheckLine) -> str:

@@ -74,8 +74,8 @@ class CheckScreen(BaseScreen, on=On.CHECK):
         """Return what was found."""
         if self._report is None:
             return f"‹ check   looking … {self.live.work.share_text}"
-        found = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
-        return f"‹ check{self.live.as_of}   {found[0]}   {found[1]} of files"
+        counts = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
+        return f"‹ check{self.live.as_of}   {counts[0]}   {counts[1]} of files"
 
     def on_resize(self) -> None:
         """Break lines where they end now."""

@@ -82,7 +82,7 @@ class DiffModel:
         """
         sides: dict[int, str] = {}
         for letter, side, numbers in zip("AB", self._sides, self.diff.numbers, strict=True):
-            wanted = {at for at, number in enumerate(numbers) if number == path.number}
+            wanted = {position for position, number in enumerate(numbers) if number == path.number}
             for row in slowest(self._store, side.column, wanted, None, most):
                 # A trace can be among those of both sides.
                 sides[row] = f"{sides[row]} {letter}" if row in sides else letter

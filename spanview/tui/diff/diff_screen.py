@@ -60,7 +60,7 @@ class PathLines(TableList[PathDiff]):
         self.model, self.items = model, model.orders[order]
         self.put_in_order(order)
         same = None if before is None or path is None else model.same_path(before, path)
-        row = next((row for row, each in enumerate(self.items) if each is same), 0)
+        row = next((row for row, item in enumerate(self.items) if item is same), 0)
         if before is None or before is model:
             self.rows_have_changed(len(self.items), row)
             self.reveal()

@@ -108,8 +108,8 @@ class OtherSideScreen(BaseScreen):
             self._matcher.look_at(range(len(self._store.trace_table)))
             self._looking.begin_pieces(self._matcher.matches, self._take_matches)
 
-    def _take_matches(self, found: list[set[int]]) -> None:
-        self._found.update(*found)
+    def _take_matches(self, matches: list[set[int]]) -> None:
+        self._found.update(*matches)
         looking = f", {self._looking.share_text} looked at" if self._looking.is_busy else ""
         self.query_one(Prompt).say(f"{len(self._found):,} of {len(self._store.trace_table):,} traces{looking}")
         if self._is_done:
@@ -158,14 +158,14 @@ class Matching:
     """The traces that match a query, now and whenever they are asked for again; for a thread.
 
     Args:
-        found: Those that are known by now.
+        matches: Those that are known by now.
         spans: How many spans there were by then.
     """
 
-    def __init__(self, store: Store, query: Query, found: Sequence[int], spans: int) -> None:
+    def __init__(self, store: Store, query: Query, matches: Sequence[int], spans: int) -> None:
         self._store = store
         self._query = query
-        self._known = spans, len(store.trace_table), found
+        self._known = spans, len(store.trace_table), matches
 
     def __call__(self) -> Sequence[int]:
         """Return those that match."""
@@ -173,8 +173,8 @@ class Matching:
 
     def rest(self) -> Sequence[int]:
         """Return those that don't, of the same traces."""
-        _, number, found = self._now()
-        return _rest(number, found)
+        _, number, matches = self._now()
+        return _rest(number, matches)
 
     def _now(self) -> tuple[int, int, Sequence[int]]:
         store = self._store

@@ -129,10 +129,10 @@ class FlameModel:
 
     def end_of(self, path: int, top: int, *, last: bool) -> int:
         """Return where the widest paths below a path end, or the first that is shown of those above it."""
-        at = path
-        while (further := self.widest_below(at) if last else self.above(at, top)) not in {ROOT, at}:
-            at = further
-        return at
+        here = path
+        while (further := self.widest_below(here) if last else self.above(here, top)) not in {ROOT, here}:
+            here = further
+        return here
 
     def rows(self, top: int, width: int, most: int) -> list[list[FlameBlock]]:
         """Return the blocks of each row, from the left.
@@ -146,7 +146,7 @@ class FlameModel:
         rows: list[list[FlameBlock]] = []
         while level and len(rows) < most:
             rows.append([FlameBlock(path, round(left), round(right)) for path, left, right in level])
-            level = [each for path, left, right in level for each in self._shared(path, left, right, values)]
+            level = [shared for path, left, right in level for shared in self._shared(path, left, right, values)]
         return rows
 
     def _shared(self, path: int, left: float, right: float, values: Sequence[int]) -> list[tuple[int, float, float]]:

@@ -90,10 +90,10 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
         if y >= len(rows):
             return Strip.blank(width, self.rich_style)
         segments: list[Segment] = []
-        at = 0
+        cell = 0
         chosen, page = self.get_component_rich_style("blocks--selected"), Style(bgcolor=self.rich_style.bgcolor)
         for block in rows[y]:
-            segments.append(Segment(" " * (block.left - at), page))
+            segments.append(Segment(" " * (block.left - cell), page))
             path = self.model.flame.paths[block.path]
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
@@ -104,7 +104,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
             if block.path == self.selected:
                 style = Style(bgcolor=chosen.bgcolor, color=chosen.color, bold=True)
             segments.append(Segment(data_text(text, cells), style))
-            at = block.right
+            cell = block.right
         return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
 
     def select(self, path: int) -> None:
@@ -222,9 +222,9 @@ class FlameScreen(BaseScreen, on=On.FLAME):
         drawn = {block.path for row in blocks.rows() for block in row}
         beside = blocks.model.tree.children[blocks.model.flame.paths[blocks.selected].parent]
         siblings = [path for path in beside if path in drawn or path == blocks.selected]
-        at = siblings.index(blocks.selected) + by
-        if 0 <= at < len(siblings):
-            blocks.select(siblings[at])
+        position = siblings.index(blocks.selected) + by
+        if 0 <= position < len(siblings):
+            blocks.select(siblings[position])
 
     async def action_open(self) -> None:
         """Let the selected path take the whole width; where it does, open the trace of its first span."""
@@ -255,11 +255,11 @@ class FlameScreen(BaseScreen, on=On.FLAME):
 
     def action_copy(self) -> None:
         """Copy the selected path."""
-        model, at = self.blocks.model, self.blocks.selected
+        model, path_number = self.blocks.model, self.blocks.selected
         names: list[str] = []
-        while at != ROOT:
-            path = model.flame.paths[at]
+        while path_number != ROOT:
+            path = model.flame.paths[path_number]
             names.append(_UNSEEN if path.name is None else path.name)
-            at = path.parent
+            path_number = path.parent
         if names:
             self.viewer.copy(" › ".join(reversed(names)), "call path")

@@ -67,8 +67,8 @@ class KeyLines(LineList):
             shown = f"   {spelt(key.shown) if self._spells else key.shown} "
             first, *more = in_lines(key.text, max(1, width - max(_SHOWN, cell_len(shown))))
             self._lines += [(key, shown, first), *((key, "", text) for text in more)]
-        at = next((at for at, each in enumerate(self._lines) if each[0] is selected), 0)
-        self.rows_have_changed(len(self._lines), at)
+        line_number = next((line_number for line_number, line in enumerate(self._lines) if line[0] is selected), 0)
+        self.rows_have_changed(len(self._lines), line_number)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - it is wrapped
         """Return one line."""

@@ -19,7 +19,7 @@ NOBODY: Final = -1
 class Choice(NamedTuple):
     """Which of a lane's blocks a line of cells may show."""
 
-    begun: list[int]
+    started: list[int]
     """How many blocks had begun before each edge; before or at the last one, for the last cell has the end, too."""
     running: Callable[[int], int]
     """Returns the block that runs on at the beginning of a cell, `NOBODY` where none does.
@@ -48,17 +48,23 @@ def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choi
         numbers: Of functions, by the numbers of names.
     """
     starts, ends = blocks.starts, blocks.ends
-    begun = [*(bisect_left(starts, edge) for edge in edges[:-1]), bisect_right(starts, edges[-1])]
+    started = [*(bisect_left(starts, edge) for edge in edges[:-1]), bisect_right(starts, edges[-1])]
 
-    def running(at: int) -> int:
-        last, ns = begun[at] - 1, edges[at]
+    def running(cell: int) -> int:
+        last, ns = started[cell] - 1, edges[cell]
         if last < 0:
             return NOBODY
         place = last if ends[last] > ns else blocks.reach[last]
         return place if ends[place] > ns else NOBODY
 
-    def longest(at: int) -> int:
-        begin, end, before, first, behind = edges[at], edges[at + 1], running(at), begun[at], begun[at + 1]
+    def longest(cell: int) -> int:
+        begin, end, before, first, behind = (
+            edges[cell],
+            edges[cell + 1],
+            running(cell),
+            started[cell],
+            started[cell + 1],
+        )
         best, most, lengths = first, -1, dict[int, int]()
         for place in (*((before,) if before != NOBODY else ()), *range(first, behind, step_of(behind - first))):
             length = min(ends[place], end) - max(starts[place], begin)
@@ -68,4 +74,4 @@ def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choi
             lengths[function] = lengths.get(function, 0) + length
         return NOBODY if 2 * max(lengths.values()) < sum(lengths.values()) else best
 
-    return Choice(begun, running, longest)
+    return Choice(started, running, longest)

@@ -133,10 +133,12 @@ class LaneLines(LineList):
             place = self.lane.blocks.index_of(row, self._anchor)
             self.block = self.block if place is None else place
 
-    def keep_on(self, at: int | None) -> None:
+    def keep_on(self, lane_index: int | None) -> None:
         """Take in that the lanes are in another order; the cursor stays on one, by its place among all."""
         block = self.block
-        self.rows_have_changed(len(self.model.order), None if at is None else self.model.order.index(at))
+        self.rows_have_changed(
+            len(self.model.order), None if lane_index is None else self.model.order.index(lane_index)
+        )
         self.reveal()
         self.block = block
         self.post_message(self.Moved(self))
@@ -197,39 +199,47 @@ class LaneLines(LineList):
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one lane's line."""
-        at, split = self.model.order[row], LaneSplit.of(width)
-        lane = self.model.lane(at)
+        lane_index, split = self.model.order[row], LaneSplit.of(width)
+        lane = self.model.lane(lane_index)
         dim, error = self.paint_style("dim"), self.paint_style("error")
-        label = fitting([sanitise(text, 2 * split.label) for text in self.model.labels(at)], split.label - 1)
+        label = fitting([sanitise(text, 2 * split.label) for text in self.model.labels(lane_index)], split.label - 1)
         figures = right(f"{self.model.shown_share(lane):.0%}", _BUSY)
         if split.is_wide:
             figures += right("–" if lane.share is None else f"{lane.share:.0%}", _OWN) + right(
                 f"{lane.max_concurrency:,}", _AT_ONCE
             )
-        gap = "–" if lane.gap is None else ("≤ " if self.model.at_most(at) else "") + duration(lane.longest_gap_ns)
+        gap = (
+            "–"
+            if lane.gap is None
+            else ("≤ " if self.model.at_most(lane_index) else "") + duration(lane.longest_gap_ns)
+        )
         return [
             Segment(fixed(label, split.label)),
             Segment(right(f"{lane.spans:,}", _SPANS)),
             Segment(right(f"{lane.errors:,}" if lane.errors else "", _ERRORS), error),
             Segment(figures),
             Segment(right(gap, _GAP) + "  ", dim),
-            *self._time(at, lane, split.time, self.block if row == self.cursor else None),
+            *self._time(lane_index, lane, split.time, self.block if row == self.cursor else None),
         ]
 
-    def _cells(self, at: int, lane: Lane, width: int) -> Cells:
-        key = (at, self.model.shown, width)
+    def _cells(self, lane_index: int, lane: Lane, width: int) -> Cells:
+        key = (lane_index, self.model.shown, width)
         if key not in self._painted:
             if len(self._painted) >= _KEPT:
                 self._painted.clear()
             self._painted[key] = cells_of(lane, self.model.shown, width, self.model.shape.numbers)
         return self._painted[key]
 
-    def _time(self, at: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
+    def _time(self, lane_index: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
         """Return a lane's time: blocks in the colours of functions, those that are wide with their names."""
         window, dim, error = self.model.shown, *(self.paint_style(name) + _UPRIGHT for name in ("dim", "error"))
         bright = Style(color=self.get_component_rich_style("lanelines--selected").bgcolor, bold=True, reverse=False)
         names, numbers = lane.blocks.names, self.model.shape.numbers
-        drawn = self._cells(at, lane, width) if selected is None else cells_of(lane, window, width, numbers, selected)
+        drawn = (
+            self._cells(lane_index, lane, width)
+            if selected is None
+            else cells_of(lane, window, width, numbers, selected)
+        )
         texts: list[tuple[str, Style | None]] = []
         for glyph, place, is_mixed in zip(drawn.glyphs, drawn.places, drawn.mixed, strict=True):
             if glyph == " ":

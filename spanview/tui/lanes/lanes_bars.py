@@ -43,13 +43,13 @@ class Cells:
     def full_runs(self, fewest: int) -> Iterator[tuple[int, int]]:
         """Yield where so many cells or more are full of one block: the first, and the one behind the last."""
         first = 0
-        for at in range(1, len(self.glyphs) + 1):
-            same = slice(first, at + 1, at - first)
+        for cell in range(1, len(self.glyphs) + 1):
+            same = slice(first, cell + 1, cell - first)
             if self.glyphs[same] == [_FULL] * 2 and self.places[first] == self.places[same][-1]:
                 continue
-            if self.glyphs[first] == _FULL and at - first >= fewest:
-                yield first, at
-            first = at
+            if self.glyphs[first] == _FULL and cell - first >= fewest:
+                yield first, cell
+            first = cell
 
 
 def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], selected: int = NOBODY) -> Cells:
@@ -62,7 +62,7 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
         selected: The place of a block that is shown wherever it runs, whatever else does.
     """
     begin, length = window.start_ns, window.length_ns
-    edges = [begin + at * length // width for at in range(width + 1)]
+    edges = [begin + cell * length // width for cell in range(width + 1)]
     cells = Cells(_shares(lane, edges), [NOBODY] * width, [False] * width)
     if len(lane.blocks.rows) < _FEWEST_AT_ONCE:
         choice = one_by_one(lane.blocks, edges, numbers)
@@ -73,9 +73,9 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     _place(lane.blocks, edges, choice, cells)
     if selected != NOBODY:
         _show(lane.blocks, selected, window, cells)
-    for at, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
+    for cell, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
         if is_marked:
-            cells.glyphs[at] = FAILED
+            cells.glyphs[cell] = FAILED
     if width and lane.end_ns < begin:
         cells.glyphs[0] = _BEFORE
     elif width and lane.start_ns > window.end_ns:
@@ -131,36 +131,36 @@ def _failures(ends: Sequence[int], edges: list[int]) -> list[int]:
 
 def _place(blocks: Blocks, edges: list[int], shown: Choice, cells: Cells) -> None:
     """Find the block that each cell shows, and mark those that have no length."""
-    glyphs, places, begun = cells.glyphs, cells.places, shown.begun
+    glyphs, places, started = cells.glyphs, cells.places, shown.started
     place = NOBODY
-    for at, glyph in enumerate(glyphs):
-        first, behind = begun[at], begun[at + 1]
+    for cell, glyph in enumerate(glyphs):
+        first, behind = started[cell], started[cell + 1]
         if behind > first:
-            running = shown.running(at)
+            running = shown.running(cell)
             place = running if running != NOBODY else first
             if glyph == " ":
-                glyphs[at] = EIGHTHS[1]
+                glyphs[cell] = EIGHTHS[1]
             if behind - first > 1 or running != NOBODY:
-                place = shown.longest(at)
-                cells.mixed[at] = place == NOBODY
+                place = shown.longest(cell)
+                cells.mixed[cell] = place == NOBODY
                 place = place if place != NOBODY else behind - 1
         elif glyph == " ":
             place = NOBODY
-        elif place == NOBODY or blocks.ends[place] <= edges[at]:
-            place = shown.running(at)
+        elif place == NOBODY or blocks.ends[place] <= edges[cell]:
+            place = shown.running(cell)
             if place == NOBODY and blocks.rows:
                 # None runs, but something that it began does so still.
                 place = max(0, first - 1)
-        places[at] = place
+        places[cell] = place
 
 
 def _show(blocks: Blocks, selected: int, window: Window, cells: Cells) -> None:
     """Let the selected block be seen wherever it runs."""
     width = len(cells.glyphs)
-    start, end = (window.place(each[selected], width) for each in (blocks.starts, blocks.ends))
+    start, end = (window.place(times[selected], width) for times in (blocks.starts, blocks.ends))
     if end < 0 or start > width:
         return
     first = max(0, min(width - 1, int(start)))
     last = max(first, min(width - 1, int(end) - (end == int(end))))
-    for at in range(first, last + 1):
-        cells.places[at], cells.mixed[at] = selected, False
+    for cell in range(first, last + 1):
+        cells.places[cell], cells.mixed[cell] = selected, False

@@ -23,13 +23,13 @@ def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Cho
         numbers: Of functions, by the numbers of names; an array.
     """
     starts, ends, bounds = np.asarray(blocks.starts), np.asarray(blocks.ends), np.asarray(edges, np.int64)
-    begun = np.searchsorted(starts, bounds)
-    before = np.maximum(begun - 1, 0)
-    begun[-1] = np.searchsorted(starts, bounds[-1], "right")
+    started = np.searchsorted(starts, bounds)
+    before = np.maximum(started - 1, 0)
+    started[-1] = np.searchsorted(starts, bounds[-1], "right")
     running = np.where(ends[before] > bounds, before, np.asarray(blocks.reach)[before])
-    running[(begun == 0) | (ends[running] <= bounds)] = NOBODY
+    running[(started == 0) | (ends[running] <= bounds)] = NOBODY
     # The first column is what runs on, the others are some of those that begin.
-    first, behind = begun[:-1, None], begun[1:, None]
+    first, behind = started[:-1, None], started[1:, None]
     asked = first + np.arange(2 * LOOKED_AT - 1) * step_of(behind - first)
     places = np.concatenate((running[:-1, None], np.where(asked < behind, asked, NOBODY)), axis=1)
     begins, stops = bounds[:-1, None], bounds[1:, None]
@@ -40,4 +40,4 @@ def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Cho
     functions = np.asarray(numbers)[np.asarray(blocks.names)[places]]
     of_same = (functions[:, :, None] == functions[:, None, :]) * lengths[:, None, :]
     longest[2 * of_same.sum(2).max(1) < lengths.sum(1)] = NOBODY
-    return Choice(begun.tolist(), running.tolist().__getitem__, longest.tolist().__getitem__)
+    return Choice(started.tolist(), running.tolist().__getitem__, longest.tolist().__getitem__)

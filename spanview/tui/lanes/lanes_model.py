@@ -75,35 +75,35 @@ class LanesShape:
 
         forest = forest_of(store, traces)
         tell(0.3)
-        found = lanes_in(forest, part(tell, 0.3, 0.9))
+        lanes = lanes_in(forest, part(tell, 0.3, 0.9))
         whys = reasons_of(store, calls_in(forest, is_everything=traces is None))
         called = Counter[str]()
-        texts = {name: function_of(store.names.texts[name]) for name in found.names}
-        for name, number in found.names.items():
+        texts = {name: function_of(store.names.texts[name]) for name in lanes.names}
+        for name, number in lanes.names.items():
             called[texts[name]] += number
         functions = sorted(called.items(), key=lambda item: (-item[1], item[0]))
         place_of = {function: place for place, (function, _) in enumerate(functions)}
-        numbers = array("I", bytes(4 * (max(found.names, default=-1) + 1)))
+        numbers = array("I", bytes(4 * (max(lanes.names, default=-1) + 1)))
         for name, text in texts.items():
             numbers[name] = place_of[text]
-        starts = [lane.start_ns for lane in found.lanes if lane.start_ns != NO_TIME]
+        starts = [lane.start_ns for lane in lanes.lanes if lane.start_ns != NO_TIME]
         first = min(starts, default=0)
-        last = max((lane.end_ns for lane in found.lanes if lane.end_ns != NO_TIME), default=0)
-        generators = generators_of(store) if found.lanes else {}
+        last = max((lane.end_ns for lane in lanes.lanes if lane.end_ns != NO_TIME), default=0)
+        generators = generators_of(store) if lanes.lanes else {}
         made = {function + RAN for function in generators}
-        names = {name for name in found.names if store.names.texts[name] in made}
+        names = {name for name in lanes.names if store.names.texts[name] in made}
         # Not while a line is painted.
         import_module("spanview.tui.lanes.lanes_bulk")
         return cls(
-            found.lanes,
+            lanes.lanes,
             functions,
             numbers,
             Window(first, max(first + 1, last)),
-            Timed(found.starts, found.ends),
-            Timed(found.failures, found.failures),
+            Timed(lanes.starts, lanes.ends),
+            Timed(lanes.failures, lanes.failures),
             generators,
             frozenset(
-                place for place, lane in enumerate(found.lanes) if names and not names.isdisjoint(lane.blocks.names)
+                place for place, lane in enumerate(lanes.lanes) if names and not names.isdisjoint(lane.blocks.names)
             ),
             sum(why.reason is Reason.UNTRACED for why in whys.values()),
         )
@@ -187,21 +187,21 @@ class LanesModel:
         """Put the lanes in another order."""
         self.by = by
         key_of: Callable[[int], Any] = {
-            Sort.START: lambda at: (self.lane(at).start_ns == NO_TIME, self.lane(at).start_ns),
-            Sort.BUSY: lambda at: -self.lane(at).busy_ns,
-            Sort.GAP: lambda at: -self.lane(at).longest_gap_ns,
-            Sort.SPANS: lambda at: -self.lane(at).spans,
-            Sort.NODE: lambda at: (not self.workers[at].node, self.workers[at].node),
+            Sort.START: lambda lane_index: (self.lane(lane_index).start_ns == NO_TIME, self.lane(lane_index).start_ns),
+            Sort.BUSY: lambda lane_index: -self.lane(lane_index).busy_ns,
+            Sort.GAP: lambda lane_index: -self.lane(lane_index).longest_gap_ns,
+            Sort.SPANS: lambda lane_index: -self.lane(lane_index).spans,
+            Sort.NODE: lambda lane_index: (not self.workers[lane_index].node, self.workers[lane_index].node),
         }[by]
         self.order = sorted(range(len(self.shape.lanes)), key=key_of)
 
-    def lane(self, at: int) -> Lane:
+    def lane(self, lane_index: int) -> Lane:
         """Return a lane by its place among all."""
-        return self.shape.lanes[at]
+        return self.shape.lanes[lane_index]
 
-    def at_most(self, at: int) -> str:
+    def at_most(self, lane_index: int) -> str:
         """Return what is said before a gap of a lane: generators run on after the ends of their spans."""
-        return "at most " if at in self.shape.with_generators else ""
+        return "at most " if lane_index in self.shape.with_generators else ""
 
     def shown_share(self, lane: Lane) -> float:
         """Return what share of the time that is shown a lane was busy."""
@@ -214,9 +214,9 @@ class LanesModel:
 
     # -- texts -------------------------------------------------------------------------------------------------------
 
-    def labels(self, at: int) -> list[str]:
+    def labels(self, lane_index: int) -> list[str]:
         """Return how a lane is called: with its node, and without; from files, to be made harmless."""
-        lane, worker = self.lane(at), self.workers[at]
+        lane, worker = self.lane(lane_index), self.workers[lane_index]
         source = self._store.sources[lane.source]
         service = self._store.services.texts[lane.service]
         is_known = service and not service.startswith(_UNKNOWN_SERVICE)

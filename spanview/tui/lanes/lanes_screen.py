@@ -144,28 +144,28 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def show_frame(self) -> None:
         """Say what is selected, too."""
         super().show_frame()
-        lane, at = self.rows.lane, self._selected
+        lane, lane_index = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]
-        if lane is not None and at is not None:
-            texts = [(self._lane_text(lane, at), ""), self._block_texts(lane, at)]
+        if lane is not None and lane_index is not None:
+            texts = [(self._lane_text(lane, lane_index), ""), self._block_texts(lane, lane_index)]
         for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
             self.query_one(name, TwoSided).say(left, right)
 
-    def _lane_text(self, lane: Lane, at: int) -> str:
-        parts, worker = [], self._model.workers[at]
+    def _lane_text(self, lane: Lane, lane_index: int) -> str:
+        parts, worker = [], self._model.workers[lane_index]
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
-            rest = ", without generators" if at in self._model.shape.with_generators else ""
+            rest = ", without generators" if lane_index in self._model.shape.with_generators else ""
             parts.append(f"busy {lane.share:.1%} of {own} ({shown:.1%} of view{rest})")
         if lane.gap is not None:
-            most = self._model.at_most(at)
+            most = self._model.at_most(lane_index)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
         parts.append(f"{lane.max_concurrency:,} at once")
         named = {"pid": worker.pid, "node": worker.node, "actor": worker.actor, "id": worker.actor_id}
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
         return "   ".join(parts)
 
-    def _block_texts(self, lane: Lane, at: int) -> tuple[str, str]:
+    def _block_texts(self, lane: Lane, lane_index: int) -> tuple[str, str]:
         """Return what is said of the selected block, and which one of all it is."""
         block, row, spans = self.rows.block, self.rows.row, self._store.spans
         if block is None or row is None:
@@ -178,7 +178,9 @@ class LanesScreen(BaseScreen, on=On.LANES):
         if gap is None:
             parts.append("the first here")
         else:
-            parts.append(f"idle {self._model.at_most(at)}{duration(gap)} before" if gap else "others ran before")
+            parts.append(
+                f"idle {self._model.at_most(lane_index)}{duration(gap)} before" if gap else "others ran before"
+            )
         is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
         rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
         mark = "✖ " if is_failed else "(✖ inside) " if failed else ""
@@ -202,9 +204,9 @@ class LanesScreen(BaseScreen, on=On.LANES):
 
     def take_settings(self) -> None:
         """Sort as was sorted last."""
-        at = self._selected
+        lane_index = self._selected
         self._model.sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
-        self.rows.keep_on(at)
+        self.rows.keep_on(lane_index)
         self.refresh_frame()
 
     def action_sort(self) -> None:
@@ -236,18 +238,18 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def action_error(self, by: int) -> None:
         """Go to the next block with an error, lane after lane; round the end if need be."""
         order, rows = self._model.order, self.rows
-        failed = [self._model.lane(at).blocks.failed for at in order]
+        failed = [self._model.lane(lane_index).blocks.failed for lane_index in order]
         before = [*accumulate(map(len, failed), initial=0)]
         if not before[-1]:
             self.viewer.say("no error in these lanes")
             return
         here = -1 if rows.block is None else rows.block
         place = bisect_right(failed[rows.cursor], here) if by > 0 else bisect_left(failed[rows.cursor], here) - 1
-        at = (before[rows.cursor] + place) % before[-1]
-        row = bisect_right(before, at) - 1
+        number = (before[rows.cursor] + place) % before[-1]
+        row = bisect_right(before, number) - 1
         rows.move_to(row)
-        self._go_to(failed[row][at - before[row]])
-        self.viewer.say(f"error {at + 1:,} of {before[-1]:,}")
+        self._go_to(failed[row][number - before[row]])
+        self.viewer.say(f"error {number + 1:,} of {before[-1]:,}")
 
     async def action_open(self) -> None:
         """Show the selected block in its trace."""

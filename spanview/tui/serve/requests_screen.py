@@ -34,9 +34,9 @@ _SHORTEST_ID: Final = 8
 
 
 def _id_and_places(request: Request, cells: int) -> Iterator[Piece]:
-    seen = f" {seen_text(request)}" if cells >= _ID + _LEAST_BESIDE else ""
+    status = f" {seen_text(request)}" if cells >= _ID + _LEAST_BESIDE else ""
     yield Piece(data_text(request.request_id or "–", min(_ID, cells)))
-    yield Piece(fixed(seen, cells - _ID), "dim")
+    yield Piece(fixed(status, cells - _ID), "dim")
 
 
 def table_of(store: Store) -> Table[Request]:

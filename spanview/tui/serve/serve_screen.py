@@ -112,14 +112,14 @@ class ServeScreen(BaseScreen, on=On.SERVE):
     def title_text(self) -> str:
         """Return what is counted."""
         if self._groups is None:
-            found = f"reading them … {self.live.work.share_text}"
+            requests = f"reading them … {self.live.work.share_text}"
         elif not self._groups:
-            found = "no Ray Serve spans"
+            requests = "no Ray Serve spans"
         else:
             errors = sum(group.errors for group in self._groups)
-            found = count(sum(group.count for group in self._groups), "request")
-            found += f", {errors:,} failed" if errors else ""
-        return f"‹ Serve requests of {self.live.chosen.what}{self.live.as_of}   {found}"
+            requests = count(sum(group.count for group in self._groups), "request")
+            requests += f", {errors:,} failed" if errors else ""
+        return f"‹ Serve requests of {self.live.chosen.what}{self.live.as_of}   {requests}"
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""

@@ -206,8 +206,8 @@ class StatsScreen(BaseScreen, on=On.STATS):
     def action_group(self) -> None:
         """Group by the next thing."""
         groupings = (OF_SERVICES if has_services(self._store) else OFFERED) + self._own
-        at = groupings.index(self._by) + 1 if self._by in groupings else 0
-        self._count(groupings[at % len(groupings)])
+        following = groupings.index(self._by) + 1 if self._by in groupings else 0
+        self._count(groupings[following % len(groupings)])
         self.viewer.say(f"by {sanitise(self._by, 40)}")
 
     async def action_by_key(self) -> None:

@@ -84,8 +84,8 @@ class Search:
 
         store, matches = self._model.store, set[int]()
         rows = np.array(store.rows_of_trace(self._model.trace), np.int64)
-        for some, waiting in matching_rows(store, query, rows):
-            matches.update(some.tolist())
+        for batch, waiting in matching_rows(store, query, rows):
+            matches.update(batch.tolist())
             tell(1 - waiting / len(rows))
         return matches
 

@@ -72,10 +72,10 @@ class TraceFilter:
             self._work.queue_pieces(self._matcher.matches, self._take)
 
     def _take(self, pieces: list[set[int]]) -> None:
-        found = set[int]().union(*pieces)
-        self._model.add_matching(found)
+        matches = set[int]().union(*pieces)
+        self._model.add_matching(matches)
         self.left = 1 - (self._work.share or 0.0) if self._work.is_busy else 0.0
-        self._has_found(found)
+        self._has_found(matches)
 
     def result_text(self, *, is_loading: bool) -> str:
         """Return how many traces were found, empty without a query.

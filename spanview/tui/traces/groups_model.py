@@ -63,22 +63,24 @@ def groups_of(
     for trace in traces:
         members.setdefault(name_of(trace), []).append(trace)
     rows = []
-    for name, some in members.items():
-        durations = sorted(length for trace in some if (length := duration_of(trace)) >= 0)
+    for name, members_of_name in members.items():
+        durations = sorted(length for trace in members_of_name if (length := duration_of(trace)) >= 0)
         p50_ns, p95_ns, p99_ns, max_ns = (nearest_rank(durations, percent) for percent in (50, 95, 99, 100))
         rows.append(
             GroupRow(
                 name,
-                len(some),
-                sum(1 for trace in some if table.error_count[trace]),
-                None if incomplete is None else sum(incomplete[trace] for trace in some if trace < len(incomplete)),
+                len(members_of_name),
+                sum(1 for trace in members_of_name if table.error_count[trace]),
+                None
+                if incomplete is None
+                else sum(incomplete[trace] for trace in members_of_name if trace < len(incomplete)),
                 p50_ns,
                 p95_ns,
                 p99_ns,
                 max_ns,
                 sum(durations),
                 tuple(histogram(durations)),
-                max(table.start_ns[trace] for trace in some),
+                max(table.start_ns[trace] for trace in members_of_name),
             )
         )
     return in_usual_order(rows)

@@ -30,10 +30,10 @@ class TraceMatcher:
 
     def matches(self, tell: Tell) -> Iterator[set[int]]:
         """Yield those that match of what waits to be looked at, piece by piece; in one thread at a time."""
-        for found, waiting in self._found(self._next()):
+        for matches, waiting in self._matches_of(self._next()):
             tell(1 - waiting)
-            self._matched |= found
-            yield found
+            self._matched |= matches
+            yield matches
 
     def _next(self) -> set[int]:
         """Return all traces that wait to be looked at."""
@@ -42,7 +42,7 @@ class TraceMatcher:
             traces.update(self._waiting.get())
         return traces
 
-    def _found(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
+    def _matches_of(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
         """Yield those of some traces that match, piece by piece, and what share still waits."""
         from spanview.analysis.matches import matching_traces, matching_traces_from
 
@@ -53,6 +53,6 @@ class TraceMatcher:
             first, self._seen = self._seen, len(self._store.spans.next_row)
             pieces = matching_traces_from(self._store, self.query, first, self._seen)
         most = 1
-        for found, waiting in pieces:
+        for matches, waiting in pieces:
             most = max(most, waiting)
-            yield found, waiting / most
+            yield matches, waiting / most

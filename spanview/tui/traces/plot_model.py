@@ -81,8 +81,8 @@ class Grid:
 
     def near(self, column: int, most: int) -> int:
         """Return the nearest column with a trace, no further away than so many; else the column itself."""
-        used = sorted({each for each, _ in self.used if abs(each - column) <= most})
-        return min(used, key=lambda each: abs(each - column), default=column)
+        used = sorted({candidate for candidate, _ in self.used if abs(candidate - column) <= most})
+        return min(used, key=lambda candidate: abs(candidate - column), default=column)
 
     def column_of(self, ns: int) -> int:
         """Return the column of a time, the first or the last where it lies outside."""

@@ -99,8 +99,8 @@ class TraceColumns:
     def flags_of(self, traces: Iterable[int], *, also_from: int | None = None) -> Flags:
         """Return which traces are among some, or come from a number on."""
         flags = np.zeros(self.count, np.bool_)
-        some = np.fromiter(traces, np.int64)
-        flags[some[some < self.count]] = True
+        numbers = np.fromiter(traces, np.int64)
+        flags[numbers[numbers < self.count]] = True
         if also_from is not None:
             flags[also_from:] = True
         return flags
@@ -207,9 +207,9 @@ def _flagged(flags: bytes, count: int, traces: Places, begins: Places) -> list[i
 
 def _ranked(values: NDArray[Any], begins: Places, counts: Places, percent: int) -> list[int | None]:
     """Return the nearest-rank percentile of so many sorted values from each place on; None where there are none."""
-    at = begins - (-percent * counts // 100) - 1
-    found = values[np.where(counts, at, 0)].tolist()
-    return [value if count else None for value, count in zip(found, counts.tolist(), strict=True)]
+    positions = begins - (-percent * counts // 100) - 1
+    percentiles = values[np.where(counts, positions, 0)].tolist()
+    return [value if count else None for value, count in zip(percentiles, counts.tolist(), strict=True)]
 
 
 def _sums(values: NDArray[Any], begins: Places) -> list[int]:

@@ -281,7 +281,7 @@ class TracesModel:
             listed = traces[copy_of(table.error_count)[traces] > 0].tolist()
         failed = [(table.start_ns[trace], trace) for trace in listed if table.error_count[trace]]
         if before is not None:
-            failed = [each for each in failed if each < (table.start_ns[before], before)] or failed
+            failed = [key for key in failed if key < (table.start_ns[before], before)] or failed
         return max(failed)[1] if failed else None
 
     # -- one trace ---------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ class TracesModel:
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
         root = self._store.trace_table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]
-        facts = TraceFacts(len(processes), tree.complete, missing, service, len({each for _, each in processes}))
+        facts = TraceFacts(len(processes), tree.complete, missing, service, len({node for _, node in processes}))
         self._facts[trace] = count, facts
         if len(self._facts) > _KEPT_FACTS:
             self._facts.popitem(last=False)

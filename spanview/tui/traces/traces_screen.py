@@ -239,8 +239,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if not mistake:
             self._show(anew=True)
 
-    def _show_found(self, found: set[int]) -> None:
-        if found or not self.filter.left:
+    def _show_found(self, matches: set[int]) -> None:
+        if matches or not self.filter.left:
             self._show()
         else:
             self._count_matches()
@@ -346,8 +346,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def action_sort(self) -> None:
         """Sort by the next column."""
         shown: list[Any] = self.groups.columns() if self.grouped else [*TraceColumn]
-        at = shown.index(self._order.sort) + 1 if self._order.sort in shown else 0
-        self._sort_by(shown[at % len(shown)])
+        following = shown.index(self._order.sort) + 1 if self._order.sort in shown else 0
+        self._sort_by(shown[following % len(shown)])
 
     @property
     def _order(self) -> GroupList | TracesModel:
@@ -434,9 +434,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Narrow the list to a range of time, or to none."""
         self._model.picked = start_ns, end_ns
         self._show(anew=True)
-        found = count(len(self._model.order), "trace")
+        listed = count(len(self._model.order), "trace")
         times = self._model.narrowed_to
-        self.viewer.say(f"{times}: {found}; Esc: all" if times else found)
+        self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
 
     async def action_error(self, _by: int) -> None:
         """Open the newest trace with an error, of the selected group where there is one, at the error.

@@ -123,7 +123,7 @@ class CompletingLine(Input):
         if completion is None or not completion.candidates:
             return None
         query = meant(self.value)
-        start, end = (len(typed(query[:at])) for at in (completion.start, completion.end))
+        start, end = (len(typed(query[:position])) for position in (completion.start, completion.end))
         return typed(completion.candidates[self._chosen].text), start, end
 
     def _is_mended(self) -> bool:
@@ -187,7 +187,7 @@ class Offers(Widget):
 
     def show(self, completion: Completion | None, chosen: int) -> None:
         """Show what can be taken."""
-        shown = () if completion is None else tuple(each.shown for each in completion.candidates)
+        shown = () if completion is None else tuple(candidate.shown for candidate in completion.candidates)
         total = 0 if completion is None else completion.total
         if (shown, chosen, total) != (self._texts, self._chosen, self._total):
             self._texts, self._chosen, self._total = shown, chosen, total
@@ -200,17 +200,17 @@ class Offers(Widget):
         """Return number, first cell, cells and text of those in sight, the chosen one among them."""
         room = self.size.width - _INDENT - cell_len(self._says()) - 1
         places: list[tuple[int, int, int, str]] = []
-        at = 0
-        for number, each in enumerate(self._texts):
-            text = sanitise(each, _WIDEST)
+        used = 0
+        for number, candidate in enumerate(self._texts):
+            text = sanitise(candidate, _WIDEST)
             text = fixed(text, min(cell_len(text), max(_WIDEST, 1), max(room - 2, 1)))
             cells = cell_len(text) + 2
-            if at + cells > room and places:
+            if used + cells > room and places:
                 if number > self._chosen:
                     break
-                places, at = [], 0
-            places.append((number, _INDENT + at, cells, text))
-            at += cells
+                places, used = [], 0
+            places.append((number, _INDENT + used, cells, text))
+            used += cells
         return places
 
     def render(self) -> Content:

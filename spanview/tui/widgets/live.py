@@ -201,10 +201,12 @@ class Live(Generic[Answer]):
         self._take(answer)
         self.catch_up()
 
-    def _note(self, chosen: ChosenTraces, version: Hashable, at: float | None = None, ns: int | None = None) -> None:
+    def _note(
+        self, chosen: ChosenTraces, version: Hashable, asked_at: float | None = None, ns: int | None = None
+    ) -> None:
         self._chosen, self.version = chosen, version
         self._has_answer.set()
-        self._shown_at = self._clock() if at is None else at
+        self._shown_at = self._clock() if asked_at is None else asked_at
         self._shown_ns = time.time_ns() if ns is None else ns
 
 

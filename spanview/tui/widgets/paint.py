@@ -39,7 +39,7 @@ class _Harmless(LineFilter):
 
 
 def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else " " * cell_len(each) for each in text)
+    return "".join(character if character.isprintable() else " " * cell_len(character) for character in text)
 
 
 HARMLESS: Final = _Harmless()
@@ -101,8 +101,8 @@ class Encodable(LineFilter):
     def _encodable(self, text: str) -> str:
         if self._has(text):
             return text
-        plain = (each if self._has(each) else each.translate(_PLAIN) for each in text)
-        return "".join(each if self._has(each) else "?" * cell_len(each) for each in plain)
+        plain = (character if self._has(character) else character.translate(_PLAIN) for character in text)
+        return "".join(character if self._has(character) else "?" * cell_len(character) for character in plain)
 
     def _has(self, text: str) -> bool:
         try:

@@ -128,7 +128,7 @@ def _in_turns(
     columns: Iterable[TableColumn[Row]], turn: Callable[[TableColumn[Row]], int]
 ) -> list[list[TableColumn[Row]]]:
     """Return columns by their turns, the first turn first; those whose turn is 0 are left out."""
-    return [[*some] for number, some in groupby(sorted(columns, key=turn), turn) if number]
+    return [[*of_turn] for number, of_turn in groupby(sorted(columns, key=turn), turn) if number]
 
 
 @dataclass(frozen=True, slots=True)

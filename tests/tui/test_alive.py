@@ -27,7 +27,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     """Return the processes that are alive, to be changed."""
     fake = FakeHost({7, 8}, {8: "IDLE"})
     monkeypatch.setattr(processes, "Processes", lambda: fake)
-    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
+    monkeypatch.setattr(traces_screen, "_GROWTH_MARK_S", 0.0)
     return fake
 
 

@@ -33,7 +33,7 @@ def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder in which one record of a hundred is damaged among its attributes."""
     monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "cache"))
     monkeypatch.setattr(kept, "_RACY_NS", 0)
-    monkeypatch.setattr(feed, "_EVERY_S", 0.0)
+    monkeypatch.setattr(feed, "_UPDATE_INTERVAL_S", 0.0)
     build = Builder()
     records = [file_of([build.span(attributes={"key": f"value {number}"})]) for number in range(100)]
     records[70] = records[70].replace(b'"value 70"', b'"value "70')

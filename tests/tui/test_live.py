@@ -222,8 +222,8 @@ def grow(data: Growing) -> None:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing wait for its time."""
-    monkeypatch.setattr(live, "EVERY_S", 0.0)
-    monkeypatch.setattr(live, "_REST", 0.0)
+    monkeypatch.setattr(live, "MIN_INTERVAL_S", 0.0)
+    monkeypatch.setattr(live, "_REST_PER_WORK", 0.0)
     monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.0)
     monkeypatch.setattr(details_below, "_CURSOR_RESTS_S", 0.001)
     monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
@@ -367,8 +367,8 @@ class Stage:
     """A screen without a terminal, at a counted time: what is asked for is computed when a test says so."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(live, "EVERY_S", 1.0)
-        monkeypatch.setattr(live, "_REST", 1.0)
+        monkeypatch.setattr(live, "MIN_INTERVAL_S", 1.0)
+        monkeypatch.setattr(live, "_REST_PER_WORK", 1.0)
         monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.5)
         monkeypatch.setattr(live, "Work", lambda _: self)
         self.now = 100.0

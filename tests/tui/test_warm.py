@@ -140,7 +140,7 @@ async def test_news_of_many_traces_come_in_turn(monkeypatch: pytest.MonkeyPatch)
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
-        monkeypatch.setattr(news, "_PASSED_ON_EVERY_S", 0.3)
+        monkeypatch.setattr(news, "_MIN_INTERVAL_S", 0.3)
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)
         for number in range(20):
@@ -156,9 +156,9 @@ async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: floa
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
-        monkeypatch.setattr(news, "_PASSED_ON_EVERY_S", 0)
+        monkeypatch.setattr(news, "_MIN_INTERVAL_S", 0)
         monkeypatch.setattr(warm, "_ACTS_S", acts_s)
-        monkeypatch.setattr(news, "_LONGEST_WAIT_S", longest_s)
+        monkeypatch.setattr(news, "_MAX_WAIT_S", longest_s)
         look.app._news.at_once()
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)

@@ -27,7 +27,7 @@ from spanview.tui.app.keeping import NOT_KEPT, Keeping
 from spanview.tui.app.news import FeedNews, PassingOn
 from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
-from spanview.tui.app.warm import EVERY_S, Tidy, import_screens
+from spanview.tui.app.warm import TIDY_INTERVAL_S, Tidy, import_screens
 from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -57,16 +57,16 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.known import Known
     from spanview.tui.widgets.scope import TraceScope
 
-_SAID_FOR_S: Final = 4.0
+_NOTICE_DURATION_S: Final = 4.0
 """So long the footer says what a key did."""
-_LONGEST_SAID: Final = 300
-_LONGEST_PATH: Final = 40
-_READING_ENDS_S: Final = 1.0
+_MAX_NOTICE_LENGTH: Final = 300
+_MAX_PATH_LENGTH: Final = 40
+_READING_END_TIMEOUT_S: Final = 1.0
 """So long the end of the reading is waited for."""
 _ENDING: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _SIGNALLED: Final = 128
 """The exit status of what a signal has ended is this and its number."""
-_MOST_PASTED: Final = 4096
+_MAX_PASTED_LENGTH: Final = 4096
 _FOR_TEXTUAL: Final = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
 _GREY: Final = (Monochrome, NoColor)
@@ -75,7 +75,7 @@ _GREY: Final = (Monochrome, NoColor)
 
 def _line_of(pasted: str) -> str:
     """Return the first line of a pasted text, harmless and no longer than anybody types."""
-    return typed(pasted.strip("\r\n").replace("\r", "\n").split("\n")[0][:_MOST_PASTED])
+    return typed(pasted.strip("\r\n").replace("\r", "\n").split("\n")[0][:_MAX_PASTED_LENGTH])
 
 
 class SpanviewApp(App[None]):
@@ -153,7 +153,7 @@ class SpanviewApp(App[None]):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, None, _SIGNALLED + number)
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
-            self.set_interval(EVERY_S, self.tidy.collect)
+            self.set_interval(TIDY_INTERVAL_S, self.tidy.collect)
         # When this has returned: what is painted before goes nowhere.
         self.call_later(self._begin)
 
@@ -172,7 +172,7 @@ class SpanviewApp(App[None]):
     def leave(self) -> None:
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
         self._keeping.kept.write()
-        self._feed.wait(_READING_ENDS_S)
+        self._feed.wait(_READING_END_TIMEOUT_S)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class SpanviewApp(App[None]):
         noticed = [problem for problem in problems if problem.kind in NOTICED]
         if noticed:
             self.notices += len(noticed)
-            self.say(notice_text(noticed[-1], _LONGEST_PATH))
+            self.say(notice_text(noticed[-1], _MAX_PATH_LENGTH))
 
     def _pass_on(self) -> None:
         changed, self._changed = self._changed, set()
@@ -384,9 +384,9 @@ class SpanviewApp(App[None]):
         """Show for a while, in the footer, what a key did."""
         if self._said_timer is not None:
             self._said_timer.stop()
-        self.said = sanitise(text, _LONGEST_SAID)
+        self.said = sanitise(text, _MAX_NOTICE_LENGTH)
         self._spoke = self.screen
-        self._said_timer = self.set_timer(_SAID_FOR_S, self._fall_silent)
+        self._said_timer = self.set_timer(_NOTICE_DURATION_S, self._fall_silent)
         self.refresh_frame()
 
     def said_on(self, screen: object) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.sources.session import Session
 
-_EVERY_S: Final = 0.1
+_UPDATE_INTERVAL_S: Final = 0.1
 _FIRST_ROWS_S: Final = 1.0
 """So long the reading waits at most until its first rows are on the screen."""
 _AT_REST_S: Final = 0.5
@@ -116,7 +116,7 @@ class Feed:
             now = time.monotonic()
             # Where all of it comes at once, there is nothing to tell before it is all there.
             is_all = 0 < progress.bytes_total <= progress.bytes_read
-            if now - told_at >= _EVERY_S and not is_all:
+            if now - told_at >= _UPDATE_INTERVAL_S and not is_all:
                 told_at = now
                 self._tell(FeedState(True, progress.bytes_read, progress.bytes_total, self._follow))
                 # One interpreter runs both threads: reading on at once would keep the first rows from the screen.
@@ -154,7 +154,7 @@ class Feed:
         for left in prove(self.store):
             if self._stop.is_set():
                 return
-            if not self._follow and time.monotonic() - told_at >= _EVERY_S:
+            if not self._follow and time.monotonic() - told_at >= _UPDATE_INTERVAL_S:
                 told_at = time.monotonic()
                 self._tell(FeedState(loading=False, to_check=left / count))
         if not self._follow:

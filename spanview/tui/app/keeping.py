@@ -8,10 +8,10 @@ from spanview.display.sanitise import sanitise
 from spanview.tui.app.settings import KeptSettings
 from spanview.tui.widgets.work import Owner, Work
 
-_KEPT_AFTER_S: Final = 0.5
+_WRITING_DELAY_S: Final = 0.5
 """So long after a change it is written: several keys make one file."""
 NOT_KEPT: Final = "unsaved"
-_LONGEST_NAME: Final = 80
+_MAX_NAME_LENGTH: Final = 80
 
 
 class Speaker(Owner, Protocol):
@@ -41,7 +41,7 @@ class Keeping:
     def change(self, changes: dict[str, Any]) -> None:
         """Set something, by the names of `Settings`, and keep it soon."""
         if self.kept.change(changes):
-            self._app.set_timer(_KEPT_AFTER_S, self._write_soon)
+            self._app.set_timer(_WRITING_DELAY_S, self._write_soon)
 
     def _write_soon(self) -> None:
         self._writing.queue(lambda _: self.kept.write(), lambda is_written: self._tell(is_written=is_written))
@@ -52,7 +52,7 @@ class Keeping:
             self._say(NOT_KEPT)
         elif is_written and self.kept.aside and not self._has_told_aside:
             self._has_told_aside = True
-            self._say(f"the damaged settings are kept as {sanitise(self.kept.aside, _LONGEST_NAME)}")
+            self._say(f"the damaged settings are kept as {sanitise(self.kept.aside, _MAX_NAME_LENGTH)}")
 
     def _say(self, text: str) -> None:
         self._app.say(f"{self._app.said} · {text}" if self._app.said else text)

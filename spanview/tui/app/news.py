@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from spanview.tui.app.feed import FeedState
     from spanview.tui.widgets.work import Owner
 
-_PASSED_ON_EVERY_S: Final = 0.2
+_MIN_INTERVAL_S: Final = 0.2
 """News of many traces are passed on so often, at the most."""
-_LONGEST_WAIT_S: Final = 1.0
+_MAX_WAIT_S: Final = 1.0
 """So long they wait for keys, at the most."""
 
 
@@ -58,7 +58,7 @@ class PassingOn:
         """Pass on in a while; not while a key acts, unless they come so quickly that nothing would be passed on."""
         if self._timer is None:
             last = self._passed_on_at
-            left = max(last + _PASSED_ON_EVERY_S, min(self._app.acts_until, last + _LONGEST_WAIT_S)) - time.monotonic()
+            left = max(last + _MIN_INTERVAL_S, min(self._app.acts_until, last + _MAX_WAIT_S)) - time.monotonic()
             if left <= 0:
                 self.at_once()
             else:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _FORMAT: Final = 1
 """What a file says under `format`; a file of a later one is neither read nor written."""
 _LARGEST: Final = 64 * 1024
-_LONGEST_WORD: Final = 40
-_MOST: Final = 32
+_MAX_WORD_LENGTH: Final = 40
+_MAX_ITEMS: Final = 32
 """Of numbers that are set together, and one more than each of them."""
 _LATER: Final = "it is of a later version, and stays as it is"
 _NO_JSON, _FOREIGN, _TOO_LARGE = "it is no JSON", "it is no file of settings", "it is too large"
@@ -80,10 +80,10 @@ def _taken(default: object, value: object) -> Any:
     """Return a value from a file as a setting has it, None where it is no such value."""
     if isinstance(default, tuple):
         are_numbers = isinstance(value, list) and all(
-            type(number) is int and 0 <= number < _MOST for number in value[:_MOST]
+            type(number) is int and 0 <= number < _MAX_ITEMS for number in value[:_MAX_ITEMS]
         )
-        return tuple(value) if isinstance(value, list) and are_numbers and len(value) <= _MOST else None
-    if isinstance(value, str) and (len(value) > _LONGEST_WORD or not value.isprintable()):
+        return tuple(value) if isinstance(value, list) and are_numbers and len(value) <= _MAX_ITEMS else None
+    if isinstance(value, str) and (len(value) > _MAX_WORD_LENGTH or not value.isprintable()):
         return None
     return value if type(value) is type(default) else None
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.drivers.linux_driver import LinuxDriver
 
-_MOST_PASTED: Final = 65_536
+_MAX_PASTED_BYTES: Final = 65_536
 """Characters of one pasted text that are kept."""
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 _MARK: Final = len(_BEGIN)
 _PIECE: Final = 4096
-_WAIT_S: Final = 0.1
+_POLL_INTERVAL_S: Final = 0.1
 _ESCAPE: Final = "\x1b"
 _ESCAPE_S: Final = 0.03
 """So long is waited for the rest of a key behind an escape, where nobody has set ESCDELAY: Esc is a key, too."""
@@ -68,7 +68,7 @@ class Pastes:
             else:
                 pasted, mark, sent = whole.partition(_END)
                 self._end = "" if mark else pasted[1 - _MARK :]
-                self._pasted = (self._pasted + pasted[: len(pasted) - len(self._end)])[:_MOST_PASTED]
+                self._pasted = (self._pasted + pasted[: len(pasted) - len(self._end)])[:_MAX_PASTED_BYTES]
                 if mark:
                     parts.append(mark)
                     self.texts.append(self._pasted)
@@ -130,7 +130,7 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:  # noqa: C901 - it only h
             """Hand on what the terminal sends until the viewer ends."""
             pastes, decode = Pastes(), getincrementaldecoder("utf-8")("replace").decode
             self._parser = XTermParser(self._debug)
-            wait_s, held = _WAIT_S, ""
+            wait_s, held = _POLL_INTERVAL_S, ""
             while not self.exit_event.is_set():
                 if select([self.fileno], [], [], wait_s)[0]:
                     data = _read(self.fileno)
@@ -142,10 +142,10 @@ def _careful(kind: type[LinuxDriver]) -> type[Driver]:  # noqa: C901 - it only h
                     # Whether it is Esc, what comes behind it tells, or that nothing does.
                     held = _ESCAPE if sent.endswith(_ESCAPE) else ""
                     self._hand_on(_BARE.sub(lambda _: _ESCAPE_KEY, sent.removesuffix(held)), pastes.texts)
-                    wait_s = _LONGER * constants.ESCAPE_DELAY if held else _WAIT_S
+                    wait_s = _LONGER * constants.ESCAPE_DELAY if held else _POLL_INTERVAL_S
                 else:
                     self._hand_on(_ESCAPE_KEY if held else "", pastes.texts)
-                    wait_s, held = _WAIT_S, ""
+                    wait_s, held = _POLL_INTERVAL_S, ""
                 for event in self._parser.tick():
                     self.process_message(event)
 

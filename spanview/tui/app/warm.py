@@ -40,7 +40,7 @@ _FOR_MANY: Final = (
     "spanview.tui.trace.stitched_bulk",
 )
 
-EVERY_S: Final = 1.0
+TIDY_INTERVAL_S: Final = 1.0
 """So often it is looked for what to collect."""
 _ACTS_S: Final = 0.25
 """So long after a key all else waits, for what it brings onto the screen."""
@@ -49,9 +49,9 @@ _AT_REST_S: Final = 5.0
 _NEVER: Final = 1_000_000
 _WORTH_IT: Final = 2
 """Collections of what is young before what outlived them is looked at: some 15,000 objects by then."""
-_TOO_MANY: Final = 12
+_MAX_COLLECTIONS: Final = 12
 """As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
-_KEPT: Final = 10
+_MAX_KEPT_AT_ONCE: Final = 10
 """So many of them, before all objects are looked at."""
 _MOST_KEPT: Final = 600
 """After so many, whoever waits: four million objects were made, most of which are gone."""
@@ -102,13 +102,13 @@ class Tidy:
             return
         at_rest = time.monotonic() - self.pressed_at > _AT_REST_S
         collections = gc.get_count()[2]
-        if self._kept >= (_KEPT if at_rest else _MOST_KEPT):
+        if self._kept >= (_MAX_KEPT_AT_ONCE if at_rest else _MOST_KEPT):
             gc.unfreeze()
             gc.collect()
             gc.freeze()
             self._kept = 0
         elif collections >= _WORTH_IT:
-            if collections < _TOO_MANY:
+            if collections < _MAX_COLLECTIONS:
                 gc.collect()
             gc.freeze()
             self._kept += collections

@@ -43,7 +43,7 @@ _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
 _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
 _ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
-_TOLD_EVERY: Final = 1024
+_CALLS_PER_REPORT: Final = 1024
 _MOST_THOUGHTS: Final = 100
 
 
@@ -227,7 +227,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         """Called in a thread: list the first calls of the function in an order."""
         starts, indices, calls = self._store.spans.start_ns, all_calls.indices_of(self._function), list[Call]()
         for number, index in enumerate(indices):
-            if not number % _TOLD_EVERY:
+            if not number % _CALLS_PER_REPORT:
                 tell(number / len(indices))
             calls.append(all_calls[index])
         first = nlargest(MOST_CALLS, calls, key=lambda call: (_SORTS[sort](call, starts), -call.row))

@@ -42,7 +42,7 @@ _MOST_SPANS_AT_ONCE: Final = 50_000
 """Of a store, whose spans of a path are listed before the next key; those of a larger one are found in a thread."""
 _LONGEST_PATH: Final = 1000
 """Cells of a path that is copied."""
-_LONGEST_WHAT: Final = 60
+_MAX_SIDE_LENGTH: Final = 60
 """Cells of a path in a title."""
 
 
@@ -246,7 +246,7 @@ class DiffScreen(BaseScreen, on=On.DIFF):
 
     def _spans_screen(self, model: DiffModel, path: PathDiff, spans: Spans) -> SpansScreen | None:
         if spans.rows:
-            what = model.labels.path(path, _LONGEST_WHAT)
+            what = model.labels.path(path, _MAX_SIDE_LENGTH)
             return SpansScreen(self._store, spans, what, self.live, lambda _, tell: self._spans_of(path, model, tell))
         self.viewer.say("no span of this path has an end yet")
         return None

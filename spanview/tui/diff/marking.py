@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 8
 """Of a trace's id."""
-_LONGEST: Final = 32
+_MAX_NAME_LENGTH: Final = 32
 """Characters of a name in a message."""
 
 
@@ -20,7 +20,7 @@ def side_of_trace(viewer: Viewer, trace: int) -> ComparedSide:
     """Return one trace as a side."""
     trace_id = viewer.trace_id(trace)
     digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
-    return ComparedSide(trace, f"trace {digits} {viewer.root_name(trace)[:_LONGEST]}", lambda: [trace])
+    return ComparedSide(trace, f"trace {digits} {viewer.root_name(trace)[:_MAX_NAME_LENGTH]}", lambda: [trace])
 
 
 async def mark_or_compare(viewer: Viewer, side: ComparedSide | None) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.index.store import Store
 
-_LONGEST: Final = 60
+_MAX_QUERY_LENGTH: Final = 60
 """Characters of a query."""
 _OF_SIDE: Final = "Enter compares with the traces that match; with all others, where nothing is typed."
 _OF_ALL: Final = "Enter compares the traces that match with the rest."
@@ -139,7 +139,7 @@ class OtherSideScreen(BaseScreen):
             prompt.say("no trace matches", is_mistake=True)
             return None
         matching = Matching(store, self._matcher.query, sorted(self._found), self._spans)
-        side = ComparedSide(None, sanitise((self._sought or "").strip(), _LONGEST), matching)
+        side = ComparedSide(None, sanitise((self._sought or "").strip(), _MAX_QUERY_LENGTH), matching)
         if self._side is not None:
             return self._side, side
         if len(self._found) == len(store.trace_table):

@@ -33,7 +33,7 @@ _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
 _MAIN: Final = "__main__."
 """Where there is little room, it is left out that a function is the driver's own."""
-_KEPT: Final = 1_000
+_MAX_PAINTED: Final = 1_000
 """So many painted lines are kept."""
 
 
@@ -225,7 +225,7 @@ class LaneLines(LineList):
     def _cells(self, lane_index: int, lane: Lane, width: int) -> Cells:
         key = (lane_index, self.model.shown, width)
         if key not in self._painted:
-            if len(self._painted) >= _KEPT:
+            if len(self._painted) >= _MAX_PAINTED:
                 self._painted.clear()
             self._painted[key] = cells_of(lane, self.model.shown, width, self.model.shape.numbers)
         return self._painted[key]

@@ -44,7 +44,7 @@ AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
 _NUMPY_FROM_NODES: Final = 20_000
 """From so many nodes on it pays to ask something of all of them with numpy."""
-_MANY: Final = 2_000
+_FEWEST_COUNTED_AHEAD: Final = 2_000
 """From so many spans in and below a run on, what its painting needs is found out with the rest."""
 
 
@@ -148,7 +148,7 @@ class StitchedTrace:
         if self._has_bulk:
             from spanview.tui.trace import stitched_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
-            if run.end - run.first >= _MANY:
+            if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
                 _ = run.figures, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
             _ = self._own_stretches

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.widgets.base_screen import BaseScreen
 
-_REST: Final = 2.0
+_REST_PER_WORK: Final = 2.0
 """A trace that grows is left alone for so many times as long as its stitching took."""
-_SHORTEST_REST_S: Final = 0.1
+_MIN_REST_S: Final = 0.1
 
 
 class State(Enum):
@@ -133,7 +133,7 @@ class Stitcher:
             return
         if self.has_rows:
             if self._screen.viewer.paused:
-                self._rest(_SHORTEST_REST_S)
+                self._rest(_MIN_REST_S)
                 return
             self.state = State.STITCHING
         self._stitching.begin(lambda _: self._make(self._store.tree(self._model.trace)), self._take)
@@ -161,7 +161,7 @@ class Stitcher:
             self._screen.refresh_frame()
             self._screen.call_later(self._do_what_waits)
         if self._is_behind:
-            self._rest(max(_SHORTEST_REST_S, _REST * made.took_s))
+            self._rest(max(_MIN_REST_S, _REST_PER_WORK * made.took_s))
         else:
             self.state = State.IDLE
 

@@ -43,10 +43,10 @@ _MOST_IN_LEGEND: Final = 8
 _LONGEST_IN_LEGEND: Final = 30
 _DIGITS: Final = 8
 """Of the trace's id, in a picture's name."""
-_LONGEST_PATH: Final = 70
-_MOST_COPIED: Final = 150
+_MAX_PATH_LENGTH: Final = 70
+_MAX_COPIED_ROWS: Final = 150
 """So many rows are copied as text."""
-_MOST_BYTES: Final = 48_000
+_MAX_COPIED_BYTES: Final = 48_000
 """Terminals that take a text to the clipboard take some 64 KiB, in which it is encoded a third longer."""
 
 
@@ -208,11 +208,11 @@ def picture_to_copy(store: Store, model: TraceModel, appearance: Appearance) -> 
     """Return what is shown as text for the clipboard, and what it is in words; for a thread."""
     from spanview.display.picture_text import picture_lines
 
-    most = _MOST_COPIED
+    most = _MAX_COPIED_ROWS
     while True:
         picture = picture_of(store, model, appearance, most)
         text = "\n".join(picture_lines(picture)) + "\n"
-        if len(text.encode()) <= _MOST_BYTES or most == 1:
+        if len(text.encode()) <= _MAX_COPIED_BYTES or most == 1:
             return text, f"waterfall as text{_but(picture, len(model.rows))}"
         most = max(1, most // 2)
 
@@ -261,4 +261,4 @@ def _shown_path(path: str) -> str:
         whole = os.path.abspath(path)
     except OSError:
         return path
-    return whole if len(whole) <= _LONGEST_PATH else f"…{whole[1 - _LONGEST_PATH :]}"
+    return whole if len(whole) <= _MAX_PATH_LENGTH else f"…{whole[1 - _MAX_PATH_LENGTH :]}"

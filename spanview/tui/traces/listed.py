@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.traces.traces_model import TracesModel
 
-_LONGEST: Final = 60
+_MAX_QUERY_LENGTH: Final = 60
 """Characters of a name, or of a filter."""
 
 
@@ -49,7 +49,7 @@ def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> Compared
 
 def side_of_listed(model: TracesModel, filter_text: str) -> ComparedSide | None:
     """Return the listed traces; None where nothing narrows the list."""
-    query = sanitise(filter_text.strip(), _LONGEST)
+    query = sanitise(filter_text.strip(), _MAX_QUERY_LENGTH)
     return (
         None
         if model.is_whole
@@ -59,4 +59,4 @@ def side_of_listed(model: TracesModel, filter_text: str) -> ComparedSide | None:
 
 def _shown(name: str | None) -> str:
     """Return the name of a group, safe to print."""
-    return "unseen roots" if name is None else sanitise(name, _LONGEST) or "(no name)"
+    return "unseen roots" if name is None else sanitise(name, _MAX_QUERY_LENGTH) or "(no name)"

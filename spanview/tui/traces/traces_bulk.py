@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NO_NAME: Final = -1
 _SAFE: Final = 2.0**62
 """Sums below it fit 64 bits."""
-_LONGEST: Final = 2**63 - 1
+_NO_BOUND_NS: Final = 2**63 - 1
 
 
 class TraceColumns:
@@ -58,7 +58,7 @@ class TraceColumns:
         """As `names`, of the groups."""
         lengths = ends - self.starts
         # Further apart than 64 bits can say.
-        lengths[(ends > 0) & (self.starts < 0) & (lengths < 0)] = _LONGEST
+        lengths[(ends > 0) & (self.starts < 0) & (lengths < 0)] = _NO_BOUND_NS
         self.durations = np.where((self.starts == NO_TIME) | (ends == NO_TIME), -1, lengths)
 
     def _grouped(self, groups: RootGroups) -> Places:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.widgets.linelist import LineList
 
-_GROWING_S: Final = 2.0
+_GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
 _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
@@ -190,7 +190,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._draw_plot()
         if self.grouped:
             self._stitch()
-        limit = time.monotonic() - _GROWING_S
+        limit = time.monotonic() - _GROWTH_MARK_S
         if calm := [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]:
             for trace in calm:
                 del self._grown_at[trace]

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
-EVERY_S: Final = 1.0
+MIN_INTERVAL_S: Final = 1.0
 """From one beginning to the next, at least; with the work itself, no figure is older than two seconds."""
-_REST: Final = 1.0
+_REST_PER_WORK: Final = 1.0
 """So many times as long as the work took nothing is computed: at the most, half of one core is busy with it."""
-_LONGEST_WAIT_S: Final = 0.5
+_MAX_KEY_WAIT_S: Final = 0.5
 """So long it waits for a key to act."""
-_PATIENCE_S: Final = 2.0
+_FIRST_ANSWER_TIMEOUT_S: Final = 2.0
 """So long a key waits for the first answer."""
-_OLD_S: Final = 2.0
+_MAX_AGE_S: Final = 2.0
 """What is older than this, and not up to date, says of when it is."""
 Answer = TypeVar("Answer")
 Ask: TypeAlias = "Callable[[Sequence[int] | None, Tell], Answer]"
@@ -100,7 +100,7 @@ class Live(Generic[Answer]):
     @property
     def as_of(self) -> str:
         """Of when what is shown is, where that isn't now; empty where it is."""
-        is_old = self._is_held or self._clock() - self._shown_at >= _OLD_S
+        is_old = self._is_held or self._clock() - self._shown_at >= _MAX_AGE_S
         return f" as of {moment(self._shown_ns, with_date=False, digits=0)}" if is_old and self.is_behind else ""
 
     @property
@@ -151,15 +151,15 @@ class Live(Generic[Answer]):
         """
         if self.is_asked:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._has_answer.wait(), _PATIENCE_S)
+                await asyncio.wait_for(self._has_answer.wait(), _FIRST_ANSWER_TIMEOUT_S)
 
     def catch_up(self) -> None:
         """Compute it anew where there is something new and it is time; else look again when it may be."""
         if not self.is_behind or self._is_held or self.work.is_busy or not self._screen.is_in_front:
             return
         now, acts_until = self._clock(), self._screen.viewer.acts_until
-        due = max(self._begun_at + EVERY_S, self._rest_until)
-        due = max(due, min(acts_until, due + _LONGEST_WAIT_S))
+        due = max(self._begun_at + MIN_INTERVAL_S, self._rest_until)
+        due = max(due, min(acts_until, due + _MAX_KEY_WAIT_S))
         if now >= due:
             self._start(is_asked=False)
         elif self._timer is None:
@@ -191,7 +191,7 @@ class Live(Generic[Answer]):
 
     def _took(self, version: Hashable, begun_at: float, begun_ns: int, known: tuple[ChosenTraces, Answer]) -> None:
         now = self._clock()
-        self._rest_until = now + _REST * (now - begun_at)
+        self._rest_until = now + _REST_PER_WORK * (now - begun_at)
         if not self._is_asked and self._screen.viewer.paused:
             # It came too late: what is shown holds still by now.
             return

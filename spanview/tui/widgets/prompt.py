@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spanview.tui.viewer import Viewer
 
 
-_LONGEST: Final = 240
+_MAX_MISTAKE_LENGTH: Final = 240
 """Characters of what came of it; where it is a mistake, its place and what was expected come first."""
 
 
@@ -141,7 +141,7 @@ class Prompt(Vertical):
     def _show_result(self) -> None:
         # What only waits for what is offered is no mistake yet.
         is_silent = not self._result or (self._is_mistake and self._is_mended)
-        shown = "" if is_silent else sanitise(self._result, _LONGEST), self._is_mistake
+        shown = "" if is_silent else sanitise(self._result, _MAX_MISTAKE_LENGTH), self._is_mistake
         if shown != self._shown and self.query(".result"):
             # Each time the whole screen is laid out anew.
             self._shown = shown

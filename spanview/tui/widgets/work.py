@@ -27,7 +27,7 @@ _SHARE_SHOWN_S: Final = 0.2
 """From one time that the screen says how far the work is to the next."""
 _REST_S: Final = 0.002
 """While a key acts, the work rests so long now and then when it tells how far it is: one interpreter runs both."""
-_REST_EVERY_S: Final = 0.005
+_WORK_BETWEEN_RESTS_S: Final = 0.005
 """From one rest to the next, however often it tells."""
 _PIECES_S: Final = 0.15
 """From one time that pieces are handed over to the next: a long list is put in order each time."""
@@ -165,7 +165,7 @@ class Work:
                 raise _EndedError
             self.share = share
             now = time.monotonic()
-            if now < self._owner.acts_until and now - rested_at >= _REST_EVERY_S:
+            if now < self._owner.acts_until and now - rested_at >= _WORK_BETWEEN_RESTS_S:
                 time.sleep(_REST_S)
                 rested_at = time.monotonic()
 

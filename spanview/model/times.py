@@ -73,8 +73,8 @@ def parse_sdk_times(texts: Sequence[str]) -> list[int]:
     # One list of numbers in JSON is read quicker than one number by int(). They begin with a 1, because JSON has no
     # leading zeros; it stands for a second too much.
     numbers = bytearray(b",1000000000" * len(texts))
-    for place in range(6):
-        numbers[2 + place :: 11] = joined[20 + place :: _SDK_LENGTH]
+    for digit in range(6):
+        numbers[2 + digit :: 11] = joined[20 + digit :: _SDK_LENGTH]
     numbers[0] = ord("[")
     fractions = orjson.loads(numbers + b"]")
     return [_seconds[second] + fraction - NS_PER_SECOND for second, fraction in zip(seconds, fractions, strict=True)]

@@ -27,8 +27,8 @@ OPEN_FLAGS: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 """A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
-_OPEN_FILES: Final = 32
-NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
+_MAX_OPEN_FILES: Final = 32
+TOO_MANY_OPEN: Final = (errno.EMFILE, errno.ENFILE)
 """What is said where no file can be opened, because too many are."""
 
 
@@ -42,7 +42,7 @@ class RecordReader(DetailReader):
         self.spool = Spool()
         self._files: dict[int, tuple[str, int, int]] = {}
         self._open: OrderedDict[int, int] = OrderedDict()
-        self._most = share_of_descriptors(_OPEN_FILES)
+        self._max_open = share_of_descriptors(_MAX_OPEN_FILES)
         self._lock = Lock()
 
     def register(self, source: int, path: str, device: int, inode: int) -> None:
@@ -97,13 +97,13 @@ class RecordReader(DetailReader):
         try:
             descriptor = open_file(*self._files[source])
         except OSError as error:
-            if error.errno not in NONE_LEFT or not self._open:
+            if error.errno not in TOO_MANY_OPEN or not self._open:
                 raise
-            for each in [*self._open]:
-                self._close(each)
+            for other in [*self._open]:
+                self._close(other)
             descriptor = open_file(*self._files[source])
         self._open[source] = descriptor
-        if len(self._open) > self._most:
+        if len(self._open) > self._max_open:
             self._close(next(iter(self._open)))
         return descriptor
 
@@ -146,13 +146,13 @@ def open_file(path: str, device: int, inode: int) -> int:
 
 
 @contextmanager
-def opened(found: FoundFile) -> Iterator[int]:
+def opened(file: FoundFile) -> Iterator[int]:
     """Hold a descriptor of a file that was found.
 
     Raises:
         OSError: It can't be opened, or is another file by now.
     """
-    descriptor = open_file(found.real, *found.identity)
+    descriptor = open_file(file.real, *file.identity)
     try:
         yield descriptor
     finally:

@@ -6,16 +6,16 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from spanview.sources.descriptors import FEWEST_HELD, OTHERS_SHARE, allowed_descriptors
+from spanview.sources.descriptors import MIN_HELD_FILES, OTHERS_SHARE, allowed_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.sources.tail import FileTail
 
-_MOST: Final = 4096
+_MAX_HELD_FILES: Final = 4096
 """Files that are held open."""
-_OTHERS: Final = 80
+_MIN_OTHER_DESCRIPTORS: Final = 80
 """Descriptors for everything else, at the least, if there are so many."""
 
 
@@ -28,8 +28,8 @@ class HeldOpen:
     def __init__(self) -> None:
         self._tails: OrderedDict[int, FileTail] = OrderedDict()
         allowed = allowed_descriptors()
-        free = _MOST if allowed is None else allowed - max(allowed // OTHERS_SHARE, _OTHERS)
-        self.most = min(_MOST, max(FEWEST_HELD, free))
+        free = _MAX_HELD_FILES if allowed is None else allowed - max(allowed // OTHERS_SHARE, _MIN_OTHER_DESCRIPTORS)
+        self.most = min(_MAX_HELD_FILES, max(MIN_HELD_FILES, free))
         """So many can be held."""
 
     def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
@@ -49,7 +49,11 @@ class HeldOpen:
 
     def limit_for(self, count: int) -> int | None:
         """Return the limit of descriptors with which so many files could be held; None where none would do."""
-        return max(count + _OTHERS, -(-count * OTHERS_SHARE // (OTHERS_SHARE - 1))) if count <= _MOST else None
+        return (
+            max(count + _MIN_OTHER_DESCRIPTORS, -(-count * OTHERS_SHARE // (OTHERS_SHARE - 1)))
+            if count <= _MAX_HELD_FILES
+            else None
+        )
 
     def give_one_up(self) -> bool:
         """Close the file that grew longest ago; tell whether there was one."""
@@ -61,7 +65,7 @@ class HeldOpen:
 
     def hold(self, tails: Iterable[FileTail]) -> None:
         """Hold those files that were written last, of more than can be held."""
-        for tail in sorted(tails, key=lambda tail: tail.found.modified_ns)[-self.most :]:
+        for tail in sorted(tails, key=lambda tail: tail.file.modified_ns)[-self.most :]:
             # One that is gone is seen by the next search.
             with suppress(OSError):
                 tail.hold()

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     import psutil
 
-_ASK_AGAIN_S: Final = 1.0
-_SLACK_S: Final = 2.0
+_CACHE_DURATION_S: Final = 1.0
+_START_TOLERANCE_S: Final = 2.0
 """The system's times of start are about right."""
 _PYTHON: Final = re.compile(r"(?:python|pypy|ray::)")
 """`python3.12`, `pypy3`, and what Ray calls its workers: `ray::train`."""
@@ -43,9 +43,9 @@ _NO_WRITER: Final = re.compile(
     r"launchd|systemd.*|\(sd-pam\)|dbus-.*|tail|less|cat|sleep"
 )
 """Programs that hold or read a span file, or have its writer's number by now, and write none: `bash`, `sshd: ada`."""
-_DELETED: Final = " (deleted)"
+_DELETED_SUFFIX: Final = " (deleted)"
 """Behind the path of an open file that was removed, in `/proc/4242/fd`."""
-_RAY_TITLE: Final = "ray::"
+_RAY_TITLE_PREFIX: Final = "ray::"
 # /tmp/ray/session_latest/logs/python-core-driver-01000000ffff_4242.log
 _RAY_LOG: Final = re.compile(r"(.*)[/\\]python-core-(?:driver|worker)-[^/\\]*\.log")
 
@@ -100,7 +100,7 @@ class Processes:
         if host and not is_same_host(host, self.host):
             return Life.UNKNOWN
         asked = self._ask(pid)
-        if asked is None or asked.began_s - _SLACK_S > seen_ns / 1e9:
+        if asked is None or asked.began_s - _START_TOLERANCE_S > seen_ns / 1e9:
             return Life.GONE
         files = asked.files
         if files is not None and _holds(files, path):
@@ -117,7 +117,7 @@ class Processes:
     def ray_workers(self) -> Sequence[RayWorker]:
         """Return the workers of Ray that are alive on this host."""
         now = time.monotonic()
-        if self._workers is None or now - self._workers[0] > _ASK_AGAIN_S:
+        if self._workers is None or now - self._workers[0] > _CACHE_DURATION_S:
             self._workers = now, [*self._look_for_workers()]
         return self._workers[1]
 
@@ -129,17 +129,20 @@ class Processes:
                 title = next(iter(process.cmdline()), "")
             except (psutil.Error, OSError):
                 continue
-            if title.startswith(_RAY_TITLE) and (asked := self._ask(process.pid)) is not None:
+            if title.startswith(_RAY_TITLE_PREFIX) and (asked := self._ask(process.pid)) is not None:
                 files = asked.files or _Files()
                 # Some releases of Ray write `ray::f()`.
                 yield RayWorker(
-                    process.pid, title.removeprefix(_RAY_TITLE).rstrip().removesuffix("()"), files.logs, files.job
+                    process.pid,
+                    title.removeprefix(_RAY_TITLE_PREFIX).rstrip().removesuffix("()"),
+                    files.logs,
+                    files.job,
                 )
 
     def _ask(self, pid: int) -> _Asked | None:
         asked_at, asked = self._known.get(pid, (0.0, None))
         now = time.monotonic()
-        if not asked_at or now - asked_at > _ASK_AGAIN_S:
+        if not asked_at or now - asked_at > _CACHE_DURATION_S:
             asked = _asked(pid)
             self._known[pid] = now, asked
         return asked
@@ -184,8 +187,8 @@ def _files_of(process: psutil.Process) -> _Files | None:
     for path, identity in paths.items():
         if identity is not None:
             ids.add(identity)
-        if path.endswith(_DELETED):
-            removed.add(path.removesuffix(_DELETED))
+        if path.endswith(_DELETED_SUFFIX):
+            removed.add(path.removesuffix(_DELETED_SUFFIX))
         if match := _RAY_LOG.fullmatch(path):
             logs = match[1]
         elif (number := job_of_file(path)) and number.strip("f"):
@@ -198,15 +201,15 @@ def _open_files(process: psutil.Process) -> Mapping[str, tuple[int, int] | None]
     """Return device and inode of the files that a process has open, by path; None where they can't be told."""
     if not os.path.isdir(folder := f"/proc/{process.pid}/fd"):
         return {file.path: _identity(file.path) for file in process.open_files()}
-    found: dict[str, tuple[int, int] | None] = {}
+    identities: dict[str, tuple[int, int] | None] = {}
     for descriptor in os.scandir(folder):
         try:
             path = os.readlink(descriptor.path)
         except OSError:
             continue
         if path.startswith("/"):
-            found[path] = _identity(descriptor.path)
-    return found
+            identities[path] = _identity(descriptor.path)
+    return identities
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -9,10 +9,10 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
 from spanview.sources.content import Content
-from spanview.sources.details import NONE_LEFT, reason_of
+from spanview.sources.details import TOO_MANY_OPEN, reason_of
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.held import HeldOpen
-from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
+from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from spanview.sources.terms import ReadOptions, Sink
     from spanview.sources.unpacking import Unpacker
 
-_QUIET_MS: Final = 100
+_QUIET_AFTER_MS: Final = 100
 """A stream that has brought nothing for so long is quiet."""
-_MOST_TRUNCATIONS_REPORTED: Final = 10
+_MAX_TRUNCATIONS_REPORTED: Final = 10
 """So often it is told of a file that it was cut; one that is rewritten each second fills no memory."""
 
 
@@ -49,42 +49,42 @@ class Reading:
 
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def take_up(self, found: FoundFile, source: int | None = None) -> FileTail | None:
+    def take_up(self, file: FoundFile, source: int | None = None) -> FileTail | None:
         """Open a file that is new, as the next generation where its path had another one before.
 
         Args:
-            found: The file.
+            file: The file.
             source: Its number in the sink, if it was entered already.
         """
-        tail = self._open(found)
+        tail = self._open(file)
         if tail is not None:
             self._enter(tail, source)
         return tail
 
-    def _open(self, found: FoundFile) -> FileTail | None:
-        attempts = 1 if self.options.follow else ATTEMPTS
+    def _open(self, file: FoundFile) -> FileTail | None:
+        attempts = 1 if self.options.follow else MAX_ATTEMPTS
         try:
             try:
-                return FileTail(found, cap=self.options.cap, attempts=attempts)
+                return FileTail(file, cap=self.options.cap, attempts=attempts)
             except OSError as error:
-                if error.errno not in NONE_LEFT or not self._held.give_one_up():
+                if error.errno not in TOO_MANY_OPEN or not self._held.give_one_up():
                     raise
-                return FileTail(found, cap=self.options.cap, attempts=attempts)
+                return FileTail(file, cap=self.options.cap, attempts=attempts)
         except OSError as error:
             # While following, a file that vanished between search and opening is nothing to tell.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
-                self.report_unreadable(found.shown, reason_of(error))
+                self.report_unreadable(file.shown, reason_of(error))
             return None
 
     def _enter(self, tail: FileTail, source: int | None = None) -> None:
-        tail.source = self.enter(tail.found) if source is None else source
+        tail.source = self.enter(tail.file) if source is None else source
         self._held.note(tail, has_grown=True)
 
-    def enter(self, found: FoundFile) -> int:
+    def enter(self, file: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the sink."""
-        source = self.sink.add_source(found.shown, self._generations[found.shown])
-        self._generations[found.shown] += 1
-        self.register(source, found)
+        source = self.sink.add_source(file.shown, self._generations[file.shown])
+        self._generations[file.shown] += 1
+        self.register(source, file)
         return source
 
     def hold(self, tails: Collection[FileTail]) -> None:
@@ -111,9 +111,9 @@ class Reading:
             detail += f"; to hold all of them, run ulimit -n {limit} before spanview"
         self.sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
-    def register(self, source: int, found: FoundFile) -> None:
+    def register(self, source: int, file: FoundFile) -> None:
         """Take note of where a file is now."""
-        self._details.register(source, found.real, found.device, found.inode)
+        self._details.register(source, file.real, file.device, file.inode)
 
     def read(self, tail: FileTail, most: int, *, live: bool = False) -> Iterator[int]:
         """Read a file on to its end, or some more than so many bytes; yield the bytes of each piece.
@@ -129,7 +129,7 @@ class Reading:
             try:
                 offset, data = tail.read()
             except OSError as error:
-                self.report_unreadable(tail.found.shown, reason_of(error))
+                self.report_unreadable(tail.file.shown, reason_of(error))
                 return
             if not total:
                 self._held.note(tail, has_grown=bool(data))
@@ -141,7 +141,7 @@ class Reading:
                     spool.write(source, tail.decoder.offset, tail.decoder.unread)
                 tail.is_live = True
                 spool.write(source, offset, data)
-            sink.tallies.add_bytes(tail.found.shown, len(data))
+            sink.tallies.add_bytes(tail.file.shown, len(data))
             for batch in tail.decode(data):
                 sink.add(source, batch)
             if live and not self.options.keep_details:
@@ -150,10 +150,10 @@ class Reading:
             yield len(data)
         tail.look_again()
 
-    def has_news(self, tail: FileTail, found: FoundFile | None = None) -> bool:
+    def has_news(self, tail: FileTail, file: FoundFile | None = None) -> bool:
         """Tell whether a file has changed, as it was found just now, or as it is."""
-        has_news = tail.has_news(found)
-        if found is None and not has_news:
+        has_news = tail.has_news(file)
+        if file is None and not has_news:
             # To see whether it changed, it was opened; otherwise it is read now.
             self._held.note(tail)
         return has_news
@@ -174,14 +174,14 @@ class Reading:
 
     def begin_again(self, tail: FileTail) -> FileTail:
         """Return a file that was cut or written anew, to be read from its start as its own next generation."""
-        path, position = tail.found.shown, tail.position
+        path, position = tail.file.shown, tail.position
         renewed = tail.renew()
         self.finish(tail)
         self._details.retire(tail.source)
         self._truncations[path] += 1
-        if self._truncations[path] <= _MOST_TRUNCATIONS_REPORTED:
+        if self._truncations[path] <= _MAX_TRUNCATIONS_REPORTED:
             detail = f"the file was truncated or rewritten after {position:,} bytes were read; what was read is kept"
-            if self._truncations[path] == _MOST_TRUNCATIONS_REPORTED:
+            if self._truncations[path] == _MAX_TRUNCATIONS_REPORTED:
                 detail += "; this keeps happening, and isn't reported again"
             self.sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
         self._enter(renewed)
@@ -210,10 +210,10 @@ class Reading:
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
         """Read standard input to its end, compressed or not; yield the bytes of each piece."""
-        from spanview.sources.unpacking import MAGIC, Unpacker, is_packed, unpacked
+        from spanview.sources.unpacking import MAGIC_BYTES, Unpacker, is_packed, unpacked
 
         head = self._read_piece(stream)
-        while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
+        while 0 < len(head) < MAGIC_BYTES and (more := self._read_piece(stream)):
             head += more
         unpacker = Unpacker(head) if is_packed(head) else None
         content = self.open_content(STANDARD_INPUT)
@@ -241,7 +241,7 @@ class Reading:
     def _read_piece(self, stream: IO[bytes]) -> bytes:
         # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
         try:
-            return os.read(stream.fileno(), BLOCK)
+            return os.read(stream.fileno(), BLOCK_BYTES)
         except OSError as error:
             self.report_unreadable(STANDARD_INPUT, reason_of(error))
             return b""
@@ -261,11 +261,11 @@ class Reading:
 
     def report_broken(self, path: str, content: Content, unpacker: Unpacker) -> None:
         """Tell that no more can be had of what is compressed, if so."""
-        from spanview.sources.unpacking import CUT, TOO_DENSE
+        from spanview.sources.unpacking import CUT_OFF, TOO_DENSE
 
         if unpacker.is_whole:
             return
-        reason = unpacker.failure or CUT
+        reason = unpacker.failure or CUT_OFF
         after = f"after {content.size:,} bytes unpacked"
         detail = f"the compressed data breaks off {after}: {reason}"
         if reason == TOO_DENSE:
@@ -285,4 +285,4 @@ def _is_quiet(stream: IO[bytes]) -> bool:
         return False
     poll = select.poll()
     poll.register(stream.fileno(), select.POLLIN)
-    return not poll.poll(_QUIET_MS)
+    return not poll.poll(_QUIET_AFTER_MS)

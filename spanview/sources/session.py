@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
 
-_USUAL_RECORD_BYTES: Final = 1024
+_TYPICAL_RECORD_BYTES: Final = 1024
 """Bytes of a usual span's record."""
-_MOST_BYTES_PER_FILE: Final = 8 * 1024 * 1024
+_MAX_BYTES_PER_FILE: Final = 8 * 1024 * 1024
 """Bytes that one look takes from a file before the others have their turn."""
 _LEFT_BEHIND_QUIET_S: Final = 10.0
 """After so many quiet seconds nobody is expected to write any more to a file that was removed or left behind."""
@@ -83,13 +83,13 @@ class Session:
             raise NoSuchPathError(f"{missing}: no such file or folder")
         is_newest = self.options.newest_first
         files = sorted(listing.files, key=attrgetter("modified_ns" if is_newest else "shown"), reverse=is_newest)
-        total = sum(found.content for found in files)
+        total = sum(file.content for file in files)
         if self._take_kept(listing, total):
             self._put_in_order()
             yield Progress(total, total)
             self._take_note(listing)
             return
-        self._sink.expect(total // _USUAL_RECORD_BYTES)
+        self._sink.expect(total // _TYPICAL_RECORD_BYTES)
         done = 0
         with _without_collector():
             for count in self._load_files(files):
@@ -162,45 +162,45 @@ class Session:
                         quick, self._reading, intake, partly_read, self._go_on if self.options.follow else None
                     )
                 files = others
-        for found in files:
+        for file in files:
             with stage("read and decode"):
-                if (tail := self._take_up(found)) is not None:
-                    yield from self._read_whole(tail, found)
+                if (tail := self._take_up(file)) is not None:
+                    yield from self._read_whole(tail, file)
         yield from self._packed.read(packed)
 
-    def _read_whole(self, tail: FileTail, found: FoundFile) -> Iterator[int]:
-        yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
+    def _read_whole(self, tail: FileTail, file: FoundFile) -> Iterator[int]:
+        yield from self._reading.read(tail, file.size + _MAX_BYTES_PER_FILE)
         if not self.options.follow:
             self._reading.finish(tail)
 
-    def _begin(self, found: FoundFile) -> Generator[int, None, FileTail | None]:
+    def _begin(self, file: FoundFile) -> Generator[int, None, FileTail | None]:
         """Read the front of a file as usual, because somebody waits for something to be seen.
 
         Returns:
             The file, to be read on; None where it can't be read, or was read to its end, because its front is damaged.
         """
-        tail = self._take_up(found)
+        tail = self._take_up(file)
         if tail is None:
             return None
         yield from self._reading.read(tail, 0)
         if tail.decoder.is_clean:
-            del self._tails[found.real]
+            del self._tails[file.real]
             self._reading.hand_over(tail)
             return tail
-        yield from self._read_whole(tail, found)
+        yield from self._read_whole(tail, file)
         return None
 
-    def _go_on(self, found: FoundFile, source: int, read: Read) -> Iterator[int]:
+    def _go_on(self, file: FoundFile, source: int, read: Read) -> Iterator[int]:
         """Read a file on, as usual, behind what was scanned of it."""
-        tail = self._take_up(found, source)
+        tail = self._take_up(file, source)
         if tail is not None:
             tail.go_on(read.size, read.decoder, read.head, read.last)
-            yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
+            yield from self._reading.read(tail, file.size + _MAX_BYTES_PER_FILE)
 
-    def _take_up(self, found: FoundFile, source: int | None = None) -> FileTail | None:
-        tail = self._reading.take_up(found, source)
+    def _take_up(self, file: FoundFile, source: int | None = None) -> FileTail | None:
+        tail = self._reading.take_up(file, source)
         if tail is not None:
-            self._tails[tail.found.real] = tail
+            self._tails[tail.file.real] = tail
             self._identities.add(tail.identity)
         return tail
 
@@ -232,22 +232,22 @@ class Session:
             return True
         if path in self._folders or os.path.basename(path).startswith("."):
             return True
-        found = find_one(path, self._folders)
-        if found is None:
+        file = find_one(path, self._folders)
+        if file is None:
             # A new folder can hold files already; what is neither, or gone, can wait.
             return not (os.path.isdir(path) or os.path.isfile(path))
-        if found.identity in self._identities:
+        if file.identity in self._identities:
             # It may have been renamed.
             return False
-        self._read_new(found, changes)
+        self._read_new(file, changes)
         return True
 
-    def _read_new(self, found: FoundFile, changes: Changes) -> None:
-        packed, _ = self._packed.among([found])
+    def _read_new(self, file: FoundFile, changes: Changes) -> None:
+        packed, _ = self._packed.among([file])
         if packed:
             changes.bytes += sum(self._packed.read(packed))
             return
-        tail = self._take_up(found)
+        tail = self._take_up(file)
         if tail is not None:
             self._read_news(tail, changes)
 
@@ -262,38 +262,38 @@ class Session:
         self._identities = {tail.identity for tail in self._tails.values()}
         packed, plain = self._packed.among(listing.files)
         changes.bytes += sum(self._packed.read(packed))
-        there = {found.real: found for found in plain}
-        self._sort_out(there, listing.unsure, changes)
-        for real, found in there.items():
+        files = {file.real: file for file in plain}
+        self._sort_out(files, listing.unsure, changes)
+        for real, file in files.items():
             known = self._tails.get(real)
             if known is not None:
-                self._look_at(known, changes, found)
+                self._look_at(known, changes, file)
             else:
-                self._read_new(found, changes)
+                self._read_new(file, changes)
         self._reading.report_unheld(len(self._tails))
         is_at_rest = (
-            there.keys() == self._tails.keys()
+            files.keys() == self._tails.keys()
             and not (listing.missing or listing.unsure or self._leaving)
             and all(tail.is_at_rest for tail in self._tails.values())
         )
         self._at_rest = listing if is_at_rest else None
 
-    def _sort_out(self, there: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
+    def _sort_out(self, files: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
         """Give files that were renamed their new paths, and let go of those that are gone."""
         elsewhere = [
             tail
             for real, tail in self._tails.items()
-            if (tail.identity != there[real].identity if real in there else not _is_below(real, unsure))
+            if (tail.identity != files[real].identity if real in files else not _is_below(real, unsure))
         ]
         for tail in elsewhere:
-            del self._tails[tail.found.real]
-        now = {found.identity: found for real, found in there.items() if real not in self._tails}
+            del self._tails[tail.file.real]
+        now = {file.identity: file for real, file in files.items() if real not in self._tails}
         gone, self._leaving = self._leaving + elsewhere, []
         for tail in gone:
-            found = now.pop(tail.identity, None)
-            if found is not None and tail.move(found):
-                self._tails[found.real] = tail
-                self._reading.register(tail.source, tail.found)
+            file = now.pop(tail.identity, None)
+            if file is not None and tail.move(file):
+                self._tails[file.real] = tail
+                self._reading.register(tail.source, tail.file)
             else:
                 self._read_on(tail, changes)
 
@@ -315,24 +315,24 @@ class Session:
         else:
             self._reading.let_go(tail)
 
-    def _look_at(self, tail: FileTail, changes: Changes, found: FoundFile | None = None) -> FileTail:
+    def _look_at(self, tail: FileTail, changes: Changes, file: FoundFile | None = None) -> FileTail:
         """Read what is new in a file; return its next generation where it was written anew."""
         reading = self._reading
         try:
-            has_news = reading.has_news(tail, found)
+            has_news = reading.has_news(tail, file)
             was_rewritten = (has_news and tail.was_rewritten()) or reading.was_changed_inside(tail)
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
             return tail
         except OSError as error:
-            reading.report_unreadable(tail.found.shown, reason_of(error))
+            reading.report_unreadable(tail.file.shown, reason_of(error))
             tail.look_again()
             return tail
         if was_rewritten:
-            is_known = self._tails.get(tail.found.real) is tail
+            is_known = self._tails.get(tail.file.real) is tail
             tail = reading.begin_again(tail)
             if is_known:
-                self._tails[tail.found.real] = tail
+                self._tails[tail.file.real] = tail
         before = changes.bytes
         if has_news or was_rewritten:
             self._read_news(tail, changes)
@@ -342,9 +342,9 @@ class Session:
 
     def _read_news(self, tail: FileTail, changes: Changes) -> None:
         before = changes.bytes
-        for count in self._reading.read(tail, _MOST_BYTES_PER_FILE, live=True):
+        for count in self._reading.read(tail, _MAX_BYTES_PER_FILE, live=True):
             changes.bytes += count
-        changes.has_more = changes.has_more or changes.bytes - before > _MOST_BYTES_PER_FILE
+        changes.has_more = changes.has_more or changes.bytes - before > _MAX_BYTES_PER_FILE
 
     def close(self) -> None:
         """Settle the ends of all files: whatever is unfinished becomes a problem."""

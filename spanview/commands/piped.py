@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _DESCRIPTOR: Final = 0
 _NOTICE_AFTER_MS: Final = 1000
 """After so long without a byte a line says what is being waited for."""
-_VIEWER_WAITS_MS: Final = 200
+_VIEWER_WAIT_MS: Final = 200
 """The viewer opens after so long without a byte, and waits on its screen."""
 
 
@@ -50,7 +50,7 @@ def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Opti
     mode = _mode()
     if stat.S_ISFIFO(mode):
         default = " and ".join(default_places(options.environment))
-        has_data = _has_data(_VIEWER_WAITS_MS if opens_viewer else _NOTICE_AFTER_MS)
+        has_data = _has_data(_VIEWER_WAIT_MS if opens_viewer else _NOTICE_AFTER_MS)
         if has_data is None and not opens_viewer:
             say(
                 "waiting for standard input, because it is a pipe and no PATH is given; the default places are "

@@ -39,12 +39,12 @@ def places(options: Options) -> tuple[str, ...]:
     if options.paths:
         return options.paths
     looked_at = default_places(options.environment)
-    there = tuple(place for place in looked_at if os.path.exists(place))
+    existing = tuple(place for place in looked_at if os.path.exists(place))
     if options.follow:
         return tuple(looked_at)
-    if not there:
+    if not existing:
         raise NoSuchPathError("no spans: " + "\n".join(how_to_turn_tracing_on(looked_at)))
-    return there
+    return existing
 
 
 def read_options(options: Options, *, keep_details: bool = True, newest_first: bool = False) -> ReadOptions:

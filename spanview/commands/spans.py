@@ -112,7 +112,7 @@ class SpanPrinter:
         digest = b"" if record is None else digest_of(record, span)
         key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
         digests = self._seen.get(key, b"")
-        if any(digests[at : at + len(digest)] == digest for at in range(0, len(digests), len(digest) or 1)):
+        if any(digests[offset : offset + len(digest)] == digest for offset in range(0, len(digests), len(digest) or 1)):
             self.tallies.duplicates += 1
             return None
         self._seen[key] = digests + digest

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.index.store import Store
 
-MOST_PROBLEM_NOTICES: Final = 20
+MAX_PROBLEM_NOTICES: Final = 20
 
 
 def notice(store: Store, paths: Iterable[str] = ()) -> None:
@@ -31,10 +31,10 @@ def notice_problems(store: Store) -> bool:
     problems = store.problems()
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
-    for problem in noticed[:MOST_PROBLEM_NOTICES]:
+    for problem in noticed[:MAX_PROBLEM_NOTICES]:
         say(notice_text(problem))
-    if len(noticed) > MOST_PROBLEM_NOTICES:
-        say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
+    if len(noticed) > MAX_PROBLEM_NOTICES:
+        say(f"and {len(noticed) - MAX_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
     if too_large:
         say(f"{count(too_large, 'record')} skipped, longer than --max-span-size; spanview check says where")
     if len(store.spans) and store.tallies.torn:

@@ -76,7 +76,7 @@ def _shown(
         stream: What is piped in.
         opening: What to begin with, where that isn't what was asked for.
     """
-    _forget_told_size()
+    _forget_terminal_size()
     details = RecordReader()
     store = Store(details, notes_changes=True)
 
@@ -112,7 +112,7 @@ def _shown(
     return app
 
 
-def _forget_told_size() -> None:
+def _forget_terminal_size() -> None:
     """Let the terminal say how large it is, where it does, and not variables: Textual believes any number of these."""
     try:
         is_told = all(os.get_terminal_size(sys.stdout.fileno()))

@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from typing import Final
 
-LONGEST: Final = 4096
+MAX_LENGTH: Final = 4096
 """Characters of one text that are shown."""
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _BLANK: Final = "Zs"
@@ -46,7 +46,7 @@ class _StandIns(dict[int, str]):
 _STAND_INS: Final = _StandIns()
 
 
-def sanitise(text: str, longest: int = LONGEST) -> str:
+def sanitise(text: str, longest: int = MAX_LENGTH) -> str:
     """Return a text as one line that is safe to print, whatever is in it.
 
     Control characters become their pictures, other invisible ones their hexadecimal form.
@@ -62,14 +62,16 @@ def sanitise(text: str, longest: int = LONGEST) -> str:
     )
 
 
-def sanitise_lines(text: str, longest: int = LONGEST) -> list[str]:
+def sanitise_lines(text: str, longest: int = MAX_LENGTH) -> list[str]:
     """Return the lines of a text, each safe to print; for stack traces and other texts of several lines."""
     return [sanitise(line.expandtabs(4), longest) for line in text.split("\n")]
 
 
 def typed(text: str) -> str:
     """Return a text as it can be typed on: stand-ins for what isn't shown, and every blank as it is."""
-    return "".join(each if unicodedata.category(each) == _BLANK else sanitise(each) for each in text)
+    return "".join(
+        character if unicodedata.category(character) == _BLANK else sanitise(character) for character in text
+    )
 
 
 def meant(text: str) -> str:

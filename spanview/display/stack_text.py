@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.parts import LONGEST_TEXT, DetailPart, Tone
+from spanview.display.parts import MAX_TEXT_LENGTH, DetailPart, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ _BETWEEN: Final = ("During handling of the above exception", "The above exceptio
 
 def is_stack(text: str) -> bool:
     """Tell whether a text of several lines has a stack trace of Python in it."""
-    shown = text[:LONGEST_TEXT]
+    shown = text[:MAX_TEXT_LENGTH]
     return "\n" in shown and (_BEGINS in shown or ('File "' in shown and any(map(_FRAME.fullmatch, shown.split("\n")))))
 
 
@@ -56,7 +56,7 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
     depth: int | None = None
     """Of the frames' lines; what stands further to the left ends them."""
     raised = False
-    for line in text[:LONGEST_TEXT].rstrip("\n").expandtabs(4).split("\n"):
+    for line in text[:MAX_TEXT_LENGTH].rstrip("\n").expandtabs(4).split("\n"):
         shown, tone, match = line, Tone.PLAIN, _FRAME.fullmatch(line)
         indent = len(line) - len(line.lstrip(" |+"))
         if match is not None:
@@ -80,5 +80,5 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
             tone = Tone.ERROR
         yield DetailPart(key, margin + shown, text, tone, inside=inside, hang=len(margin) + 4)
         key = ""
-    if len(text) > LONGEST_TEXT:
+    if len(text) > MAX_TEXT_LENGTH:
         yield DetailPart("", f"{margin}… {len(text):,} characters in all; y copies them", text, inside=inside)

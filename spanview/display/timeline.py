@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spanview.display.units import duration
 
-_CELLS_APART = 14
+_MIN_CELLS_APART = 14
 
 
 def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
@@ -36,9 +36,9 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
     line, end_text = duration(first_ns), duration(last_ns)
     if len(line) + 2 + len(end_text) > width:
         return end_text.rjust(width) if width > len(end_text) else ""
-    for ns in round_times(first_ns, last_ns, width // _CELLS_APART):
-        place = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
+    for ns in round_times(first_ns, last_ns, width // _MIN_CELLS_APART):
+        position = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
         text = duration(ns)
-        if place > len(line) + 1 and place + len(text) + 1 < width - len(end_text):
-            line = line.ljust(place) + text
+        if position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
+            line = line.ljust(position) + text
     return line.ljust(width - len(end_text)) + end_text

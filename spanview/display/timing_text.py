@@ -137,9 +137,9 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
     spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
     siblings = _children(subject, subject.tree.parents[subject.node])
     earlier = [spans.end_ns[row] for row in siblings if spans.kind[row] == CONSUMER and spans.start_ns[row] < start]
-    before = max(earlier, default=NO_TIME)
-    if before != NO_TIME:
-        retry = max(0, start - before)
+    previous_end = max(earlier, default=NO_TIME)
+    if previous_end != NO_TIME:
+        retry = max(0, start - previous_end)
         yield DetailPart("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
         return
     yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))

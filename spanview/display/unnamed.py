@@ -9,7 +9,7 @@ from spanview.display.sanitise import sanitise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LONGEST: Final = 60
+_MAX_LENGTH: Final = 60
 
 
 class Unnamed:
@@ -40,5 +40,5 @@ class Unnamed:
             return []
         from spanview.analysis.query_written import anywhere
 
-        word, term = (sanitise(text, _LONGEST) for text in (self._words[0], anywhere(self._words[0])))
+        word, term = (sanitise(text, _MAX_LENGTH) for text in (self._words[0], anywhere(self._words[0])))
         return [f'no span has "{word}" in its name · {term} looks in ids, services, attributes and events, too']

@@ -61,7 +61,7 @@ _QUOTE, _BACKSLASH, _BLANK, _LAST_PLAIN, _ZERO = b'"\\ ~0'
 class VaryingValue(NamedTuple):
     """A value that differs from record to record."""
 
-    place: int
+    position: int
     """In the record."""
     width: int
     is_number: bool
@@ -71,7 +71,7 @@ class VaryingValue(NamedTuple):
 
     def unusual(self, rows: Bytes) -> Flags | None:
         """Return which records have something else in the gap, None for no record."""
-        texts = np.ascontiguousarray(rows[:, self.place : self.place + self.width])
+        texts = np.ascontiguousarray(rows[:, self.position : self.position + self.width])
         if self.is_time:
             are_times = times.times_of(texts, (0,))[1]
             return None if are_times is None else ~are_times
@@ -90,8 +90,8 @@ class VaryingValue(NamedTuple):
 class RecordTemplate:
     """What records of one width have in common, and their objects.
 
-    The object is `first`, the duration, `between`, the self time, `second`, the path of the file, `behind`, the offset,
-    `third`.
+    The object is `first`, the duration, `before_own`, the self time, `second`, the path of the file, `before_offset`,
+    the offset, `third`.
     """
 
     record: Template
@@ -100,9 +100,9 @@ class RecordTemplate:
     targets: tuple[int, ...]
     """Of span id, parent id, name, start and end: places in `first`."""
     first: bytes
-    between: bytes
+    before_own: bytes
     second: bytes
-    behind: bytes
+    before_offset: bytes
     third: bytes
     gaps: tuple[VaryingValue, ...]
 
@@ -150,7 +150,7 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     targets = [*_fields(of_object, (*ids, name, *both_times))]
     head_end = sum(fields[-1])
     of_record[6] = of_record[6][: of_record[6].index(_STATUS) + len(_STATUS)]
-    places = *(place - len(literal) for literal, (place, _) in zip(of_record, fields, strict=False)), head_end
+    places = *(position - len(literal) for literal, (position, _) in zip(of_record, fields, strict=False)), head_end
     if not all(map(record.startswith, of_record, places)):
         return None
     first_end = sum(targets[-1]) + len(of_object[5])
@@ -162,10 +162,10 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     cut = len(before_links) + len(links)
     status = of_object[7][: of_object[7].index(_CODE) + len(_CODE)]
     second = b"".join((status, before_links, links, _TRACE_STATE, rest[:-1], _SOURCE))
-    between, behind = of_object[6], of_object[9]
-    last = text[text.rfind(behind) + len(behind) + len(sample.offset) :]
+    before_own, before_offset = of_object[6], of_object[9]
+    last = text[text.rfind(before_offset) + len(before_offset) + len(sample.offset) :]
     first = text[:first_end]
-    whole = first, sample.duration, between, sample.own, second, sample.path, behind, sample.offset, last
+    whole = first, sample.duration, before_own, sample.own, second, sample.path, before_offset, sample.offset, last
     if not links or _LINKS in rest or b"".join(whole) != text:
         return None
     moved = [
@@ -174,11 +174,11 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     return RecordTemplate(
         Template(*_template_parts(record, fields, gaps)),
         tuple(fields),
-        tuple(place for place, _ in targets),
+        tuple(position for position, _ in targets),
         first,
-        between,
+        before_own,
         second,
-        behind,
+        before_offset,
         last,
         tuple(moved),
     )
@@ -186,11 +186,11 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
 
 def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield where values stand that have a literal before each of them, and their widths."""
-    place = 0
+    position = 0
     for literal, width in zip(literals, widths, strict=False):
-        place += len(literal)
-        yield place, width
-        place += width
+        position += len(literal)
+        yield position, width
+        position += width
 
 
 def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[VaryingValue]]:
@@ -206,11 +206,11 @@ def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[Va
         kept += key[:-1]
         value, end = match.end("key"), match.end()
         is_number = match["text"] is None
-        place, stop = match.span("number" if is_number else "text")
+        start, stop = match.span("number" if is_number else "text")
         is_time = key == _TIME_KEY
-        is_gap = key not in _FIXED and (is_time or bool(differs[place:stop].any()))
+        is_gap = key not in _FIXED and (is_time or bool(differs[start:stop].any()))
         if is_gap and (not is_time or _is_time(match["text"])):
-            gaps.append(VaryingValue(place, stop - place, is_number, is_time, len(kept) + place - value))
+            gaps.append(VaryingValue(start, stop - start, is_number, is_time, len(kept) + start - value))
         kept += record[value:end]
     return bytes(kept), gaps
 
@@ -223,13 +223,15 @@ def _template_parts(
     record: bytes, fields: Sequence[tuple[int, int]], gaps: Sequence[VaryingValue]
 ) -> Iterator[bytes | int]:
     """Yield literals, and for each gap its width."""
-    spans = [(place, width, False) for place, width in fields] + [(gap.place, gap.width, gap.is_time) for gap in gaps]
+    spans = [(position, width, False) for position, width in fields] + [
+        (gap.position, gap.width, gap.is_time) for gap in gaps
+    ]
     last = 0
-    for place, width, is_time in sorted(spans):
-        yield record[last:place]
+    for position, width, is_time in sorted(spans):
+        yield record[last:position]
         if is_time:
             yield from times.PARTS
         else:
             yield width
-        last = place + width
+        last = position + width
     yield record[last:]

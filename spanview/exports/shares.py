@@ -47,13 +47,13 @@ def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, betwee
         lose: Takes note of what can't be said.
         between: What stands between the texts of two shares; those without a text are left out.
     """
-    before, has_text = b"", False
+    prefix, has_text = b"", False
     for pieces in in_shares(shares, write, lose):
         for piece in filter(None, pieces):
-            yield before + piece
-            before = b""
+            yield prefix + piece
+            prefix = b""
             has_text = True
-        before = between if has_text else b""
+        prefix = between if has_text else b""
 
 
 def in_shares(shares: Sequence[Sequence[int]], write: Write, lose: Lose) -> Iterator[Iterator[bytes]]:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from spanview.model.span import Span
 
-_MOST_BYTES: Final = 32 * 1024 * 1024
+_MAX_CACHED_BYTES: Final = 32 * 1024 * 1024
 """Of the documents whose spans are kept at hand, but for the last one."""
-_TIMES_ROUND: Final = 3
+_CONTEXT_LENGTHS: Final = 3
 """Where documents are mixed, so many times the length of one is read before and after it,"""
-_MOST_ROUND: Final = 8 * 1024 * 1024
+_MAX_CONTEXT_BYTES: Final = 8 * 1024 * 1024
 """but no more than this many bytes."""
 
 
@@ -91,9 +91,9 @@ class Documents:
             places = self._places.setdefault(source, _Places())
             for offset, length in documents:
                 # In a log, what began later may end before it.
-                at = bisect_right(places.offsets, offset)
-                places.offsets.insert(at, offset)
-                places.lengths.insert(at, length)
+                index = bisect_right(places.offsets, offset)
+                places.offsets.insert(index, offset)
+                places.lengths.insert(index, length)
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
         """Take note of new numbers of files, each by the one that it had."""
@@ -108,8 +108,8 @@ class Documents:
             return offset, length
         with self._lock:
             places = self._places[source]
-            at = bisect_right(places.offsets, offset) - 1
-            return places.offsets[at], places.lengths[at]
+            index = bisect_right(places.offsets, offset) - 1
+            return places.offsets[index], places.lengths[index]
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return a span's record, its line where it has none of its own, or None where it is gone."""
@@ -142,7 +142,7 @@ class Documents:
         size = 0 if document is None else len(document)
         self._spans[source, offset] = size, spans
         self._kept += size
-        while self._kept > _MOST_BYTES and len(self._spans) > 1:
+        while self._kept > _MAX_CACHED_BYTES and len(self._spans) > 1:
             self._kept -= self._spans.popitem(last=False)[1][0]
         return spans
 
@@ -152,8 +152,8 @@ class Documents:
             document = self._mixed[1].document(offset, length)
             if document is not None:
                 return document
-        (before, first, end), self._last = self._last, (source, offset, offset + length)
-        if before == source and first != offset and first < offset + length and offset < end:
+        (last_source, first, end), self._last = self._last, (source, offset, offset + length)
+        if last_source == source and first != offset and first < offset + length and offset < end:
             # They are mixed: reading each with all that is between its lines would cost the square of their number.
             document = self._document_among_others(source, offset, length)
             if document is not None:
@@ -162,7 +162,7 @@ class Documents:
 
     def _document_among_others(self, source: int, offset: int, length: int) -> bytes | None:
         """Read the part of a log around a document, keep it at hand, and return the document's own lines."""
-        places, reach = self._places[source], min(_TIMES_ROUND * length, _MOST_ROUND)
+        places, reach = self._places[source], min(_CONTEXT_LENGTHS * length, _MAX_CONTEXT_BYTES)
         first, last = bisect_left(places.offsets, offset - reach), bisect_right(places.offsets, offset + reach)
         ends = map(add, places.offsets[first:last], places.lengths[first:last])
         begin = places.offsets[first]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
 """Columns by which spans are told apart whose records can't be read."""
-_KEPT_TRACE_NUMBERS: Final = 32768
+_MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
 
@@ -147,18 +147,18 @@ class Intake:
         self.spans.widen()
         numbers = self._trace_numbers(columns.trace_ids)
         first = len(self.spans)
-        known = self._place(numbers, columns.span_ids)
-        self._extend(source, batch, [at for at in range(len(columns)) if at not in known] if known else None)
+        known = self._add_new_ids(numbers, columns.span_ids)
+        self._extend(source, batch, [index for index in range(len(columns)) if index not in known] if known else None)
         self._link(first)
-        for at in sorted(known):
-            self._add_known(source, batch, numbers[at], at)
+        for index in sorted(known):
+            self._add_known(source, batch, numbers[index], index)
         if self.changed is not None:
             self.changed.append(numbers)
 
     def _trace_numbers(self, trace_ids: Sequence[int]) -> list[int]:
         """Return the row of each trace, a new one where it is new."""
         recent = self._recent
-        if len(recent) > _KEPT_TRACE_NUMBERS:
+        if len(recent) > _MAX_RECENT_TRACES:
             recent.clear()
         numbers = [*map(recent.get, trace_ids)]
         if None not in numbers:
@@ -186,29 +186,29 @@ class Intake:
         self.span_slots.reserve(spans)
         self.trace_slots.reserve(spans // 4)
 
-    def _place(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
+    def _add_new_ids(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
         """Append the ids of all spans that are new; return the places in the batch of those that may not be."""
         spans, slots, unplaced = self.spans, self.span_slots, self.unplaced
         known: set[int] = set()
-        places: Sequence[int] = range(len(numbers))
+        indexes: Sequence[int] = range(len(numbers))
         if not all(span_ids) or unplaced in numbers:
-            known = {at for at in places if not span_ids[at] or numbers[at] == unplaced}
-            places = [at for at in places if at not in known]
-            numbers, span_ids = [numbers[at] for at in places], [span_ids[at] for at in places]
-        slots.reserve(len(places))
+            known = {index for index in indexes if not span_ids[index] or numbers[index] == unplaced}
+            indexes = [index for index in indexes if index not in known]
+            numbers, span_ids = [numbers[index] for index in indexes], [span_ids[index] for index in indexes]
+        slots.reserve(len(indexes))
         table, mask, traces, ids = slots.table, slots.mask, spans.trace, spans.span_id
         row = first = len(ids)
         # All are appended, and those that turn out to be known are taken out again.
         traces.extend(numbers)
         ids.extend(span_ids)
-        for at, number, span_id in zip(places, numbers, span_ids, strict=True):
+        for index, number, span_id in zip(indexes, numbers, span_ids, strict=True):
             # This is `slot_hash`, without a call: the number of a trace has 32 bits, and so the key no more than 64.
             key = number * FIRST_FACTOR ^ span_id
             upper = (key ^ key >> 32) * SECOND_FACTOR >> 32 & UPPER_HALF
             slot = (upper ^ upper >> 16) & mask
             while entry := table[slot]:
                 if ids[entry - 1] == ids[row] and traces[entry - 1] == traces[row]:
-                    known.add(at)
+                    known.add(index)
                     del ids[row], traces[row]
                     break
                 slot = (slot + 1) & mask
@@ -218,14 +218,14 @@ class Intake:
         slots.used += row - first
         return known
 
-    def _extend(self, source: int, batch: Batch, fresh: list[int] | None) -> None:
-        """Append the other columns, of all spans of a batch or of those at the places `fresh`."""
+    def _extend(self, source: int, batch: Batch, indexes: list[int] | None) -> None:
+        """Append the other columns, of all spans of a batch or of those at the places `indexes`."""
         spans, columns = self.spans, batch.columns
 
         def chosen(values: Sequence[_T]) -> Sequence[_T]:
-            return values if fresh is None else [values[at] for at in fresh]
+            return values if indexes is None else [values[index] for index in indexes]
 
-        count = len(columns) if fresh is None else len(fresh)
+        count = len(columns) if indexes is None else len(indexes)
         spans.parent_id.extend(_packed("Q", chosen(columns.parent_ids)))
         spans.start_ns.extend(_packed("q", chosen(columns.start_ns)))
         spans.end_ns.extend(_packed("q", chosen(columns.end_ns)))
@@ -283,30 +283,30 @@ class Intake:
             return self.order(row) < self.order(other)
         return (starts[row], ids[row]) < (starts[other], ids[other])
 
-    def _add_known(self, source: int, batch: Batch, trace: int, at: int) -> None:
+    def _add_known(self, source: int, batch: Batch, trace: int, index: int) -> None:
         """Add the span at a place of the batch whose ids are known already or unusable, unless it is a double."""
-        span_id = batch.columns.span_ids[at]
-        record = self.details.read(source, batch.offsets[at], batch.lengths[at])
-        double, is_gone = self._row_of_bytes((trace, span_id), record), False
-        if double == NO_ROW:
+        span_id = batch.columns.span_ids[index]
+        record = self.details.read(source, batch.offsets[index], batch.lengths[index])
+        known_row, is_gone = self._row_of_bytes((trace, span_id), record), False
+        if known_row == NO_ROW:
             clash, digest = self._clash_of((trace, span_id)), self._digest(record)
-            double, is_gone = self._double_in(clash, digest, self._facts_of(batch, at))
-        if double != NO_ROW:
+            known_row, is_gone = self._duplicate_in(clash, digest, self._facts_of(batch, index))
+        if known_row != NO_ROW:
             dropped = source
-            if is_gone or self.order(double) > (*self.source_order(source), batch.offsets[at]):
-                dropped = self.spans.source[double]
-                self.spans.source[double] = source
-                self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
-                self.moved.add(double)
+            if is_gone or self.order(known_row) > (*self.source_order(source), batch.offsets[index]):
+                dropped = self.spans.source[known_row]
+                self.spans.source[known_row] = source
+                self.spans.offset[known_row], self.spans.length[known_row] = batch.offsets[index], batch.lengths[index]
+                self.moved.add(known_row)
             self.tallies.duplicates += 1
-            self._duplicates.add(double, dropped)
+            self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
                 self._duplicates.take(self.duplicates)
             return
         row = len(self.spans)
         self.spans.trace.append(trace)
         self.spans.span_id.append(span_id)
-        self._extend(source, batch, [at])
+        self._extend(source, batch, [index])
         self._link(row)
         if clash.first != NO_ROW:
             self.spans.warnings[clash.first] |= _DUPLICATE
@@ -325,7 +325,7 @@ class Intake:
         known = self.details.read(spans.source[first], spans.offset[first], spans.length[first])
         return first if record == known is not None else NO_ROW
 
-    def _double_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
+    def _duplicate_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
         """Return the row that holds the same span as a record, or `NO_ROW`, and whether that row's own record is gone.
 
         Args:
@@ -375,18 +375,18 @@ class Intake:
         elif clash.first != NO_ROW:
             clash.unread.setdefault(self._facts_of_row(row), []).append(row)
 
-    def _facts_of(self, batch: Batch, at: int) -> tuple[int, ...]:
+    def _facts_of(self, batch: Batch, index: int) -> tuple[int, ...]:
         """Return what the columns are to have of a span, in the order of `_FACTS`."""
         columns = batch.columns
         return (
-            batch.lengths[at],
-            columns.parent_ids[at],
-            columns.start_ns[at],
-            columns.end_ns[at],
-            self.names.number(columns.names[at]),
-            self.services.number(columns.services[at]),
-            columns.kinds[at],
-            columns.statuses[at],
+            batch.lengths[index],
+            columns.parent_ids[index],
+            columns.start_ns[index],
+            columns.end_ns[index],
+            self.names.number(columns.names[index]),
+            self.services.number(columns.services[index]),
+            columns.kinds[index],
+            columns.statuses[index],
         )
 
     def _facts_of_row(self, row: int) -> tuple[int, ...]:

@@ -57,12 +57,12 @@ def forget_slots(intake: Intake) -> None:
 def _are_first(rows: Places, traces: NDArray[Any], ids: NDArray[Any], warnings: NDArray[Any]) -> Flags:
     """Return which of some rows are the first with their ids: those of the others have no slots."""
     are_first = np.ones(len(rows), np.bool_)
-    doubled = np.flatnonzero(warnings[rows] & np.uint16(Warnings.DUPLICATE_ID))
-    again = rows[doubled]
-    order = np.lexsort((again, ids[again], traces[again]))
-    again = again[order]
-    is_same = (traces[again][1:] == traces[again][:-1]) & (ids[again][1:] == ids[again][:-1])
-    are_first[doubled[order[1:][is_same]]] = False
+    marked = np.flatnonzero(warnings[rows] & np.uint16(Warnings.DUPLICATE_ID))
+    repeated = rows[marked]
+    order = np.lexsort((repeated, ids[repeated], traces[repeated]))
+    repeated = repeated[order]
+    is_same = (traces[repeated][1:] == traces[repeated][:-1]) & (ids[repeated][1:] == ids[repeated][:-1])
+    are_first[marked[order[1:][is_same]]] = False
     return are_first
 
 
@@ -70,13 +70,13 @@ def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
     """Return a table of slots with some rows."""
     table = array("I", bytes(4 * size))
     view, entries = np.asarray(table), (rows + 1).astype(np.uint32)
-    at = (hashes & np.uint64(size - 1)).astype(np.int64)
+    slots = (hashes & np.uint64(size - 1)).astype(np.int64)
     while len(entries):
         # The last that takes a slot has it: in reverse order, that is the first.
-        free = np.flatnonzero(view[at] == 0)[::-1]
-        view[at[free]] = entries[free]
-        left = view[at] != entries
-        entries, at = entries[left], (at[left] + 1) & (size - 1)
+        free = np.flatnonzero(view[slots] == 0)[::-1]
+        view[slots[free]] = entries[free]
+        left = view[slots] != entries
+        entries, slots = entries[left], (slots[left] + 1) & (size - 1)
     return table
 
 

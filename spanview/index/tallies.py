@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 _PARTIAL: Final = "a document in which {:,} of its parts should be spans, or hold some, and are none"
-_MOST_PAIRS: Final = 4096
+_MAX_PAIRS: Final = 4096
 """Pairs of files of which it is known how many duplicates they have."""
-_MOST_DUPLICATES: Final = 1 << 20
+_MAX_DUPLICATES: Final = 1 << 20
 """Duplicates of which it is known what they are duplicates of; files that are written anew have ever more of them."""
 
 
@@ -82,12 +82,12 @@ class Duplicates:
         pairs = Counter(self._counted)
         for row, dropped in zip(self._rows[:], self._dropped, strict=False):
             pairs[paths[kept[row]], paths[dropped]] += 1
-        return dict(sorted(pairs.items())[:_MOST_PAIRS])
+        return dict(sorted(pairs.items())[:_MAX_PAIRS])
 
     @property
     def are_many(self) -> bool:
         """Whether those that were noted are to be counted, which forgets them."""
-        return len(self._rows) > _MOST_DUPLICATES
+        return len(self._rows) > _MAX_DUPLICATES
 
     def take(self, counted: dict[tuple[str, str], int]) -> None:
         """Take what `by_files` has returned instead of what was noted."""
@@ -157,8 +157,8 @@ class Tallies:
             file.gaps += 1
             self.torn += gap.kind is ProblemKind.TORN
             self._problems.append(_gap_problem(path, gap))
-        for at, size, count in batch.partial:
-            self._problems.append(Problem(ProblemKind.PARTIAL, path, at, size, _PARTIAL.format(count)))
+        for offset, size, count in batch.partial:
+            self._problems.append(Problem(ProblemKind.PARTIAL, path, offset, size, _PARTIAL.format(count)))
         if batch.skipped:
             file.first_skipped = min([file.first_skipped, *batch.skipped]) if file.skipped else min(batch.skipped)
             file.skipped += len(batch.skipped)
@@ -182,23 +182,23 @@ class Tallies:
         self.records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 
-    def told(self, after: int = 0) -> list[Problem]:
-        """Return the problems in the order in which they came, without the first so many."""
-        return self._problems[after:]
+    def unsorted_problems(self, start: int = 0) -> list[Problem]:
+        """Return the problems in the order in which they came, from number `start` on."""
+        return self._problems[start:]
 
     def problems(self) -> list[Problem]:
         """Return all problems by file and offset."""
-        found = list(self._problems)
+        problems = list(self._problems)
         for path, file in self._files.copy().items():
             if file.skipped:
                 offset, length = file.first_skipped
                 more = f", and {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""
                 detail = f"a whole JSON document that is no span{more}"
-                found.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
+                problems.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
             if not file.records and (file.skipped or file.gaps or file.has_text):
                 detail = "no span in this file: it is none that spanview knows, or its records are damaged"
-                found.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
-        return sorted(found, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
+                problems.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
+        return sorted(problems, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
 
 
 def _gap_problem(path: str, gap: Gap) -> Problem:

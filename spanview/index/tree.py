@@ -129,15 +129,15 @@ class TraceTree:
     def _cut_cycles(self) -> None:
         """Now every chain of parents ends at a root: each circle is cut above its earliest span."""
         parents, count = self.parents, len(self.rows)
-        seen = [0] * len(parents)
+        marks = [0] * len(parents)
         cut = []
         # In every circle there is a span that comes before its parent: the earliest does.
         for start in [node for node, parent in enumerate(parents) if node <= parent < count]:
             node, mark = start, start + 1
-            while node != ROOT and not seen[node]:
-                seen[node] = mark
+            while node != ROOT and not marks[node]:
+                marks[node] = mark
                 node = parents[node]
-            if node != ROOT and seen[node] == mark:
+            if node != ROOT and marks[node] == mark:
                 # Nodes are numbered by start, so the least of the circle is its earliest.
                 earliest, other = node, parents[node]
                 while other != node:
@@ -250,7 +250,11 @@ class TraceTree:
     def warned(self) -> dict[int, Warnings]:
         """Return the spans of which the tree has something to tell, and what it is."""
         # Nodes come by start, so one that starts before its parent comes before it.
-        early = [] if self._is_usual else [at for at, parent in enumerate(self.parents) if at < parent < len(self.rows)]
+        early = (
+            []
+            if self._is_usual
+            else [child for child, parent in enumerate(self.parents) if child < parent < len(self.rows)]
+        )
         return {node: warnings for node in (*early, *self.cut) if (warnings := self.warnings(node))}
 
     def warnings(self, node: int) -> Warnings:

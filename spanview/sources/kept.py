@@ -133,7 +133,7 @@ class KeptIndex:
             # Of documents with several spans, the columns don't say enough.
             return
         columns = columns_of(intake)
-        kinds = {problem.kind for problem in intake.tallies.told()}
+        kinds = {problem.kind for problem in intake.tallies.unsorted_problems()}
         # Together, the indexes may not be larger than is allowed; a single one may be no half of it.
         if (
             kinds - _KEPT_KINDS - _FOUND_AGAIN_KINDS

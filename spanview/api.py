@@ -48,7 +48,7 @@ class Store:
         return Trace(self._store, find_trace(self._store, trace_id))
 
     def summary(self) -> Summary:
-        """Count files, bytes, spans, traces and what is odd about them, as the export's `summary` does."""
+        """Count files, bytes, spans, traces and what is wrong with them, as the export's `summary` does."""
         return self._store.summary()
 
     def problems(self) -> list[Problem]:

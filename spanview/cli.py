@@ -40,7 +40,7 @@ USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
 """How much of a word has to be the same as in a command to be taken for it: `tre` and `veiw`, not `data`."""
 _MIN_OPTION_SIMILARITY: Final = 0.75
-"""The same for options, of which more are alike: `--folow`, but not `--color` for `--follow`."""
+"""The same for options, of which more are similar: `--folow`, but not `--color` for `--follow`."""
 _INTERRUPTED: Final = 130
 
 _OVERVIEW: Final = """\
@@ -232,7 +232,7 @@ def _options(command: str, words: list[str]) -> Options:
     from spanview.commands.options import Options, parse_size
 
     parser = _parser(command)
-    # What stands behind -- is no option, which argparse forgets where PATHs and options are mixed.
+    # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
@@ -392,7 +392,7 @@ _WORDS: Final = {
     "KEY": _BY,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
-"""What a shell may propose for a value, by what stands for it in the help."""
+"""What a shell may propose for a value, by its name in the help."""
 _EPILOG_OF_DIFF: Final = (
     "Without PATH, where files or folders of both names are there, these are compared. Else A and B are looked for in "
     "PATH or in the default places: hex digits that one trace's id begins with are that trace, everything else is a "

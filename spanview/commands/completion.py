@@ -1,9 +1,9 @@
 """`spanview --completion SHELL`: the script that completes commands, options, their values and PATHs in a shell.
 
-It is made of the parsers by which calls are read. What each shell has to be told is the same:
+It is made of the parsers by which calls are read. Each shell needs the same:
 
     which word is the command      the first that is neither an option nor an option's value
-    what stands behind an option   some words, a file, or what nobody can know
+    what follows an option         some words, a file, or what nobody can know
     what else there is             the command's options; the commands, as long as there is none; files, or pages
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FILES: Final = "FILE"
-"""What stands for an option's value where that is a file."""
+"""The name of an option's value where that is a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Option:
     flags: tuple[str, ...]
     text: str
     takes: str
-    """What stands for its value, as in the help; empty where it has none."""
+    """The name of its value, as in the help; empty where it has none."""
     words: tuple[str, ...]
     """What the value may be, as far as that is known."""
 
@@ -41,7 +41,7 @@ class Commands:
     options: Mapping[str, Sequence[Option]]
     """Of each command; those of a call without a command under the first."""
     words: Mapping[str, Sequence[str]]
-    """What stands behind a command that takes no PATH."""
+    """What follows a command that takes no PATH."""
 
     @property
     def all_options(self) -> list[Option]:
@@ -50,7 +50,7 @@ class Commands:
 
     @property
     def takers(self) -> list[tuple[list[str], Option]]:
-        """Options that have a value, and their flags, also behind one that has none: `-fq`."""
+        """Options that have a value, and their flags, also after one that has none: `-fq`."""
         takers = []
         for option in filter(lambda option: option.takes, self.all_options):
             beside = [options for options in self.options.values() if option in options]
@@ -316,4 +316,4 @@ SHELLS: Final[Mapping[str, tuple[str, str, Callable[[Commands], dict[str, str]]]
     "zsh": (_ZSH, "|", _zsh),
     "fish": (_FISH, " ", _fish),
 }
-"""Of each the script, what stands between its words, and what makes the parts of it that only this shell has."""
+"""For each the script, what comes between its words, and what makes the parts of it that only this shell has."""

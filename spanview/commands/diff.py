@@ -73,7 +73,7 @@ def _sides(options: Options) -> list[DiffSide]:
     """Tell what A and B are, and read them.
 
     Raises:
-        SpanviewError: It can't be told, or one of them is empty.
+        SpanviewError: It isn't clear, or one of them is empty.
     """
     given = dict(zip("AB", options.sides, strict=True))
     for letter, text in given.items():
@@ -188,5 +188,5 @@ def _width() -> int:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
         columns = 0
-    # A terminal that nobody has told its size says 0.
+    # A terminal whose size was never set says 0.
     return columns or _DEFAULT_WIDTH

@@ -68,7 +68,7 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
                     is_last = noticed > MAX_PROBLEM_NOTICES
                     say(_NO_MORE if is_last else notice_text(problem))
             yield update
-            # Without a look, only the next span to print would tell that a pipe has lost its reader.
+            # Otherwise only the next span to print would show that a pipe has lost its reader.
             if has_hung_up(sys.stdout.fileno()):
                 raise BrokenPipeError
     finally:

@@ -62,7 +62,7 @@ def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
-    """Return a trace, where it has many rows with runs of like siblings as one row each."""
+    """Return a trace, where it has many rows with runs of similar siblings as one row each."""
     model = TraceModel(store, trace)
     if len(model.stitched.order) <= MOST_ROWS:
         model.toggle_folds()

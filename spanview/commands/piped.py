@@ -40,7 +40,7 @@ _VIEWER_WAIT_MS: Final = 200
 def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Options:
     """Return the options with `-` as PATH where none is given and there is something to read on standard input.
 
-    A pipe without data is waited for: only what comes next tells whether there is something.
+    A pipe without data is waited for: only what comes next shows whether there is something.
 
     Args:
         opens_viewer: Whether a screen shows what is being waited for.
@@ -148,7 +148,7 @@ def has_hung_up(descriptor: int) -> bool:
 
 
 def _waiting_bytes(descriptor: int) -> int:
-    """Return how many bytes can be read at once; 0 where the system can't tell."""
+    """Return how many bytes can be read at once; 0 where the system doesn't say."""
     try:
         import fcntl
         import termios

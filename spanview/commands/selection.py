@@ -23,7 +23,7 @@ class Selection:
 
     Raises:
         QueryError: The query or the time can't be understood.
-        TraceNotFoundError: No trace's id can begin like the one that was given.
+        TraceNotFoundError: No trace's id can begin with the given one.
     """
 
     def __init__(self, options: Options) -> None:
@@ -36,7 +36,7 @@ class Selection:
 
     @property
     def needs_newest_run(self) -> bool:
-        """Whether it speaks of the newest run, which only all spans together tell."""
+        """Whether it refers to the newest run, which is known from all spans only."""
         return self._since is not None and self._since.moment_ns is None
 
     def settle_newest_run(self, store: Store) -> None:

@@ -62,7 +62,7 @@ def _follow(options: Options, selection: Selection) -> int:
 
 
 class SpanPrinter:
-    """A sink that prints each batch and forgets it, but for ids and digests, by which doubles are told.
+    """A sink that prints each batch and forgets it, but for ids and digests, by which duplicates are recognised.
 
     Args:
         details: Gives records back.
@@ -107,7 +107,7 @@ class SpanPrinter:
         write_to_standard_output(lines)
 
     def _warnings_if_new(self, store: Store, row: int, span: Span) -> Warnings | None:
-        """Return None for a double, else what other spans of the same ids say of this one."""
+        """Return None for a duplicate, else what other spans of the same ids say of this one."""
         record = store.record(row)
         digest = b"" if record is None else digest_of(record, span)
         key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]

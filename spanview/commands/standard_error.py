@@ -27,7 +27,7 @@ def notice(store: Store, paths: Iterable[str] = ()) -> None:
 
 
 def notice_problems(store: Store) -> bool:
-    """Say on standard error what could not be read, and tell whether a file or the watcher had such a problem."""
+    """Say on standard error what could not be read, and return whether a file or the watcher had such a problem."""
     problems = store.problems()
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]

@@ -1,4 +1,4 @@
-"""`spanview stats`: counts, errors, percentiles and self time; or what Ray's own spans tell."""
+"""`spanview stats`: counts, errors, percentiles and self time; or those of Ray's own spans."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _filter_text(queries: tuple[str, ...]) -> str:
 
 
 def _theme_for(environment: Mapping[str, str]) -> str:
-    """Return the theme that goes with the terminal's background, where the terminal tells it."""
+    """Return the theme that goes with the terminal's background, where the terminal reports it."""
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if background in _LIGHT else "dark"
 
@@ -149,7 +149,7 @@ def _is_colorless(environment: Mapping[str, str]) -> bool:
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
-    """Return what limits the traces by time; mistakes in the options are told before the screen is taken."""
+    """Return what limits the traces by time; mistakes in the options are reported before the screen opens."""
     if options.queries:
         from spanview.analysis.query import parse_queries
 

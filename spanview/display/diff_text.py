@@ -146,7 +146,7 @@ def signed_amount(number: float) -> str:
 
 
 def per_trace_text(heads: Sequence[str]) -> str:
-    """Return that what stands in some columns is per trace."""
+    """Return that some columns are per trace."""
     return f"{', '.join(heads)} {PER_TRACE}"
 
 

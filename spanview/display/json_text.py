@@ -140,12 +140,12 @@ class NestedValue:
 
 
 def indent(depth: int) -> str:
-    """Return what stands before the lines of a level."""
+    """Return what comes before the lines of a level."""
     return "  " * min(depth, _MAX_INDENTED_LEVELS)
 
 
 def hidden_text(members: int, *, is_object: bool) -> str:
-    """Return what stands between the brackets of what is folded."""
+    """Return what comes between the brackets of what is folded."""
     return f"… {members:,} {'key' if is_object else 'item'}{'s' * (members > 1)}"
 
 

@@ -1,4 +1,4 @@
-"""What a person is told at once, in one line: what was refused, can't be read, or can't be watched."""
+"""What is reported at once, in one line: what was refused, can't be read, or can't be watched."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _MAX_LINES: Final = 20_000
 _MAX_KEY_WIDTH: Final = 32
 
 Path: TypeAlias = "tuple[str | int, ...]"
-"""Where something that can be folded stands: the section, the key, and the way into its value."""
+"""Where something that can be folded is: the section, the key, and the way into its value."""
 Folds: TypeAlias = "Mapping[Path, bool]"
 """What a person has unfolded, or folded; all else is as long as it is."""
 
@@ -53,7 +53,7 @@ class DetailPart:
     inside: Path | None = None
     """What the line is hidden with."""
     hang: int = 0
-    """Cells by which further lines of it stand to the right."""
+    """Cells by which further lines of it are indented."""
     target: int | None = None
     """The row of the span that it leads to."""
 
@@ -69,7 +69,7 @@ class DetailLine:
 
     @property
     def value(self) -> str:
-        """What it stands for as a whole, as the file has it: what is copied."""
+        """The whole value as the file has it: what is copied."""
         return value_text(self.part.whole)
 
 

@@ -135,7 +135,7 @@ class _Sheet:
         if lead.strip():
             yield _text(x, base, lead.rstrip(), "d")
         x += round(cell_len(lead) * _CELL)
-        # Fonts that stand in for others are as wide as they like.
+        # Substitute fonts can be of any width.
         yield _text(x, base, name, "", length=None if name.isascii() else cell_len(name) * _CELL)
         if marks:
             x += round((cell_len(name) + 1) * _CELL)

@@ -32,7 +32,7 @@ _MIN_TIME_WIDTH: Final = 13
 """Both labels of the ruler, mostly."""
 _MIN_NAME_WIDTH: Final = 12
 _FAILURE_SPACING: Final = 4
-"""Cells from one failure among like siblings to the next, at least."""
+"""Cells from one failure among similar siblings to the next, at least."""
 _HALF: Final = 0.5
 _BETWEEN: Final = "   "
 
@@ -100,7 +100,7 @@ def _label(row: Row, width: int) -> str:
 
 
 def _run(row: Row, width: int) -> str:
-    """Return like siblings as how many of them run at each time, and where some failed."""
+    """Return similar siblings as how many of them run at each time, and where some failed."""
     cells, parts = list[str](), len(row.density)
     for cell in range(width):
         first = cell * parts // width

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TOKEN: Final = re.compile(r'\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]++)', re.DOTALL)
 _MAX_TOKENS: Final = 12_000
-"""What has more isn't laid out anew: each key would take too long."""
+"""What has more isn't laid out: each key would take too long."""
 _ENDS: Final = {"{": "}", "[": "]"}
 
 
@@ -93,7 +93,7 @@ class _Layout:
         return bool(self._above) and self._above[-1].is_hidden
 
     def _take(self, tokens: list[tuple[str, int]], index: int) -> int:
-        """Take the next piece, or the next ones; return the number of the one behind."""
+        """Take one or more tokens; return the index of the next one."""
         piece, start = tokens[index]
         if not self._above and self.lines:
             raise _NoRecordError
@@ -165,7 +165,7 @@ class _Layout:
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
-    """Yield the tokens, one right behind the other."""
+    """Yield the tokens, one right after the other."""
     position, end = 0, len(text.rstrip())
     while position < end:
         match = _TOKEN.match(text, position)

@@ -68,7 +68,7 @@ def sanitise_lines(text: str, longest: int = MAX_LENGTH) -> list[str]:
 
 
 def typed(text: str) -> str:
-    """Return a text as it can be typed on: stand-ins for what isn't shown, and every blank as it is."""
+    """Return a text as it can be edited: stand-ins for what isn't shown, and every blank as it is."""
     return "".join(
         character if unicodedata.category(character) == _BLANK else sanitise(character) for character in text
     )

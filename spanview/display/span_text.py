@@ -1,4 +1,4 @@
-"""A span's details as lines of text, section by section; what a line would copy stands beside it."""
+"""A span's details as lines of text, section by section; with what each line would copy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
 _MAX_ROWS_SEARCHED: Final = 50_000
 """Rows of the tables that are looked at for names."""
 _EXTRA_MARK: Final = "· "
-"""Before what a format says besides, as `flags` and counts of what was dropped."""
+"""Before what a format adds, as `flags` and counts of what was dropped."""
 _MAX_RECORD_LENGTH: Final = 200_000
 
 

@@ -31,7 +31,7 @@ _LIBRARY: Final = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\]python\d|[/\\]Python\d+[/\\]Lib[/\\]|^<frozen |^python/ray/",
     re.IGNORECASE,
 )
-"""Where frames stand that are nobody's own code; of Ray's compiled modules only the way in its sources is told."""
+"""Paths of code that is nobody's own; of Ray's compiled modules only the path in its sources is known."""
 _COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0\w+\.[\w.]+")
 """A way in some sources and a function with its module before it: so Cython names frames of compiled modules."""
 _BETWEEN: Final = ("During handling of the above exception", "The above exception was the direct cause")
@@ -48,13 +48,13 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
 
     Args:
         text: For which `is_stack` holds.
-        key: What stands before its first line.
+        key: What comes before its first line.
         inside: What it is hidden with.
-        margin: What stands before each line.
+        margin: What comes before each line.
     """
     frame = Tone.PLAIN
     depth: int | None = None
-    """Of the frames' lines; what stands further to the left ends them."""
+    """Of the frames' lines; what is further to the left ends them."""
     raised = False
     for line in text[:MAX_TEXT_LENGTH].rstrip("\n").expandtabs(4).split("\n"):
         shown, tone, match = line, Tone.PLAIN, _FRAME.fullmatch(line)
@@ -65,7 +65,7 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
             frame = Tone.DIM if is_compiled or _LIBRARY.search(match[2]) else Tone.OWN
             tone = frame
             if frame is Tone.OWN:
-                # The mark stands in the margin, where there is one.
+                # The mark is in the margin, where there is one.
                 margin_end = indent - 2 if line[max(0, indent - 2) : indent] == "  " else indent
                 shown = line[:margin_end] + _OWN_MARK + line[indent:]
         elif depth is not None and indent >= depth and line.strip():

@@ -127,7 +127,7 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
 
 
 def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
-    """Say how long an attempt waited, and for what, as far as files tell."""
+    """Say how long an attempt waited, and for what, as far as files say."""
     wait = wait_of(subject.store, subject.tree, subject.node)
     if not wait:
         return

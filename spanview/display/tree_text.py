@@ -1,4 +1,4 @@
-"""A trace as lines of text, for pipes and logs: figures in columns on the left, the tree behind them."""
+"""A trace as lines of text, for pipes and logs: figures in columns on the left, the tree after them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN_WARNINGS: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGAT
 
 
 def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = False) -> str:
-    """Return the line that stands above a trace's tree.
+    """Return the line above a trace's tree.
 
     Args:
         trace: The trace's row in the trace table.

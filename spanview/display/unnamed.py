@@ -32,7 +32,7 @@ class Unnamed:
         """
         if self._words and len(names) > self._seen:
             # One long text is looked through much quicker than many. Few words have a line end in them: for one that
-            # stands in two names, nothing is said.
+            # is in two names, nothing is said.
             new = "\n".join(names[self._seen :]).casefold()
             self._words = [word for word in self._words if word.casefold() not in new]
             self._seen = len(names)

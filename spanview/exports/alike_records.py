@@ -7,8 +7,8 @@ object    "span_id":"~", … "attributes":{"task":"~~~~","x":true},"events":[],"
 Why an object made so is to the byte what the plain writer makes: that writer's text of the sample is what the columns
 tell and then, from the status on, the sample without white space (with a trace state, a scope and a file put in), or
 there is no template. Another record of the template has the same bytes but for its gaps, and in these, ids, times and
-name as the columns tell, or texts of printable ASCII without `"` and `\`, integers of up to 15 digits, and times.
-Such values decode and encode to themselves wherever they stand, but under the keys in `_FIXED`, which have no gaps; so
+name as the columns say, or texts of printable ASCII without `"` and `\`, integers of up to 15 digits, and times.
+Such values decode and encode to themselves everywhere but under the keys in `_FIXED`, which have no gaps; so
 its object is the sample's with its own values.
 """
 
@@ -48,7 +48,7 @@ _FIXED: Final = frozenset(
 """Keys whose values may be written in another way than they are read."""
 _TIME_KEY: Final = b'"timestamp": '
 _VALUE: Final = re.compile(rb"%(?:\.0)?[bd]")
-"""`%b`, `%d`, `%.0b`: where a value stands in what `parts_around_names` returns."""
+"""`%b`, `%d`, `%.0b`: a value in what `parts_around_names` returns."""
 _NAME: Final = b'"%b"'
 _STATUS, _CODE = b'"status_code"', b'"code"'
 """The same key in a record and in an object."""
@@ -185,7 +185,7 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
 
 
 def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield where values stand that have a literal before each of them, and their widths."""
+    """Yield the positions of values that each follow a literal, and their widths."""
     position = 0
     for literal, width in zip(literals, widths, strict=False):
         position += len(literal)
@@ -194,7 +194,7 @@ def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[
 
 
 def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[VaryingValue]]:
-    """Return a record from a place on without its white space, and the gaps, with their targets in that."""
+    """Return a record from a position on without its white space, and the gaps, with their targets in that."""
     kept, gaps = bytearray(), list[VaryingValue]()
     for match in _TOKEN.finditer(record, begin):
         key = match["key"]

@@ -1,9 +1,9 @@
-"""The objects of spans whose records are alike: what a template has is put into one buffer for all its spans at once.
+"""The objects of spans whose records are similar: what a template has is put into one buffer for all its spans at once.
 
 rows        as many at once as fit into some memory
 records     read by file and offset into one buffer
-templates   told from one record, looked for in all that the columns tell the same of
-texts       put into another buffer, each at its place, with what stands before it; the plain writer makes the others
+templates   made from one record, looked for in all whose columns are the same
+texts       put into another buffer, each at its place, with its prefix; the plain writer makes the others
 
     record     {"name": "f", "context": {…}, … "attributes": {"task": "cd34"}, "events": [], …}
     template   {"name": "~", "context": {…}, … "attributes": {"task": "~~~~"}, "events": [], …}      ~ is a gap
@@ -61,7 +61,7 @@ _MAX_READ_BYTES: Final = 512 * 1024
 _MAX_GAP_BYTES: Final = 512
 """So many bytes between two records are read too, rather than reading twice."""
 _MARGIN: Final = 64
-"""Bytes behind the last record: templates compare whole words."""
+"""Bytes after the last record: templates compare whole words."""
 _MAX_COMPARED_BYTES: Final = 512 * 1024
 """Bytes that are compared at once: more would be new memory each time."""
 _MIN_ALIKE: Final = 16
@@ -69,7 +69,7 @@ _MIN_ALIKE: Final = 16
 _MAX_SAMPLES: Final = 512
 """Records in which is looked where their values differ."""
 _MAX_TEMPLATES: Final = 4
-"""Of spans that the columns tell the same of."""
+"""Of spans whose columns are the same."""
 _MAX_TRIES: Final = 64
 """So many templates are tried at least, and one more for so many spans each that had one."""
 _MAX_WIDTHS: Final = 64
@@ -85,7 +85,7 @@ _THOUSAND: Final = np.array([f"{number:03d}".encode() for number in range(1000)]
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Texts of any widths, one behind the other or not."""
+    """Texts of any widths, one after the other or not."""
 
     data: Bytes
     starts: Places
@@ -170,7 +170,7 @@ class _Batch:
         store: Where they are.
         rows: Their rows.
         own: Their self times.
-        warned: What only trees tell of them, as bits of `Warnings`.
+        warned: The warnings that only trees give them, as bits of `Warnings`.
     """
 
     def __init__(self, store: Store, rows: Sequence[int], own: Sequence[int | None], warned: Sequence[int]) -> None:
@@ -204,7 +204,7 @@ class _Batch:
         self.own = _decimals(np.array([time or 0 for time in own]))
 
     def keys(self, chosen: Places, name_widths: Places) -> Places:
-        """Return a number for each of some spans that are alike; where it differs, no template fits both."""
+        """Return a number for each of some similar spans; where it differs, no template fits both."""
         keys = self.length[chosen]
         parts = ((name_widths[self.name[chosen]], 8), (self.kind[chosen], 3), (self.status[chosen], 2))
         for values, bits in (*parts, (self.has_parent[chosen], 1), (self.warned[chosen], 16)):
@@ -213,7 +213,7 @@ class _Batch:
 
 
 class AlikeTexts:
-    """The texts of spans whose records are alike, and of others.
+    """The texts of spans whose records are similar, and of others.
 
     Args:
         store: Where the spans are; it must not grow meanwhile.
@@ -226,9 +226,9 @@ class AlikeTexts:
         self._sample_texts = SpanTexts(store, self._losses.append)
         self._templates: list[RecordTemplate] = []
         self._of_keys: dict[int, list[int]] = {}
-        """Numbers of templates, by what the columns tell."""
+        """Numbers of templates, by what the columns hold."""
         self._differs: dict[int, tuple[Bytes, Flags]] = {}
-        """A record, and which of its bytes aren't the same in all samples, by what the columns tell."""
+        """A record, and which of its bytes aren't the same in all samples, by what the columns hold."""
         names = [text.encode("utf-8", "surrogatepass") for text in store.names.texts]
         self._names = _texts_of(names)
         self._are_plain = np.array([_NAME.fullmatch(name) is not None for name in names], np.bool_)
@@ -249,11 +249,11 @@ class AlikeTexts:
         """Yield what `SpanTexts.joined` does, in pieces of some 256 KiB.
 
         Args:
-            plain: Writes those that aren't alike.
-            prefixes: What stands before each object.
+            plain: Writes those that aren't similar.
+            prefixes: What comes before each object.
             rows: Rows of the span table.
             own: The self time of each in nanoseconds, or None.
-            warned: What of each only its tree tells, as bits of `Warnings`.
+            warned: The warnings that only its tree gives each, as bits of `Warnings`.
         """
         for chosen in self._batches(rows):
             batch = _Batch(self._store, rows[chosen], own[chosen], warned[chosen])
@@ -273,7 +273,7 @@ class AlikeTexts:
             first = last
 
     def _read(self, batch: _Batch) -> None:
-        """Read the records of those that may be alike; what can't be read isn't."""
+        """Read the records of those that may be similar; what can't be read isn't."""
         # Rows come as files are read: what are neighbours in a file are neighbours here.
         chosen = np.flatnonzero(batch.alike)
         chosen = chosen[np.argsort(batch.rows[chosen])]
@@ -311,7 +311,7 @@ class AlikeTexts:
         return matches
 
     def _match(self, batch: _Batch, key: int, left: Places, matches: Places) -> None:
-        """Note the templates of spans that the columns tell the same of."""
+        """Note the templates of spans whose columns are the same."""
         numbers = self._of_keys.setdefault(key, [])
         for number in numbers:
             left = self._take(batch, number, left, matches)
@@ -378,7 +378,7 @@ class AlikeTexts:
         Args:
             batch: The batch.
             matches: The number of each span's template.
-            prefixes: What stands before each object.
+            prefixes: What comes before each object.
             plain: Writes those that have none.
         """
         unlike = np.flatnonzero(matches == _NONE)

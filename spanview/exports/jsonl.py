@@ -88,7 +88,7 @@ def trace_text(trace_id: int) -> bytes:
 def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
     """Return for each row of the table its self time, or `_NO_SELF_TIME`, and the warnings of its tree.
 
-    Spans stand in a file as they ended, traces all mixed up; so every trace is stitched once, beforehand.
+    A file has spans in the order of their ends, traces mixed; so every trace is stitched once, beforehand.
     """
     spans = store.spans
     if are_many(store, len(rows)):

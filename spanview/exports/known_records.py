@@ -1,8 +1,8 @@
-"""Records that begin as the columns tell: only what these don't have is decoded.
+"""Records that begin as the columns say: only what these don't have is decoded.
 
 record, as the SDK writes it                            what is made of it
 ----------------------------                            ------------------
-{"name": … "status_code": "OK"}, "attributes":          nothing, if the record has just what the columns tell there
+{"name": … "status_code": "OK"}, "attributes":          nothing, if the record has just what the columns hold there
 {"http.method": "GET", …}                               decoded
 , "events": [], "links": [], "resource": {…}}           decoded once for all records that end so
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from spanview.model.span import Status
 
 MAX_KEPT_TEXTS: Final = 4096
-"""So many texts are kept for the spans that have them too."""
+"""Texts that are kept for other spans that have them too."""
 _MAX_KEPT_LENGTH: Final = 2048
 _INDENTED: Final = b"{\n"
 _TAIL_KEYS: Final = ["events", "links", "resource"]
@@ -44,7 +44,7 @@ _TAIL_STARTS: Final = (b'},\n    "events": [', b'}, "events": [')
 
 
 class SpanLayout(NamedTuple):
-    """What spans have in common of which name, kind and status are the same, with places for what they have not."""
+    """What spans of one name, kind and status have in common, with places for the rest."""
 
     name: str
     kind: int
@@ -58,7 +58,7 @@ class SpanLayout(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """How a record ends behind its attributes."""
+    """How a record ends after its attributes."""
 
     text: bytes
     details: SpanDetails
@@ -68,10 +68,10 @@ class Tail(NamedTuple):
 
 
 class RowColumns(NamedTuple):
-    """What the columns tell of N rows, in the order of the rows."""
+    """What the columns hold for N rows, in the order of the rows."""
 
     layouts: Sequence[SpanLayout | None]
-    """None where something isn't usual."""
+    """None where something is unusual."""
     trace_ids: Sequence[bytes]
     span_ids: Sequence[bytes]
     parent_ids: Sequence[bytes]
@@ -88,7 +88,7 @@ class RowColumns(NamedTuple):
 Parts: TypeAlias = tuple[bytes, Any, Tail]
 """The text of the attributes, the attributes, and the tail."""
 _Key: TypeAlias = tuple[int, int, int, bool, bool]
-"""Name, kind and status, whether there is a parent, and whether the columns tell of anything odd."""
+"""Name, kind and status, whether there is a parent, and whether the columns have anything unusual."""
 
 
 class _Layouts(dict[_Key, SpanLayout | None]):
@@ -122,7 +122,7 @@ class _Layouts(dict[_Key, SpanLayout | None]):
 
 
 class KnownRecords:
-    """Cuts the records of a store's spans where the columns tell how they begin."""
+    """Cuts the records of a store's spans where the columns say how they begin."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -130,7 +130,7 @@ class KnownRecords:
         self._tails: dict[bytes, Tail | None] = {}
 
     def columns(self, rows: Sequence[int]) -> RowColumns:
-        """Return what the columns tell of some rows, at least one."""
+        """Return what the columns hold for some rows, at least one."""
         spans, table, layouts = self._store.spans, self._store.trace_table, self._layouts
         parents, starts, ends, traces, names, kinds, statuses, warnings, sources, offsets, lengths = (
             [*map(column.__getitem__, rows)]
@@ -193,7 +193,7 @@ class KnownRecords:
             yield None if tail is None else (of_attributes, attributes, tail)
 
     def _tail(self, record: bytes, begin: int) -> Tail | None:
-        """Return how a record ends behind its attributes, which begin there; None where it is odd."""
+        """Return how a record ends after its attributes, which begin there; None where it is unusual."""
         start = max(record.find(mark, begin) for mark in _TAIL_STARTS) + 1
         text = record[start:]
         if not start or text in self._tails:
@@ -220,7 +220,7 @@ def _tail_of(text: bytes) -> Tail | None:
 
 @cache
 def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list[bytes]]:
-    """Return what layouts have before and behind a name."""
+    """Return what layouts have before and after a name."""
     span = {
         "name": "@",
         "context": {"trace_id": "0x%b", "span_id": "0x%b", "trace_state": "[]"},
@@ -239,7 +239,7 @@ def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list
         '"attributes":%b,%b,"offset":%d,"length":%d},"warnings":%b'
     )
     heads = [text[: text.rindex("{") + 1] for text in (one_line, indented)]
-    # Zeros stand for no parent, and of them nothing is written.
+    # Zeros mean no parent, and aren't written.
     return [text.replace("null", "null%.0b").encode().split(b'"@"') for text in (*heads, value)]
 
 

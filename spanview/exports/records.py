@@ -30,7 +30,7 @@ def batches(store: Store, rows: Sequence[int], most: int) -> Iterator[slice]:
 
 
 def read_records(store: Store, rows: Sequence[int]) -> list[bytes | None]:
-    """Return the bytes of each span's record; None where they are gone, or stand in a document with other spans."""
+    """Return the bytes of each span's record; None where they are gone, or share a document with other spans."""
     spans, details = store.spans, store.intake.details
     records: list[bytes | None] = [None] * len(rows)
     # Rows come as files are read: what are neighbours in a file are neighbours here.

@@ -45,7 +45,7 @@ def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, betwee
         shares: What is written, in that order; the store that they are of doesn't grow meanwhile.
         write: Writes a share.
         lose: Takes note of what can't be said.
-        between: What stands between the texts of two shares; those without a text are left out.
+        between: What comes between the texts of two shares; those without a text are left out.
     """
     prefix, has_text = b"", False
     for pieces in in_shares(shares, write, lose):

@@ -2,9 +2,9 @@
 
 of a span                       its object has
 ---------                       --------------
-what the columns tell           a layout with that filled in
+what the columns hold           a layout with that filled in
 attributes                      decoded and encoded
-events, links, resource         decoded and encoded once for all records that end alike
+events, links, resource         decoded and encoded once for all records with the same end
 
 That is the quick way, of the records that `known_records` cuts. Every other span goes the general way, by `Store.span`.
 """
@@ -61,7 +61,7 @@ class SpanTexts:
     def joined(
         self, prefixes: Sequence[bytes], rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]
     ) -> Iterator[bytes]:
-        """Yield what `of` returns for any number of rows, each behind what stands before it, some at a time."""
+        """Yield what `of` returns for any number of rows, each after its prefix, some at a time."""
         first = 0
         for objects in self.in_batches(rows, own, warnings):
             pairs = zip(prefixes[first : first + len(objects)], objects, strict=True)
@@ -82,7 +82,7 @@ class SpanTexts:
         Args:
             rows: Rows of the span table, so few that their records fit into memory.
             own: The self time of each in nanoseconds, or None.
-            warnings: What of each only its tree tells, as bits of `Warnings`.
+            warnings: Those that only its tree gives each, as bits of `Warnings`.
         """
         if not rows:
             return []

@@ -1,4 +1,4 @@
-"""The spans of traces in the order of the trace-tree format, and what stands between them."""
+"""The spans of traces in the order of the trace-tree format, and what comes between them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """Spans in the order of the text, and what stands between them.
+    """Spans in the order of the text, and what comes between them.
 
     Args:
-        behind: What is still to be written of the trace before.
+        ending: What closes the previous trace.
     """
 
     def __init__(self, ending: bytes = b"") -> None:
@@ -31,10 +31,10 @@ class Nodes:
         self.ending = ending
         """What closes the last trace."""
         self.prefixes: list[bytes] = []
-        """What stands before each span's object."""
+        """What comes before each span's object."""
         self.own: list[int | None] = []
         self.warnings: list[int] = []
-        """What only the trees tell of them, as bits of `Warnings`."""
+        """The warnings that only the trees give them, as bits of `Warnings`."""
 
     def add(self, store: Store, trace: int) -> None:
         """Add a trace, stitched."""
@@ -45,7 +45,7 @@ class Nodes:
         prefixes = self._prefixes(trace_head(store, trace, rows, is_complete=tree.complete), depths)
         if tree.missing:
             for index in [index for index, node in enumerate(nodes) if node >= len(rows)]:
-                # A placeholder is no span, but its children are: they come behind it.
+                # A placeholder is no span, but its children are: they come after it.
                 missing = b'"span_id":%b,"missing":true' % dumps_strict(format_span_id(tree.span_id(nodes[index])))
                 prefixes[index + 1] = prefixes[index] + missing + prefixes[index + 1]
             are_spans = [*map(len(rows).__gt__, nodes)]
@@ -56,7 +56,7 @@ class Nodes:
         self.warnings += [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
 
     def add_walked(self, store: Store, trace: int, walked: Walk, first: int) -> None:
-        """Add a trace that nothing is odd of.
+        """Add a trace without anything unusual.
 
         Args:
             trace: Its number.
@@ -71,7 +71,7 @@ class Nodes:
         self.warnings += walked.warned[part].tolist()
 
     def _prefixes(self, head: bytes, depths: Sequence[int]) -> list[bytes]:
-        """Return what stands before the spans and placeholders of the next trace."""
+        """Return what comes before the spans and placeholders of the next trace."""
         between = b",\n" if self.ending else b""
         prefixes = [b"".join((self.ending, between, head[:-1], b',"roots":[{'))]
         prefixes += map(text_between, map(sub, depths, islice(depths, 1, None)))
@@ -81,12 +81,12 @@ class Nodes:
 
 @lru_cache(1024)
 def text_between(levels: int) -> bytes:
-    """Return what stands between a span's object and the next one's, which is so many levels further up."""
+    """Return what comes between a span's object and the next one's, which is so many levels further up."""
     return b',"children":[{' if levels < 0 else b',"children":[]}' + b"]}" * levels + b",{"
 
 
 def text_after(depth: int) -> bytes:
-    """Return what closes a trace behind its last span's object, which is so many levels below a root."""
+    """Return what closes a trace after its last span's object, which is so many levels below a root."""
     return text_between(depth)[:-2] + b"]}"
 
 

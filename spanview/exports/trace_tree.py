@@ -57,7 +57,7 @@ def _parts(traces: Iterator[bytes], summary: Summary, problems: Sequence[Problem
 
 
 def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield the traces; of many spans the order is told once, before shares of them are written side by side."""
+    """Yield the traces; for many spans the order is computed once, before shares of them are written in parallel."""
     begins: dict[int, int] = {}
     alike = None
     if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):

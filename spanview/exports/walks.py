@@ -27,7 +27,7 @@ long, 2.5 of the 27 µs that a span takes in OTLP."""
 
 
 class Above(Enum):
-    """What stands above a span in its tree."""
+    """What is above a span in its tree."""
 
     NOTHING = auto()
     PARENT = auto()

@@ -1,4 +1,4 @@
-"""The records of many spans read together: those that stand near each other in a file come in one piece.
+"""The records of many spans read together: neighbours in a file come in one piece.
 
 file    | record | record | ... | record |            | record |
 block   |------------ read at once ------|            |--------|
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_READ_BYTES: Final = 1024 * 1024
 """Bytes that are read at once, unless one record has more."""
 _MAX_GAP_BYTES: Final = 16 * 1024
-"""Bytes between two records that are rather left out than read."""
+"""Bytes between two records that are still read; a larger gap is left out."""
 
 
 @dataclass(frozen=True, slots=True)

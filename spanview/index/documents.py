@@ -1,4 +1,4 @@
-"""Records of spans that stand in a document with others, as in a line of OTLP, or in the download of a trace.
+"""Records of spans that share a document with others, as in a line of OTLP, or in the download of a trace.
 
 file        {"resourceSpans": [ … three spans … ]}
 rows        offset 0, 1 and 2, each of length 0: the first, second and third span of the document that begins at 0
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from spanview.model.span import Span
 
 _MAX_CACHED_BYTES: Final = 32 * 1024 * 1024
-"""Of the documents whose spans are kept at hand, but for the last one."""
+"""Of the documents whose spans are cached, except the last one."""
 _CONTEXT_LENGTHS: Final = 3
-"""Where documents are mixed, so many times the length of one is read before and after it,"""
+"""Where documents are mixed, this many times its length is read before and after one,"""
 _MAX_CONTEXT_BYTES: Final = 8 * 1024 * 1024
 """but no more than this many bytes."""
 
@@ -37,7 +37,7 @@ class DetailReader(Protocol):
         """Return the bytes at a place of a source, or None where they are gone."""
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
         data = self.read(source, offset, len(target))
         if data is None or len(data) < len(target):
             return False
@@ -47,7 +47,7 @@ class DetailReader(Protocol):
 
 @dataclass(slots=True)
 class _Places:
-    """Where the documents of one source stand, by offset."""
+    """Where the documents of one source are, by offset."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -64,7 +64,7 @@ class Documents:
         self.reader = reader
         self._places: dict[int, _Places] = {}
         self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
-        """Of the documents that were looked at last their own lengths and spans, by source and offset."""
+        """Lengths and spans of the documents that were used last, by source and offset."""
         self._kept = 0
         """Bytes of these documents."""
         self._last = (-1, 0, 0)
@@ -96,14 +96,14 @@ class Documents:
                 places.lengths.insert(index, length)
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Take note of new numbers of files, each by the one that it had."""
+        """Renumber files; `numbers` has the new number at each old one."""
         with self._lock:
             self._places = {numbers[source]: places for source, places in self._places.items()}
             self._spans.clear()
             self._kept = 0
 
     def place(self, source: int, offset: int, length: int) -> tuple[int, int]:
-        """Return offset and length of a span's record, or of the document that it stands in."""
+        """Return offset and length of a span's record, or of the document that contains it."""
         if length:
             return offset, length
         with self._lock:
@@ -128,7 +128,7 @@ class Documents:
         return spans[offset - begin] if offset - begin < len(spans) else None
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
         return self.reader.read_into(source, offset, target)
 
     def _spans_of(self, source: int, offset: int, length: int) -> list[Span]:
@@ -138,7 +138,7 @@ class Documents:
             return known[1]
         document = self._document(source, offset, length)
         spans = [] if document is None else spans_in_document(document)
-        # Without the lines of others that stand in it.
+        # Without the lines of others inside it.
         size = 0 if document is None else len(document)
         self._spans[source, offset] = size, spans
         self._kept += size

@@ -74,7 +74,7 @@ class Forest:
         return first
 
     def warnings(self) -> NDArray[np.uint16]:
-        """Return what only the trees tell of each span, as bits of `Warnings`: cycles and clock skew."""
+        """Return the warnings that only trees give for each span, as bits of `Warnings`: cycles and clock skew."""
         warned = np.zeros(len(self), np.uint16)
         warned[self.cut] = Warnings.CYCLE.value
         starts, children = self.of("start_ns"), np.flatnonzero(self.parents >= 0)
@@ -145,7 +145,7 @@ class Forest:
     def preorder(self) -> Places:
         """Return the place of each span when trees are walked, parents before their children: a permutation.
 
-        Traces come by number, trees and siblings by start, then span id, then place. A placeholder stands where its
+        Traces come by number, trees and siblings by start, then span id, then place. A placeholder comes where its
         earliest child starts, then by its own id.
         """
         sizes, order = self.sizes(), self.in_order()
@@ -272,7 +272,7 @@ def _fill(table: NDArray[np.uint32], mask: np.uint64, traces: NDArray[np.uint32]
 
 
 def _firsts(store: Store, rows: Places, placed: Places, replaced: Places) -> Places:
-    """Return for each of `placed` which comes first by path, generation and offset: itself, or one of its doubles."""
+    """Return for each of `placed` the first by path, generation and offset: itself, or one of its duplicates."""
     positions, groups = np.append(placed, replaced), np.append(placed, placed)
     order = np.lexsort((*_places_of(store, rows[positions]), groups))
     positions, groups = positions[order], groups[order]

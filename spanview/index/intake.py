@@ -1,4 +1,4 @@
-"""The way into the store: spans are told from doubles and grouped into traces as they arrive."""
+"""The way into the store: duplicates are dropped and spans grouped into traces as they arrive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
-"""Columns by which spans are told apart whose records can't be read."""
+"""Columns that tell apart spans whose records can't be read."""
 _MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
@@ -72,7 +72,7 @@ class Intake:
         self.scanned: list[range] = []
         """Rows whose records stood in the SDK's own layout when they were scanned,"""
         self.moved: set[int] = set()
-        """and rows whose places are those of doubles by now."""
+        """and rows whose places are those of duplicates by now."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -137,7 +137,7 @@ class Intake:
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
 
-        Identical doubles are dropped and counted; different records with the same ids are kept and marked.
+        Identical duplicates are dropped and counted; different records with the same ids are kept and marked.
         """
         columns = batch.columns
         self.tallies.take(self.sources[source].path, batch)
@@ -187,7 +187,7 @@ class Intake:
         self.trace_slots.reserve(spans // 4)
 
     def _add_new_ids(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
-        """Append the ids of all spans that are new; return the places in the batch of those that may not be."""
+        """Append the ids of all spans that are new; return the indexes in the batch of those that may not be."""
         spans, slots, unplaced = self.spans, self.span_slots, self.unplaced
         known: set[int] = set()
         indexes: Sequence[int] = range(len(numbers))
@@ -219,7 +219,7 @@ class Intake:
         return known
 
     def _extend(self, source: int, batch: Batch, indexes: list[int] | None) -> None:
-        """Append the other columns, of all spans of a batch or of those at the places `indexes`."""
+        """Append the other columns, of all spans of a batch or of those at `indexes`."""
         spans, columns = self.spans, batch.columns
 
         def chosen(values: Sequence[_T]) -> Sequence[_T]:
@@ -284,7 +284,7 @@ class Intake:
         return (starts[row], ids[row]) < (starts[other], ids[other])
 
     def _add_known(self, source: int, batch: Batch, trace: int, index: int) -> None:
-        """Add the span at a place of the batch whose ids are known already or unusable, unless it is a double."""
+        """Add the span at an index of the batch whose ids are known already or unusable, unless it is a duplicate."""
         span_id = batch.columns.span_ids[index]
         record = self.details.read(source, batch.offsets[index], batch.lengths[index])
         known_row, is_gone = self._row_of_bytes((trace, span_id), record), False
@@ -316,7 +316,7 @@ class Intake:
     def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
         """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.
 
-        Doubled folders hold the same bytes: those need no decoding.
+        Copied folders hold the same bytes: those need no decoding.
         """
         first = NO_ROW if key in self._known_clashes() else self._first_row(*key)
         if first == NO_ROW:
@@ -347,7 +347,7 @@ class Intake:
         return (NO_ROW if digest is None else clash.digests.get(digest, NO_ROW)), False
 
     def _known_clashes(self) -> dict[tuple[int, int], _Clash]:
-        """Return all clashes; of an index that was kept, those that its rows tell of."""
+        """Return all clashes; of an index that was kept, those that its rows mark."""
         if self._clashes is None:
             self._clashes = {}
             spans = self.spans
@@ -400,7 +400,7 @@ class Intake:
         return None if record is None or span is None else digest_of(record, span)
 
     def _digest_of_row(self, row: int) -> bytes | None:
-        """Return what the record of a span says; None where it can't be read, or another one stands in its place."""
+        """Return what the record of a span says; None where it can't be read, or was replaced by another."""
         spans = self.spans
         record = self.details.read(spans.source[row], spans.offset[row], spans.length[row])
         details = None if record is None else decode_details(record)

@@ -1,4 +1,4 @@
-"""What only adding needs is given up, and made anew when it is asked for; and the rows that a scan has seen."""
+"""What only adding needs is given up, and rebuilt when needed; and the rows that a scan has seen."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def give_up_room(intake: Intake) -> None:
         setattr(spans, name, column)
 
     forget_slots(intake)
-    # The C library keeps what is free between the columns, unless it is told.
+    # The C library keeps what is free between the columns unless asked to release it.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)
 
 
 def forget_slots(intake: Intake) -> None:
-    """Let go of the tables that find rows by their ids; they are made anew when somebody asks for them."""
+    """Let go of the tables that find rows by their ids; they are rebuilt when somebody asks for them."""
     spans, traces = intake.spans, intake.traces
 
     def span_slots(size: int) -> array[int]:

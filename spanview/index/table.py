@@ -26,7 +26,7 @@ _DIGEST_SIZE: Final = 16
 _MAX_DIGEST_LENGTH: Final = 80
 """Characters for the length and the digest of a text that isn't kept whole."""
 NO_ROW: Final = 0xFFFFFFFF
-"""The row number that stands for none."""
+"""The row number for none."""
 
 
 class Interned(dict[str, int]):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _PARTIAL: Final = "a document in which {:,} of its parts should be spans, or hold some, and are none"
 _MAX_PAIRS: Final = 4096
-"""Pairs of files of which it is known how many duplicates they have."""
+"""Pairs of files whose duplicates are counted."""
 _MAX_DUPLICATES: Final = 1 << 20
-"""Duplicates of which it is known what they are duplicates of; files that are written anew have ever more of them."""
+"""Duplicates whose originals are noted; files that are rewritten have ever more of them."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class FileTally:
 
     bytes: int = 0
     records: int = 0
-    """Spans, doubles included."""
+    """Spans, duplicates included."""
     gaps: int = 0
     skipped: int = 0
     first_skipped: tuple[int, int] = (0, 0)
@@ -47,7 +47,7 @@ class FileTally:
 
 
 class Duplicates:
-    """Which files say again what others say.
+    """Which files repeat what others say.
 
     Which record of a span counts is known when everything was read. So what is noted is the span and the file of the
     record that doesn't count.
@@ -104,11 +104,11 @@ class Tallies:
 
     def __init__(self) -> None:
         self.duplicates = 0
-        """Records that say again what another one says."""
+        """Records that repeat another one."""
         self.torn = 0
         self.skipped = 0
         self.records = 0
-        """How many spans were read, doubles included."""
+        """How many spans were read, duplicates included."""
         self._files: dict[str, FileTally] = {}
         self._problems: list[Problem] = []
 
@@ -127,12 +127,12 @@ class Tallies:
         self._files.setdefault(path, FileTally())
 
     def add_bytes(self, path: str, count: int, *, content: int | None = None) -> None:
-        """Count bytes read from a file, and how many they are unpacked where they are compressed."""
+        """Count bytes read from a file, and how many they are unpacked."""
         self._files[path].bytes += count
         self._files[path].content += count if content is None else content
 
     def add_records(self, path: str, count: int) -> None:
-        """Count spans of a file, doubles included."""
+        """Count spans of a file, duplicates included."""
         self._files[path].records += count
         self.records += count
 
@@ -145,7 +145,7 @@ class Tallies:
         self._problems.append(problem)
 
     def take(self, path: str, batch: Batch) -> None:
-        """Count what a batch has besides its spans."""
+        """Count what a batch has apart from its spans."""
         file = self._files[path]
         self.add_records(path, len(batch.offsets))
         file.has_text = file.has_text or batch.has_text

@@ -138,7 +138,7 @@ class Node:
 
     @property
     def span(self) -> Span | None:
-        """The span with all its details, read anew; None for a placeholder."""
+        """The span with all its details, read again; None for a placeholder."""
         return None if self.missing else self._store.span(self._tree.rows[self._number])
 
     @property
@@ -148,7 +148,7 @@ class Node:
 
     @property
     def warnings(self) -> Warnings:
-        """What only the tree tells: cycles and clock skew."""
+        """The warnings that only the tree gives: cycles and clock skew."""
         return self._tree.warnings(self._number)
 
     def __eq__(self, other: object) -> bool:

@@ -66,7 +66,7 @@ class TraceTree:
         Args:
             spans: The span table.
             rows: Of the nodes that are spans, in the order in which siblings are to come.
-            missing: The span ids of the placeholders, whose nodes come behind them.
+            missing: The span ids of the placeholders, whose nodes come after them.
             cut: The nodes above which a circle was cut.
             parents: The parent of each node, or `ROOT`; there is no circle.
         """
@@ -118,7 +118,7 @@ class TraceTree:
         return by_id
 
     def _add_missing(self, parents: list[int | None], parent_ids: list[int]) -> list[int]:
-        """Now each parent that no file holds is a node too, behind all spans."""
+        """Now each parent that no file holds is a node too, after all spans."""
         count = len(parents)
         by_id: dict[int, int] = {}
         for node in [node for node, parent in enumerate(parents) if parent is None]:
@@ -248,7 +248,7 @@ class TraceTree:
             yield node, depth
 
     def warned(self) -> dict[int, Warnings]:
-        """Return the spans of which the tree has something to tell, and what it is."""
+        """Return the spans that the tree warns about, and the warnings."""
         # Nodes come by start, so one that starts before its parent comes before it.
         early = (
             []
@@ -258,7 +258,7 @@ class TraceTree:
         return {node: warnings for node in (*early, *self.cut) if (warnings := self.warnings(node))}
 
     def warnings(self, node: int) -> Warnings:
-        """Return what only the tree tells about a node: cycles and clock skew."""
+        """Return the warnings that only the tree gives for a node: cycles and clock skew."""
         warnings = Warnings.CYCLE if node in self.cut else NO_WARNINGS
         parent = self.parents[node]
         if parent == ROOT or self.is_missing(parent):

@@ -8,15 +8,15 @@ from contextlib import suppress
 from typing import Final
 
 MIN_HELD_FILES: Final = 4
-"""Files that are held open, however few descriptors there may be."""
+"""Files that are held open, however few descriptors there are."""
 OTHERS_SHARE: Final = 4
-"""One of so many descriptors that this process may have is for what else is read."""
+"""One in so many of this process's descriptors is left for other files."""
 _MAX_DESCRIPTORS: Final = 8192
 """Descriptors."""
 
 
 def raise_limit() -> None:
-    """Let this process open as many files as it may allow itself; those that it starts may, too."""
+    """Raise this process's limit of open files as far as it may; child processes inherit it."""
     if sys.platform == "win32":
         return
     import resource
@@ -38,7 +38,7 @@ def read_at(descriptor: int, length: int, offset: int) -> bytes:
 
 
 def share_of_descriptors(most: int) -> int:
-    """Return how many files may be held open at once: so many, or fewer where this process may have few."""
+    """Return how many files may be held open at once: `most`, or fewer where the limit is low."""
     allowed = allowed_descriptors()
     return most if allowed is None else min(most, max(MIN_HELD_FILES, allowed // OTHERS_SHARE))
 

@@ -29,7 +29,7 @@ OPEN_FLAGS: Final = (
 """A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
 _MAX_OPEN_FILES: Final = 32
 TOO_MANY_OPEN: Final = (errno.EMFILE, errno.ENFILE)
-"""What is said where no file can be opened, because too many are."""
+"""The errors where no file can be opened, because too many are."""
 
 
 class RecordReader(DetailReader):
@@ -46,19 +46,19 @@ class RecordReader(DetailReader):
         self._lock = Lock()
 
     def register(self, source: int, path: str, device: int, inode: int) -> None:
-        """Say which file a source can be read from again."""
+        """Note which file a source can be read from again."""
         with self._lock:
             self._files[source] = path, device, inode
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Take note of new numbers of sources, each by the one that it had."""
+        """Renumber sources; `numbers` has the new number at each old one."""
         with self._lock:
             self._files = {numbers[source]: file for source, file in self._files.items()}
             self._open = OrderedDict((numbers[source], descriptor) for source, descriptor in self._open.items())
         self.spool.take_numbers(numbers)
 
     def retire(self, source: int) -> None:
-        """Say that a source's file is gone, or holds something else now."""
+        """Note that a source's file is gone, or holds something else now."""
         with self._lock:
             self._files.pop(source, None)
             self._close(source)
@@ -77,7 +77,7 @@ class RecordReader(DetailReader):
         return data if data is not None and len(data) == length else None
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
         if not hasattr(os, "preadv") or self.spool.has(source):
             return super().read_into(source, offset, target)
         with self._lock:

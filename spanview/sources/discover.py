@@ -1,4 +1,4 @@
-"""From PATHs to regular files: folders are searched, hidden names left out, and nothing odd is ever opened."""
+"""From PATHs to regular files: folders are searched, hidden names left out, and only regular files are opened."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = "-"
 STAT_BLOCK_BYTES: Final = 512
-"""Bytes of the blocks in which a file's place on its disk is told."""
+"""Bytes of the blocks in which `st_blocks` counts."""
 _SMALL_FILE_BYTES: Final = 4096
 
 Stamp: TypeAlias = tuple[int, ...]
-"""What of an entry of a folder is another one when anything of it has changed."""
+"""Differs once anything about an entry of a folder has changed."""
 
 
 class FoundFile(NamedTuple):
@@ -36,7 +36,7 @@ class FoundFile(NamedTuple):
     modified_ns: int
     """Nanoseconds since 1970."""
     changed_ns: int
-    """When anything of it was changed, its times included, in nanoseconds since 1970."""
+    """When anything about it changed, its times included, in nanoseconds since 1970."""
     stored: int
     """Bytes that it takes on its disk: fewer than its size where it has holes."""
 
@@ -52,7 +52,7 @@ class FoundFile(NamedTuple):
 
     @property
     def stamp(self) -> Stamp:
-        """What is another one when the file is, or has changed."""
+        """Differs once the file has changed or was replaced."""
         return self.device, self.inode, self.size, self.modified_ns, self.changed_ns
 
 
@@ -68,13 +68,13 @@ class Listing:
     missing: list[str] = field(default_factory=list)
     """PATHs that don't exist."""
     unsure: list[str] = field(default_factory=list)
-    """Real paths of what could not be looked at: what was there may be there still."""
+    """Real paths of what could not be looked at: it may still be there."""
     problems: list[Problem] = field(default_factory=list)
     """What was refused or could not be looked at."""
     given: list[tuple[str, str, Stamp]] = field(default_factory=list)
-    """What the PATHs stand for: the shown path, the real one, and its stamp."""
+    """What the PATHs refer to: the shown path, the real one, and its stamp."""
     entries: dict[str, dict[str, Stamp]] = field(default_factory=dict)
-    """All that is not hidden in the folders that were searched, by their real paths and its name."""
+    """What isn't hidden in the searched folders, by their real paths, then name."""
 
 
 def discover(paths: list[str]) -> Listing:
@@ -94,7 +94,7 @@ def discover(paths: list[str]) -> Listing:
 
 
 def is_there(path: str) -> bool:
-    """Tell whether a PATH stands for something: standard input, a file, a folder, or a glob that matches."""
+    """Tell whether a PATH refers to something: standard input, a file, a folder, or a glob that matches."""
     return path == STANDARD_INPUT or any(map(os.path.lexists, _expand(path)))
 
 
@@ -186,7 +186,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_as_listed(paths: list[str], listing: Listing) -> bool:
-    """Tell whether a search would find what another one has found; it looks at everything, and makes nothing of it.
+    """Tell whether a search would find the same as a previous one; it only compares.
 
     Args:
         paths: The PATHs of that search.
@@ -213,7 +213,7 @@ def _has_same_entries(folder: str, known: dict[str, Stamp]) -> bool:
 
 
 def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:
-    """Return the regular file at a path as a search would; None where there is none, or only a search can tell.
+    """Return the regular file at a path as a search would; None where there is none, or only a search can say.
 
     Args:
         path: A real path.

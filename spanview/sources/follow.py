@@ -84,7 +84,7 @@ class Watcher:
             try:
                 self._listen(folders, stop)
             except FileNotFoundError:
-                # A folder went just now; the next search tells which to watch.
+                # A folder was removed just now; the next search says which to watch.
                 self._folders = frozenset()
                 return
             except Exception as error:  # noqa: BLE001 - the top of a thread; searching goes on without it
@@ -158,7 +158,7 @@ class Watcher:
 def _with_inodes(folders: Iterable[str]) -> frozenset[tuple[str, int]]:
     pairs = []
     for folder in folders:
-        # What can't be told to the watcher is left to searching.
+        # What can't be watched is left to searching.
         with suppress(OSError, UnicodeEncodeError):
             folder.encode()
             pairs.append((folder, os.stat(folder).st_ino))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MAX_HELD_FILES: Final = 4096
 """Files that are held open."""
 _MIN_OTHER_DESCRIPTORS: Final = 80
-"""Descriptors for everything else, at the least, if there are so many."""
+"""Descriptors that are left for everything else, if there are so many."""
 
 
 class HeldOpen:
@@ -30,7 +30,7 @@ class HeldOpen:
         allowed = allowed_descriptors()
         free = _MAX_HELD_FILES if allowed is None else allowed - max(allowed // OTHERS_SHARE, _MIN_OTHER_DESCRIPTORS)
         self.most = min(_MAX_HELD_FILES, max(MIN_HELD_FILES, free))
-        """So many can be held."""
+        """How many can be held."""
 
     def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
         """Take note that a file was opened; where too many are, one that has just grown takes another one's place.
@@ -56,7 +56,7 @@ class HeldOpen:
         )
 
     def give_one_up(self) -> bool:
-        """Close the file that grew longest ago; tell whether there was one."""
+        """Close the file that grew longest ago; return whether there was one."""
         if not self._tails:
             return False
         _, oldest = self._tails.popitem(last=False)

@@ -2,10 +2,10 @@
 
 a file      magic, length and checksum of the header, header, columns
 header      JSON: what was read, the texts, the counts, and length and checksum of each column
-columns     as they are in memory, one behind the other
+columns     as they are in memory, one after the other
 
 It is taken only where every file is as it was: path, device, inode, size, times, and the checksum of its front and its
-end. None is made while a file is so new that a change could leave its times as they are. Whatever else is odd, the
+end. None is made while a file is so new that a change could leave its times as they are. Whatever else is wrong, the
 folder is read instead: an index is a help, and no error is ever made of one.
 """
 
@@ -53,12 +53,12 @@ _COMPARED_BYTES: Final = 4096
 _SUFFIX: Final = ".index"
 _UNFINISHED_PREFIX: Final = ".half-"
 _MAX_WRITING_S: Final = 3600.0
-"""Nobody writes an index for so long."""
+"""Longer than writing an index takes."""
 _RACY_NS: Final = 2_000_000_000
 """A file that changed so shortly before it was looked at can change again and keep its times: some file systems count
 whole seconds."""
 _FOUND_AGAIN_KINDS: Final = frozenset((ProblemKind.REFUSED,))
-"""Problems that each search finds anew."""
+"""Problems that each search finds again."""
 _KEPT_KINDS: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE, ProblemKind.PARTIAL))
 """Problems that records have; with any other one, not everything was read."""
 

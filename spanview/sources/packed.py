@@ -1,6 +1,6 @@
 """Compressed files, known by their first bytes: read as they grow, and kept in the spool for whoever looks.
 
-What is written anew is read again from its start; spans that were there are doubles then, and dropped.
+What is rewritten is read again from its start; spans that were there are then dropped as duplicates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.sources.reading import Reading
 
 _PIECE_BYTES: Final = 16 * 1024
-"""Bytes of a file that are read at once: what unpacks to a thousand times its size tells how far it is, too."""
+"""Bytes of a file that are read at once: progress is reported even where it unpacks to a thousand times its size."""
 _EDGE_BYTES: Final = 64
 """Bytes at its front, and before where it was read last, by which a file is recognised."""
 _RAY_SPAN_FILE: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")

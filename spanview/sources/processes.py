@@ -1,17 +1,17 @@
-"""What the processes of this host tell: whether one is the writer of a file, and which Ray worker runs what.
+"""What the processes of this host show: whether one is the writer of a file, and which Ray worker runs what.
 
 Asked in this order, whether a process with the id of a file's writer is that writer:
 
 is it                                                     no, it is none of its writers     else
 --------------------------------------------------------  --------------------------------  ---------------------
-of this host, as far as the spans name one                it can't be told                  the next question
+of this host, as far as the spans name one                unknown                           the next question
 there, and no zombie                                      GONE                              the next question
 older than the span (a PID comes again)                   GONE                              the next question
 holding the file open                                     the next question                 HOLDS, that is certain
 a kernel's thread, a shell, a daemon of the system        GONE                              the next question
-one whose open files can be listed                        LIKELY, if it is Python           it can't be told
+one whose open files can be listed                        LIKELY, if it is Python           unknown
 
-That a process is alive and has the file closed says nothing: an exporter may open its file anew for each span,
+That a process is alive and has the file closed says nothing: an exporter may open its file again for each span,
 and the file may be a copy.
 """
 
@@ -198,7 +198,7 @@ def _files_of(process: psutil.Process) -> _Files | None:
 
 
 def _open_files(process: psutil.Process) -> Mapping[str, tuple[int, int] | None]:
-    """Return device and inode of the files that a process has open, by path; None where they can't be told."""
+    """Return device and inode of the files that a process has open, by path; None where they are unknown."""
     if not os.path.isdir(folder := f"/proc/{process.pid}/fd"):
         return {file.path: _identity(file.path) for file in process.open_files()}
     identities: dict[str, tuple[int, int] | None] = {}

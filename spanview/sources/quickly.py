@@ -47,7 +47,7 @@ def load_quickly(
 
     Args:
         reading: Takes note of them, and what is in them.
-        intake: The index behind it.
+        intake: The sink's index.
         partly_read: The first one, where some of it was read already.
         go_on: Reads a file on that was read to its end, given its number in the sink; None where nobody writes to them.
 
@@ -100,7 +100,7 @@ class _Noted:
         return self._sources[number]
 
     def count(self, report: BlockReport) -> int:
-        """Count the bytes that were read, and tell which files could not be; return how many are new."""
+        """Count the bytes that were read, and report which files could not be; return how many are new."""
         sizes = [(read.file, read.size) for read in report.read if read.failure is None or read.size]
         for read in report.read:
             if read.failure is not None:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from spanview.sources.unpacking import Unpacker
 
 _QUIET_AFTER_MS: Final = 100
-"""A stream that has brought nothing for so long is quiet."""
+"""A stream that has sent nothing for so long is quiet."""
 _MAX_TRUNCATIONS_REPORTED: Final = 10
-"""So often it is told of a file that it was cut; one that is rewritten each second fills no memory."""
+"""Reports per file; one that is rewritten each second must not fill the memory."""
 
 
 class Reading:
@@ -71,7 +71,7 @@ class Reading:
                     raise
                 return FileTail(file, cap=self.options.cap, attempts=attempts)
         except OSError as error:
-            # While following, a file that vanished between search and opening is nothing to tell.
+            # While following, a file that vanished between search and opening isn't reported.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
                 self.report_unreadable(file.shown, reason_of(error))
             return None
@@ -88,13 +88,13 @@ class Reading:
         return source
 
     def hold(self, tails: Collection[FileTail]) -> None:
-        """Hold as many files open as can be, those that were written last, and tell of the rest."""
+        """Hold as many files open as can be, those that were written last, and report the rest."""
         if len(tails) > self._held.most:
             self._held.hold(tails)
         self.report_unheld(len(tails))
 
     def report_unheld(self, count: int) -> None:
-        """Tell once that more files are followed than can be held open, if so.
+        """Report once that more files are followed than can be held open, if so.
 
         Args:
             count: How many are followed.
@@ -159,7 +159,7 @@ class Reading:
         return has_news
 
     def was_changed_inside(self, tail: FileTail) -> bool:
-        """Tell whether what was read of a file is other now, though its size is the same."""
+        """Tell whether what was read of a file has changed, though its size is the same."""
         if not tail.is_suspect:
             return False
         was_changed = tail.was_changed_inside()
@@ -173,7 +173,7 @@ class Reading:
             self.sink.add(tail.source, batch)
 
     def begin_again(self, tail: FileTail) -> FileTail:
-        """Return a file that was cut or written anew, to be read from its start as its own next generation."""
+        """Return a file that was truncated or rewritten, to be read from its start as its own next generation."""
         path, position = tail.file.shown, tail.position
         renewed = tail.renew()
         self.finish(tail)
@@ -188,7 +188,7 @@ class Reading:
         return renewed
 
     def finish(self, tail: FileTail) -> None:
-        """Take what the end of a file settles, and close it."""
+        """Take what is left at the end of a file, and close it."""
         self._held.forget(tail)
         for batch in tail.finish():
             self.sink.add(tail.source, batch)
@@ -280,7 +280,7 @@ class Reading:
 
 
 def _is_quiet(stream: IO[bytes]) -> bool:
-    """Wait a moment for the next bytes of a stream, or for its end; tell whether neither has come."""
+    """Wait a moment for the next bytes of a stream, or for its end; return whether neither has come."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

@@ -34,7 +34,7 @@ _TYPICAL_RECORD_BYTES: Final = 1024
 _MAX_BYTES_PER_FILE: Final = 8 * 1024 * 1024
 """Bytes that one look takes from a file before the others have their turn."""
 _LEFT_BEHIND_QUIET_S: Final = 10.0
-"""After so many quiet seconds nobody is expected to write any more to a file that was removed or left behind."""
+"""After so many quiet seconds a file that was removed or left behind is closed."""
 
 
 class Session:
@@ -44,7 +44,7 @@ class Session:
         options: What to read, and how.
         sink: Takes what was read.
         details: Gives records back; the sink's reader.
-        standard_input: What `-` stands for.
+        standard_input: What `-` means.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Session:
         return None
 
     def _go_on(self, file: FoundFile, source: int, read: Read) -> Iterator[int]:
-        """Read a file on, as usual, behind what was scanned of it."""
+        """Read a file on, as usual, after what was scanned of it."""
         tail = self._take_up(file, source)
         if tail is not None:
             tail.go_on(read.size, read.decoder, read.head, read.last)
@@ -225,7 +225,7 @@ class Session:
         return changes
 
     def _look_at_hinted(self, path: str, changes: Changes) -> bool:
-        """Look at one path; return False where only a search can tell what is there."""
+        """Look at one path; return False where only a search can say what is there."""
         self._at_rest = None
         if path in self._tails:
             self._look_at(self._tails[path], changes)
@@ -316,7 +316,7 @@ class Session:
             self._reading.let_go(tail)
 
     def _look_at(self, tail: FileTail, changes: Changes, file: FoundFile | None = None) -> FileTail:
-        """Read what is new in a file; return its next generation where it was written anew."""
+        """Read what is new in a file; return its next generation where it was rewritten."""
         reading = self._reading
         try:
             has_news = reading.has_news(tail, file)

@@ -25,7 +25,7 @@ _MAX_WAITING_BYTES: Final = 8 * 1024 * 1024
 
 @dataclass(slots=True)
 class _Kept:
-    """The bytes of one source: blocks on disk, and behind them a tail in memory."""
+    """The bytes of one source: blocks on disk, followed by a tail in memory."""
 
     starts: list[int] = field(default_factory=list)
     """Offset in the source of each block."""
@@ -102,7 +102,7 @@ class Spool:
                 kept.tail_start = offset
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Take note of new numbers of sources, each by the one that it had."""
+        """Renumber sources; `numbers` has the new number at each old one."""
         with self._lock:
             self._kept = {numbers[source]: kept for source, kept in self._kept.items()}
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 BLOCK_BYTES: Final = 192 * 1024
 """Bytes that are read at once."""
 _MAX_BLOCKS_COMPARED: Final = 48
-"""Blocks that one look compares with what was read."""
+"""Blocks that one look compares with what was read before."""
 MAX_ATTEMPTS: Final = 3
-"""So often a failing read is tried where nobody comes back to the file later."""
+"""Attempts at a failing read where the file isn't read again later."""
 _HEAD_BYTES: Final = 1024
 """Bytes at the front of a file by which it is recognised."""
 _CLOCK_TICK_S: Final = 0.02
@@ -58,12 +58,12 @@ class FileTail:
     def __init__(self, file: FoundFile, *, cap: int, attempts: int = 1, descriptor: int | None = None) -> None:
         self.file = file
         self.source = -1
-        """Its number in the sink, which whoever opened it sets."""
+        """Its number in the sink, set by whoever opened it."""
         self.decoder = Decoder(cap=cap)
         self.position = 0
         """Where the next byte is read."""
         self.quiet_since: float | None = None
-        """Since when, in monotonic seconds, it hasn't grown that no PATH leads to any more; None where one does."""
+        """Since when it hasn't grown, in monotonic seconds, if no PATH leads to it any more; else None."""
         self._cap, self._attempts = cap, attempts
         self._descriptor = descriptor
         self._head = _Stretch(0)
@@ -74,7 +74,7 @@ class FileTail:
         self._uncompared = range(0)
         """Blocks to be compared with what was read, because the file has other times and the same size."""
         self._passed: list[Batch] = []
-        """What holes have settled that lie before the bytes which were read last."""
+        """What holes before the bytes that were read last have completed."""
         self._stamp: _Stamp | None = None
         self._seen_at = 0.0
         self._is_trusted = False
@@ -95,7 +95,7 @@ class FileTail:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether its path leads to it still."""
+        """Whether its path still leads to it."""
         try:
             status = os.lstat(self.file.real)
         except OSError:
@@ -113,7 +113,7 @@ class FileTail:
         return self._descriptor
 
     def go_on(self, position: int, decoder: Decoder | None, head: bytes, last: bytes) -> None:
-        """Go on behind what somebody else has read.
+        """Go on after what somebody else has read.
 
         Args:
             position: How far that was.
@@ -138,7 +138,7 @@ class FileTail:
         return FileTail(self.file, cap=self._cap, attempts=self._attempts, descriptor=descriptor)
 
     def move(self, file: FoundFile) -> bool:
-        """Go on where the file is now, shown as before; tell whether it is this file still.
+        """Go on where the file is now, shown as before; return whether it is still this file.
 
         An inode alone doesn't say so: that of a removed file is given to the next one.
         """
@@ -197,7 +197,7 @@ class FileTail:
         self._stamp = None
 
     def was_rewritten(self) -> bool:
-        """Tell whether what was read already isn't there any more: the file was cut, or cut and written anew.
+        """Tell whether what was read is no longer there: the file was truncated, or truncated and rewritten.
 
         Records of one width grow again to the same boundaries, so the front of the file and the whole last record
         are compared, not the size alone.
@@ -213,7 +213,7 @@ class FileTail:
         return bool(self._uncompared)
 
     def was_changed_inside(self) -> bool:
-        """Tell whether what was read already is other now, though the file's size is the same.
+        """Tell whether what was read has changed, though the file's size is the same.
 
         That is looked for where its times have changed, a bounded number of bytes each time; what another reader has
         read before it `go_on` isn't compared.
@@ -266,7 +266,7 @@ class FileTail:
                 hole = os.lseek(descriptor, self.position, os.SEEK_HOLE)
                 data_start = os.lseek(descriptor, hole, os.SEEK_DATA)
             except OSError as error:
-                # Either nothing but a hole is left, or holes can't be told from data here.
+                # Either only a hole is left, or this file system doesn't report holes.
                 return b"" if error.errno == errno.ENXIO else data
             # Meanwhile somebody may have written to what was blank.
             reread = read_at(descriptor, min(BLOCK_BYTES, max(1, hole - self.position)), self.position)
@@ -295,7 +295,7 @@ class FileTail:
         return batches
 
     def finish(self) -> list[Batch]:
-        """Return what the end of the file settles, and give the descriptor back."""
+        """Return what is left at the end of the file, and close the descriptor."""
         self.close()
         return self._with_passed(self.decoder.close())
 

@@ -1,4 +1,4 @@
-"""What a session is given, and what it tells."""
+"""What a session is given, and what it reports."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Changes:
-    """What one look at the PATHs brought."""
+    """What one look at the PATHs found."""
 
     spans: int = 0
     bytes: int = 0

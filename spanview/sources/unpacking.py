@@ -18,7 +18,7 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % first for first in range(0x50, 0x60)))
 """Of a frame, and of those that are passed over; pzstd begins with one of these."""
 MAGIC_BYTES: Final = 4
-"""First bytes that tell what is compressed, and how."""
+"""Bytes by which compressed files are recognised."""
 _GZIP_WINDOW: Final = 31
 """What zlib calls gzip's header around deflated data."""
 _PIECE_BYTES: Final = 192 * 1024
@@ -52,7 +52,7 @@ class _Inflater:
 
     @property
     def unused_data(self) -> bytes:
-        """What stands behind its end."""
+        """What follows its end."""
         return self._stream.unused_data
 
     @property
@@ -82,7 +82,7 @@ class Unpacker:
     """What is compressed, in pieces; several streams may follow one another, with zeros between them.
 
     Args:
-        head: Its first bytes, `MAGIC_BYTES` of them, which tell how it is compressed; `feed` gets them too.
+        head: Its first bytes, `MAGIC_BYTES` of them, which say how it is compressed; `feed` gets them too.
     """
 
     def __init__(self, head: bytes) -> None:

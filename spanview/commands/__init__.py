@@ -59,7 +59,7 @@ def run(options: Options) -> int:
 
     options = with_standard_input(options, opens_viewer=command == "view")
     unread = Unread(options)
-    unread.look()
+    unread.report()
     try:
         status = cast("Callable[[Options], int]", module.run)(options)
     except NoSuchPathError as error:
@@ -68,5 +68,5 @@ def run(options: Options) -> int:
         raise
     finally:
         gc.enable()
-    unread.look(is_end=True)
+    unread.report(is_end=True)
     return status

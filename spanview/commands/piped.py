@@ -91,11 +91,11 @@ class Unread:
             # The viewer puts the terminal in the place of standard input.
             self._descriptor = os.dup(_DESCRIPTOR)
 
-    def look(self, *, is_end: bool = False) -> None:
+    def report(self, *, is_end: bool = False) -> None:
         """Say it where there is data by now.
 
         Args:
-            is_end: Whether this is the last look. A pipe that is empty then, and that something could still write to,
+            is_end: Whether this is the last call. A pipe that is empty then, and that something could still write to,
                 may be anybody's; a person at a terminal has made it.
         """
         descriptor = self._descriptor

@@ -77,7 +77,7 @@ class SpanPrinter:
         self._details = details
         self._selection = selection
         self._sources: list[tuple[str, int]] = []
-        self._seen: dict[tuple[int, int], bytes] = {}
+        self._digests: dict[tuple[int, int], bytes] = {}
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -111,11 +111,11 @@ class SpanPrinter:
         record = store.record(row)
         digest = b"" if record is None else digest_of(record, span)
         key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
-        digests = self._seen.get(key, b"")
+        digests = self._digests.get(key, b"")
         if any(digests[offset : offset + len(digest)] == digest for offset in range(0, len(digests), len(digest) or 1)):
             self.tallies.duplicates += 1
             return None
-        self._seen[key] = digests + digest
+        self._digests[key] = digests + digest
         return Warnings.DUPLICATE_ID if digests and 0 not in key else NO_WARNINGS
 
 

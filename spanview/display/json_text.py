@@ -39,7 +39,7 @@ class _Opened(NamedTuple):
 
     value: Any
     members: list[tuple[str | int, Any]]
-    at: int
+    position: int
     path: Path
     ending: str
 
@@ -87,7 +87,7 @@ class NestedValue:
         yield replace(self._begin("", self._nested, self._path, ""), key=key, whole=self._whole)
         while self._above:
             opened = self._above.pop()
-            if opened.at < len(opened.members):
+            if opened.position < len(opened.members):
                 yield from self._next(opened)
             else:
                 text = f"{indent(len(self._above))}{' ' * MARGIN}{_brackets(opened.value)[1]}{opened.ending}"
@@ -95,20 +95,20 @@ class NestedValue:
 
     def _next(self, opened: _Opened) -> Iterator[DetailPart]:
         """Yield the next member of what is unfolded, and before it whether there are too many to show them at once."""
-        if opened.at and opened.at % _MAX_MEMBERS_AT_ONCE == 0:
-            path = (*opened.path, -opened.at)
+        if opened.position and opened.position % _MAX_MEMBERS_AT_ONCE == 0:
+            path = (*opened.path, -opened.position)
             is_open = self._folds.get(path, False)
-            mark, left = OPEN if is_open else FOLDED, len(opened.members) - opened.at
+            mark, left = OPEN if is_open else FOLDED, len(opened.members) - opened.position
             text = f"{indent(len(self._above) + 1)}{mark}… {left:,} more"
             yield DetailPart("", text, opened.value, fold=path, is_open=is_open, inside=opened.path)
             if not is_open:
-                self._above.append(opened._replace(at=len(opened.members)))
+                self._above.append(opened._replace(position=len(opened.members)))
                 return
-        self._above.append(opened._replace(at=opened.at + 1))
-        yield from self._member(opened, *opened.members[opened.at])
+        self._above.append(opened._replace(position=opened.position + 1))
+        yield from self._member(opened, *opened.members[opened.position])
 
     def _member(self, opened: _Opened, name: str | int, member: Any) -> Iterator[DetailPart]:
-        ending = "," if opened.at + 1 < len(opened.members) else ""
+        ending = "," if opened.position + 1 < len(opened.members) else ""
         label = f"{_text(name)}: " if isinstance(opened.value, dict) else ""
         margin = indent(len(self._above)) + " " * MARGIN
         text: str | None

@@ -149,14 +149,14 @@ class _Sheet:
     def _bar(self, row: Row, y: float, *, is_lit: bool) -> Iterator[str]:
         color, middle = f'fill="{COLORS[row.color % len(COLORS)]}"', _number(y + _BAR / 2)
         for kind, stretch in (("n" if row.is_open else "i", row.inferred), ("w", row.wait)):
-            if stretch is not None and (visible := self._seen(stretch)):
+            if stretch is not None and (visible := self._clipped(stretch)):
                 yield _path(kind, f"M{_number(visible[0])} {middle}H{_number(visible[1])}")
         if row.density:
             yield _path("", self._profile(row.density, y), color)
             yield _path("x", "".join(_cross(self._left + position * _TIME, y) for position in row.failures))
         if row.bar is None:
             return
-        visible = self._seen(row.bar)
+        visible = self._clipped(row.bar)
         if visible is None:
             is_before = row.bar[1] < 0
             edge = self._left if is_before else self._left + _TIME
@@ -164,8 +164,8 @@ class _Sheet:
             return
         faded = " f" if is_lit else ""
         yield _path(f"l{faded}", _boxes([visible], y, _BAR), color)
-        yield _path(faded.strip(), _boxes(filter(None, map(self._seen, row.own)), y, _BAR), color)
-        yield _path("c", _boxes(filter(None, map(self._seen, row.lit)), y + 3, _BAR - 6))
+        yield _path(faded.strip(), _boxes(filter(None, map(self._clipped, row.own)), y, _BAR), color)
+        yield _path("c", _boxes(filter(None, map(self._clipped, row.lit)), y + 3, _BAR - 6))
         yield _path("v", "".join(_diamond(self._left + position * _TIME, y) for position in row.events))
         if row.is_error:
             yield _path("x", _cross(visible[1] + 8, y))
@@ -183,7 +183,7 @@ class _Sheet:
             yield _text(x + 16, y, name, "")
             x += 16 + (cell_len(name) + 2) * _CELL
 
-    def _seen(self, stretch: Stretch) -> Stretch | None:
+    def _clipped(self, stretch: Stretch) -> Stretch | None:
         """Return where a stretch is drawn, at least a pixel of it; None where it lies outside."""
         if stretch[1] < 0 or stretch[0] > 1:
             return None

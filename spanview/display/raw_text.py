@@ -46,8 +46,8 @@ class _Opened:
     """An object or a list whose end is still to come."""
 
     bracket: str
-    at: int
-    """The number of its line."""
+    line_index: int
+    """Of its first line."""
     start: int
     path: Path
     is_hidden: bool
@@ -149,7 +149,7 @@ class _Layout:
         opened = self._above.pop()
         if self._is_hidden:
             return
-        line = self.lines[opened.at]
+        line = self.lines[opened.line_index]
         line.end = end
         if opened.is_hidden:
             line.text += hidden_text(opened.members, is_object=opened.bracket == "{") + bracket
@@ -157,9 +157,9 @@ class _Layout:
         # The comma that may follow has its room.
         room = self._room - len(indent(line.depth)) - MARGIN - 1
         if opened.is_simple and 2 * opened.members <= room:
-            short = line.text + " ".join(following.text for following in self.lines[opened.at + 1 :]) + bracket
+            short = line.text + " ".join(following.text for following in self.lines[opened.line_index + 1 :]) + bracket
             if cell_len_at_most(short, room):
-                self.lines[opened.at :] = [_Line(short, line.depth, opened.start, end, line.inside)]
+                self.lines[opened.line_index :] = [_Line(short, line.depth, opened.start, end, line.inside)]
                 return
         self.lines.append(_Line(bracket, line.depth, opened.start, end, opened.path))
 

@@ -21,7 +21,7 @@ class Unnamed:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = [*words]
-        self._seen = 0
+        self._searched_count = 0
         """How many names were looked at."""
 
     def says(self, names: Sequence[str]) -> list[str]:
@@ -30,12 +30,12 @@ class Unnamed:
         Args:
             names: All there are by now; those that were there before are not looked at again.
         """
-        if self._words and len(names) > self._seen:
+        if self._words and len(names) > self._searched_count:
             # One long text is looked through much quicker than many. Few words have a line end in them: for one that
             # is in two names, nothing is said.
-            new = "\n".join(names[self._seen :]).casefold()
+            new = "\n".join(names[self._searched_count :]).casefold()
             self._words = [word for word in self._words if word.casefold() not in new]
-            self._seen = len(names)
+            self._searched_count = len(names)
         if not self._words:
             return []
         from spanview.analysis.query_written import anywhere

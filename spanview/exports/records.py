@@ -53,14 +53,14 @@ def read_records(store: Store, rows: Sequence[int]) -> list[bytes | None]:
             last += 1
         data = details.read(sources[first], begin, end - begin) if end > begin else None
         is_whole = data is not None and len(data) == end - begin
-        for place in range(first, last):
-            if not lengths[place]:
+        for index in range(first, last):
+            if not lengths[index]:
                 continue
             # Of a file that was cut, the first of them may be there.
-            records[order[place]] = (
-                data[offsets[place] - begin : ends[place] - begin]
+            records[order[index]] = (
+                data[offsets[index] - begin : ends[index] - begin]
                 if data is not None and is_whole
-                else details.read(sources[place], offsets[place], lengths[place])
+                else details.read(sources[index], offsets[index], lengths[index])
             )
         first = last
     return records

@@ -29,7 +29,7 @@ class HeldOpen:
         self._tails: OrderedDict[int, FileTail] = OrderedDict()
         allowed = allowed_descriptors()
         free = _MAX_HELD_FILES if allowed is None else allowed - max(allowed // OTHERS_SHARE, _MIN_OTHER_DESCRIPTORS)
-        self.most = min(_MAX_HELD_FILES, max(MIN_HELD_FILES, free))
+        self.max_files = min(_MAX_HELD_FILES, max(MIN_HELD_FILES, free))
         """How many can be held."""
 
     def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
@@ -39,12 +39,12 @@ class HeldOpen:
             tail: The file; it is closed where there is no place for it.
             has_grown: Whether something new was read of it.
         """
-        if has_grown or (tail.source not in self._tails and len(self._tails) < self.most):
+        if has_grown or (tail.source not in self._tails and len(self._tails) < self.max_files):
             self._tails[tail.source] = tail
             self._tails.move_to_end(tail.source)
         elif tail.source not in self._tails:
             tail.close()
-        if len(self._tails) > self.most:
+        if len(self._tails) > self.max_files:
             self.give_one_up()
 
     def limit_for(self, count: int) -> int | None:
@@ -65,7 +65,7 @@ class HeldOpen:
 
     def hold(self, tails: Iterable[FileTail]) -> None:
         """Hold those files that were written last, of more than can be held."""
-        for tail in sorted(tails, key=lambda tail: tail.file.modified_ns)[-self.most :]:
+        for tail in sorted(tails, key=lambda tail: tail.file.modified_ns)[-self.max_files :]:
             # One that is gone is seen by the next search.
             with suppress(OSError):
                 tail.hold()

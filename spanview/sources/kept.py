@@ -257,7 +257,11 @@ def _make_room(folder: str) -> None:
     newest = max(info.st_mtime for info in status.values())
     total = 0
     for path, info in sorted(status.items(), key=lambda item: -item[1].st_mtime):
-        is_half = os.path.basename(path).startswith(_UNFINISHED_PREFIX)
-        total += 0 if is_half else info.st_size
-        if info.st_mtime < newest - _MAX_WRITING_S if is_half else path.endswith(_SUFFIX) and total > MAX_KEPT_BYTES:
+        is_unfinished = os.path.basename(path).startswith(_UNFINISHED_PREFIX)
+        total += 0 if is_unfinished else info.st_size
+        if (
+            info.st_mtime < newest - _MAX_WRITING_S
+            if is_unfinished
+            else path.endswith(_SUFFIX) and total > MAX_KEPT_BYTES
+        ):
             os.unlink(path)

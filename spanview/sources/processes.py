@@ -63,7 +63,7 @@ class _Files:
 
 
 @dataclass
-class _Asked:
+class _ProcessInfo:
     """What is known of a process since it was asked last."""
 
     process: psutil.Process
@@ -85,7 +85,7 @@ class Processes:
     """The name of this host."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[float, _Asked | None]] = {}
+        self._known: dict[int, tuple[float, _ProcessInfo | None]] = {}
         """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
         self._workers: tuple[float, Sequence[RayWorker]] | None = None
 
@@ -99,20 +99,20 @@ class Processes:
         """
         if host and not is_same_host(host, self.host):
             return Life.UNKNOWN
-        asked = self._ask(pid)
-        if asked is None or asked.began_s - _START_TOLERANCE_S > seen_ns / 1e9:
+        info = self._info(pid)
+        if info is None or info.began_s - _START_TOLERANCE_S > seen_ns / 1e9:
             return Life.GONE
-        files = asked.files
+        files = info.files
         if files is not None and _holds(files, path):
             return Life.HOLDS
-        if not asked.name or _NO_WRITER.fullmatch(asked.name):
+        if not info.name or _NO_WRITER.fullmatch(info.name):
             return Life.GONE
-        return Life.LIKELY if files is None and _PYTHON.match(asked.name) else Life.UNKNOWN
+        return Life.LIKELY if files is None and _PYTHON.match(info.name) else Life.UNKNOWN
 
     def logs_of(self, pid: int) -> str:
         """Return the folder that the Ray session of a process logs to; empty where it isn't known."""
-        asked = self._ask(pid)
-        return "" if asked is None or asked.files is None else asked.files.logs
+        info = self._info(pid)
+        return "" if info is None or info.files is None else info.files.logs
 
     def ray_workers(self) -> Sequence[RayWorker]:
         """Return the workers of Ray that are alive on this host."""
@@ -129,8 +129,8 @@ class Processes:
                 title = next(iter(process.cmdline()), "")
             except (psutil.Error, OSError):
                 continue
-            if title.startswith(_RAY_TITLE_PREFIX) and (asked := self._ask(process.pid)) is not None:
-                files = asked.files or _Files()
+            if title.startswith(_RAY_TITLE_PREFIX) and (info := self._info(process.pid)) is not None:
+                files = info.files or _Files()
                 # Some releases of Ray write `ray::f()`.
                 yield RayWorker(
                     process.pid,
@@ -139,16 +139,16 @@ class Processes:
                     files.job,
                 )
 
-    def _ask(self, pid: int) -> _Asked | None:
-        asked_at, asked = self._known.get(pid, (0.0, None))
+    def _info(self, pid: int) -> _ProcessInfo | None:
+        asked_at, info = self._known.get(pid, (0.0, None))
         now = time.monotonic()
         if not asked_at or now - asked_at > _CACHE_DURATION_S:
-            asked = _asked(pid)
-            self._known[pid] = now, asked
-        return asked
+            info = _info_of(pid)
+            self._known[pid] = now, info
+        return info
 
 
-def _asked(pid: int) -> _Asked | None:
+def _info_of(pid: int) -> _ProcessInfo | None:
     import psutil
 
     try:
@@ -156,13 +156,13 @@ def _asked(pid: int) -> _Asked | None:
         with process.oneshot():
             if process.status() == psutil.STATUS_ZOMBIE:
                 return None
-            asked = _Asked(process, float(process.create_time()))
+            info = _ProcessInfo(process, float(process.create_time()))
             try:
                 # A thread of the kernel has no command line.
-                asked.name = process.name() if process.cmdline() else ""
+                info.name = process.name() if process.cmdline() else ""
             except psutil.AccessDenied:
-                asked.name = process.name()
-            return asked
+                info.name = process.name()
+            return info
     except (psutil.Error, OSError, OverflowError, ValueError):
         return None
 

@@ -89,7 +89,7 @@ class Reading:
 
     def hold(self, tails: Collection[FileTail]) -> None:
         """Hold as many files open as can be, those that were written last, and report the rest."""
-        if len(tails) > self._held.most:
+        if len(tails) > self._held.max_files:
             self._held.hold(tails)
         self.report_unheld(len(tails))
 
@@ -99,12 +99,12 @@ class Reading:
         Args:
             count: How many are followed.
         """
-        most = self._held.most
-        if count <= most or self._has_reported_unheld:
+        max_files = self._held.max_files
+        if count <= max_files or self._has_reported_unheld:
             return
         self._has_reported_unheld = True
         detail = (
-            f"{count:,} files are followed, and only the {most:,} that grew last are held open: once removed, the "
+            f"{count:,} files are followed, and only the {max_files:,} that grew last are held open: once removed, the "
             "others can't be read on"
         )
         if (limit := self._held.limit_for(count)) is not None:

@@ -76,7 +76,7 @@ class FileTail:
         self._passed: list[Batch] = []
         """What holes before the bytes that were read last have completed."""
         self._stamp: _Stamp | None = None
-        self._seen_at = 0.0
+        self._stamped_at = 0.0
         self._is_trusted = False
         self._is_flushed = True
         self.is_live = False
@@ -177,13 +177,15 @@ class FileTail:
                 self._uncompared = range(len(self._blocks))
             self._known_stamp = stamp
         if stamp != self._stamp:
-            self._stamp, self._seen_at, self._is_trusted = stamp, now, False
+            self._stamp, self._stamped_at, self._is_trusted = stamp, now, False
             return True
         if self._is_trusted:
             return False
         # Within one tick of the file system's clock a file can change again and keep its times. So it is looked at
         # once more when the tick is over; the clock of this machine may be another one.
-        self._is_trusted = now > self._seen_at + (_CLOCK_TICK_S if stamp[1] % _NS_PER_SECOND else _COARSE_CLOCK_TICK_S)
+        self._is_trusted = now > self._stamped_at + (
+            _CLOCK_TICK_S if stamp[1] % _NS_PER_SECOND else _COARSE_CLOCK_TICK_S
+        )
         return True
 
     @property

@@ -36,10 +36,10 @@ class Store:
         """Return one trace.
 
         Args:
-            trace_id: Its id, or the first of the 32 hex digits, in either case, with or without `0x`.
+            trace_id: Its id, or the first of its 32 hex digits, in either case, with or without `0x`.
 
         Raises:
-            TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
+            TraceNotFoundError: No trace's id begins like that, or several do; these are listed.
         """
         from spanview.analysis.select import find_trace
 

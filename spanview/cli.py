@@ -38,7 +38,7 @@ _MIN_WIDTH, _MAX_WIDTH = 40, 1000
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
-"""How much of a word has to be the same as in a command to be taken for it: `tre` and `veiw`, not `data`."""
+"""Similarity from which a word is taken for a command: `tre` and `veiw`, not `data`."""
 _MIN_OPTION_SIMILARITY: Final = 0.75
 """The same for options, of which more are similar: `--folow`, but not `--color` for `--follow`."""
 _INTERRUPTED: Final = 130
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read has had enough.
+        # The reader has had enough.
         _drop_output()
         return 0
     except OSError as error:
@@ -103,7 +103,7 @@ def _fill_standard_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # The least number that is free is taken.
+            # The lowest free number is taken.
             os.open(os.devnull, os.O_RDWR)
 
 
@@ -181,7 +181,7 @@ def _complain(*lines: str) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still in the buffer go nowhere: the interpreter's own flush at the end must not fail again."""
+    """Discard what is still in the buffer: the interpreter's own flush at the end must not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

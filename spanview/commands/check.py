@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spanview.model.problems import Problem
 
 _NOTHING_TO_MATCH = 2
-"""The exit status where what no span may match could match none."""
+"""The exit status where no query of `--fail-on` could match a span."""
 _MAX_PROBLEM_LINES = 200
 _WIDTH = 100
 """Cells of a line that doesn't go to a terminal."""

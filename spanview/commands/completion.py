@@ -1,9 +1,9 @@
 """`spanview --completion SHELL`: the script that completes commands, options, their values and PATHs in a shell.
 
-It is made of the parsers by which calls are read. Each shell needs the same:
+It is made from the parsers of the command line. Each shell needs the same:
 
     which word is the command      the first that is neither an option nor an option's value
-    what follows an option         some words, a file, or what nobody can know
+    what follows an option         some words, a file, or anything
     what else there is             the command's options; the commands, as long as there is none; files, or pages
 """
 
@@ -68,7 +68,7 @@ def options_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str
 
     Args:
         parser: Of one command.
-        words: What may stand in the places of values, by what stands for these in the help.
+        words: What values may be, by their names in the help.
     """
     # There is no public way to ask a parser what it takes.
     return [

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _MAX_PATHS: Final = 40
-"""So many paths a terminal gets."""
+"""Paths that are printed on a terminal."""
 _DEFAULT_WIDTH: Final = 80
 _MAX_SHOWN_LENGTH: Final = 200
 """Characters of A or B in a message."""
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
 
 
 def _sides(options: Options) -> list[DiffSide]:
-    """Tell what A and B are, and read them.
+    """Find out what A and B are, and read them.
 
     Raises:
         SpanviewError: It isn't clear, or one of them is empty.

@@ -46,7 +46,7 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
     """Yield what changes; say on standard error what is waited for and what can't be read, each once.
 
     Raises:
-        BrokenPipeError: Whoever read standard output is gone.
+        BrokenPipeError: The reader of standard output is gone.
     """
     watcher = Watcher(tallies.add_problem)
     reported = noticed = 0

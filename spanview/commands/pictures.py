@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _MAX_TRACES: Final = 20
-"""So many traces are drawn one below the other."""
+"""Traces that are drawn one below the other."""
 
 
 def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool) -> None:

@@ -82,7 +82,7 @@ def is_readable() -> bool:
 
 
 class Unread:
-    """Says once that what is piped in isn't read."""
+    """Reports once that what is piped in isn't read."""
 
     def __init__(self, options: Options) -> None:
         self._descriptor: int | None = None
@@ -92,7 +92,7 @@ class Unread:
             self._descriptor = os.dup(_DESCRIPTOR)
 
     def report(self, *, is_end: bool = False) -> None:
-        """Say it where there is data by now.
+        """Report it where there is data by now.
 
         Args:
             is_end: Whether this is the last call. A pipe that is empty then, and that something could still write to,
@@ -139,7 +139,7 @@ def _has_data(wait_ms: int | None) -> bool | None:
 
 
 def has_hung_up(descriptor: int) -> bool:
-    """Tell whether nobody is at the other end of a pipe any more."""
+    """Tell whether the other end of a pipe is closed."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

@@ -34,7 +34,7 @@ def places(options: Options) -> tuple[str, ...]:
     """Return the PATHs to read: those given, or the default places.
 
     Raises:
-        NoSuchPathError: None is given, nobody follows, and none of the default places is there.
+        NoSuchPathError: None is given, none of the default places exists, and nothing is followed.
     """
     if options.paths:
         return options.paths

@@ -40,7 +40,7 @@ class Selection:
         return self._since is not None and self._since.moment_ns is None
 
     def settle_newest_run(self, store: Store) -> None:
-        """Let the newest run be the one that a store has now; for readers that keep no spans."""
+        """Take the newest run that a store has now; for readers that keep no spans."""
         if self._since is not None:
             self._since = replace(self._since, moment_ns=self._since.cutoff_ns(store))
 
@@ -53,7 +53,7 @@ class Selection:
         """Return the traces to show, by start, then id; with --follow, those of them that are there already.
 
         Raises:
-            TraceNotFoundError: The id that was given fits no trace, or several, and nobody follows.
+            TraceNotFoundError: The id that was given fits no trace, or several, without `--follow`.
         """
         only: list[int] | list[None] = [None]
         if self._trace is not None:

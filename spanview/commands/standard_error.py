@@ -46,7 +46,7 @@ def notice_problems(store: Store) -> bool:
 
 
 def nothing_in(store: Store, paths: Iterable[str]) -> str:
-    """Return what there is in the place of spans."""
+    """Return what there is instead of spans."""
     where = ", ".join(paths)
     files = [file for _, file in store.tallies.each_file() if file.bytes]
     damaged = sum(1 for file in files if file.gaps or file.fragments)
@@ -67,6 +67,6 @@ def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) ->
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, whatever is in the text; where that is closed, nobody wants to know."""
+    """Write one line to standard error, whatever is in the text; nothing where that is closed."""
     if sys.stderr is not None:
         sys.stderr.write(f"spanview: {sanitise(text)}\n")

@@ -52,7 +52,7 @@ def run(options: Options) -> int:
     while app.again is not None:
         again = app.again
         del app
-        # What was shown is let go of before the same is read again.
+        # What was shown is released before the same is read again.
         gc.unfreeze()
         gc.collect()
         app = _shown(replace(options, follow=True), paths, choose, stream, again)
@@ -113,7 +113,7 @@ def _shown(
 
 
 def _forget_terminal_size() -> None:
-    """Let the terminal say how large it is, where it does, and not variables: Textual believes any number of these."""
+    """Take the size from the terminal, where it has one, not from variables: Textual believes any number of these."""
     try:
         is_told = all(os.get_terminal_size(sys.stdout.fileno()))
     except (OSError, ValueError):

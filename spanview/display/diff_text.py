@@ -32,7 +32,7 @@ _MAX_PATH_WIDTH: Final = 1000
 _SUMMED_COLUMNS: Final = frozenset(("SELF A", "COUNT", "ERRORS", "TOTAL"))
 """The heads of what can be per trace."""
 _MIN_COLUMNS: Final = 5
-"""So many columns stay however narrow it is."""
+"""Columns that stay however narrow it is."""
 _MIN_RATIO_SHOWN: Final = 10.0
 """From here on a ratio is written as such, not in per cent."""
 PER_TRACE: Final = "per trace"
@@ -193,7 +193,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 class Labels:
-    """What paths are called: by names, and by services too where names alone would say the same of two paths."""
+    """Labels of paths: names, and services too where two paths have the same names."""
 
     def __init__(self, merged: Diff) -> None:
         self._merged = merged

@@ -26,9 +26,9 @@ FOLDED: Final = "▸ "
 _MAX_PARSED_LENGTH: Final = 1_000_000
 """Characters of a text that is looked at as JSON."""
 _MAX_OPEN_LINES: Final = 8
-"""What takes more lines than this is folded at first."""
+"""Values with more lines are folded at first."""
 _MAX_MEMBERS_AT_ONCE: Final = 500
-"""So many members of one value are unfolded together."""
+"""Members of one value that are unfolded together."""
 MARGIN: Final = len(OPEN)
 _MAX_INDENTED_LEVELS: Final = 20
 """Levels that are indented."""
@@ -63,7 +63,7 @@ class NestedValue:
     Args:
         whole: An attribute's value, as the file has it.
         nested: What `nested_in` has made of it.
-        path: Where it stands.
+        path: Where it is.
         folds: What a person has unfolded, or folded.
         room: Cells of a line.
     """
@@ -75,7 +75,7 @@ class NestedValue:
         self._folds = folds
         self._room = room
         self._above: list[_Opened] = []
-        """What is unfolded round the next line."""
+        """What is unfolded around the next line."""
 
     def parts(self, key: str) -> Iterator[DetailPart]:
         """Yield the lines; the first one has a key."""

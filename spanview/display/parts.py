@@ -83,7 +83,7 @@ def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[De
 
     Args:
         parts: What is shown.
-        column: Cells that the keys take, as `key_column` tells.
+        column: Cells that the keys take, as `key_column` returns them.
         width: Cells of a line.
     """
     room = max(10, width - column - (3 if column else 1))
@@ -112,7 +112,7 @@ def key_column(keys: Iterable[str], width: int) -> int:
 def _lines_of(part: DetailPart, room: int) -> Iterator[str]:
     hang, text = " " * min(part.hang, room // 2), part.text[:MAX_TEXT_LENGTH]
     if not text.isascii():
-        # To measure it takes long.
+        # Measuring it takes long.
         text = text[: MAX_TEXT_LENGTH // 2]
     for line in sanitise_lines(text, MAX_TEXT_LENGTH):
         if cell_len_at_most(line, room):
@@ -134,7 +134,7 @@ def cell_len_at_most(text: str, width: int) -> bool:
 def _cut(text: str, width: int) -> list[str]:
     """Return pieces of a text that is safe to print, each as many cells wide as fit."""
     pieces, start = [], 0
-    # A character of ASCII is one cell wide; asking that of each takes long where a text is.
+    # ASCII characters are one cell wide; measuring each takes time in long texts.
     while start < len(text) and text[start : start + width + 1].isascii():
         pieces.append(text[start : start + width])
         start += width

@@ -16,7 +16,7 @@ MAX_LENGTH: Final = 4096
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _BLANK: Final = "Zs"
 _IGNORABLE: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]")
-"""Letters and marks that nothing is shown for."""
+"""Letters and marks that are invisible."""
 _STAND_IN: Final = re.compile(r"([\u2400-\u2421])|\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _CONTROL_PICTURES: Final = 0x2400
 _DELETE: Final = 0x7F
@@ -37,7 +37,7 @@ class _StandIns(dict[int, str]):
         elif category in _HIDDEN or _IGNORABLE.match(shown):
             shown = f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
         elif category == _BLANK:
-            # Blanks of other widths would let one text look like two columns.
+            # Blanks of other widths could make one text look like two columns.
             shown = " "
         self[code] = shown
         return shown
@@ -53,7 +53,7 @@ def sanitise(text: str, longest: int = MAX_LENGTH) -> str:
 
     Args:
         text: Anything.
-        longest: Characters that are kept; an ellipsis stands for the rest.
+        longest: Characters that are kept; an ellipsis replaces the rest.
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"

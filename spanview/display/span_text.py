@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RAW: Final = "Raw"
 SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
 _MAX_ROWS_SEARCHED: Final = 50_000
-"""Rows of the tables that are looked at for names."""
+"""Rows of the tables that are searched for names."""
 _EXTRA_MARK: Final = "· "
 """Before what a format adds, as `flags` and counts of what was dropped."""
 _MAX_RECORD_LENGTH: Final = 200_000
@@ -41,7 +41,7 @@ _Shown: TypeAlias = "_Field | DetailPart"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a span is looked at."""
+    """How a span is shown."""
 
     folds: Folds
     """What was unfolded, or folded."""
@@ -63,7 +63,7 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: View | Non
     Args:
         subject: The span.
         section: One of `SECTIONS`.
-        view: How it is looked at; as at first, with all that is to be counted, without.
+        view: How it is shown; by default as at first, with everything counted.
     """
     if view is None:
         from spanview.display.timing_text import timing_facts

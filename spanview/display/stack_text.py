@@ -33,7 +33,7 @@ _LIBRARY: Final = re.compile(
 )
 """Paths of code that is nobody's own; of Ray's compiled modules only the path in its sources is known."""
 _COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0\w+\.[\w.]+")
-"""A way in some sources and a function with its module before it: so Cython names frames of compiled modules."""
+"""A source path, then a function with its module: Cython's names for frames of compiled modules."""
 _BETWEEN: Final = ("During handling of the above exception", "The above exception was the direct cause")
 
 

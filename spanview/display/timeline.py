@@ -13,7 +13,7 @@ def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
     Args:
         first_ns: Where the line begins, in nanoseconds after any moment.
         last_ns: Where it ends.
-        most: About so many parts have room.
+        most: About how many parts have room.
     """
     step = _round_step(max(1, last_ns - first_ns) / max(1, most))
     return [*range((first_ns // step + 1) * step, last_ns, step)]

@@ -5,7 +5,7 @@ template  {"name": "~", … "attributes": {"task": "~~~~", "x": true}, "events":
 object    "span_id":"~", … "attributes":{"task":"~~~~","x":true},"events":[],"links":[],…              of all of them
 
 Why an object made so is to the byte what the plain writer makes: that writer's text of the sample is what the columns
-tell and then, from the status on, the sample without white space (with a trace state, a scope and a file put in), or
+hold and then, from the status on, the sample without white space (with a trace state, a scope and a file put in), or
 there is no template. Another record of the template has the same bytes but for its gaps, and in these, ids, times and
 name as the columns say, or texts of printable ASCII without `"` and `\`, integers of up to 15 digits, and times.
 Such values decode and encode to themselves everywhere but under the keys in `_FIXED`, which have no gaps; so
@@ -82,7 +82,7 @@ class VaryingValue(NamedTuple):
             bad = texts - np.uint8(_BLANK) > _LAST_PLAIN - _BLANK
             bad |= texts == _QUOTE
             bad |= texts == _BACKSLASH
-        # Nearly always there is none, and to see that of all bytes at once is cheaper.
+        # Nearly always there is none, and checking all bytes at once is cheaper.
         return np.logical_or.reduce(bad, axis=1) if bad.any() else None
 
 

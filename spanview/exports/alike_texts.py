@@ -59,19 +59,19 @@ _MAX_RECORD_BYTES: Final = 16 * 1024
 _MAX_READ_BYTES: Final = 512 * 1024
 """Bytes that are read at once."""
 _MAX_GAP_BYTES: Final = 512
-"""So many bytes between two records are read too, rather than reading twice."""
+"""Bytes between two records that are read too, rather than reading twice."""
 _MARGIN: Final = 64
 """Bytes after the last record: templates compare whole words."""
 _MAX_COMPARED_BYTES: Final = 512 * 1024
 """Bytes that are compared at once: more would be new memory each time."""
 _MIN_ALIKE: Final = 16
-"""For fewer spans no template is looked for."""
+"""For fewer spans no template is made."""
 _MAX_SAMPLES: Final = 512
-"""Records in which is looked where their values differ."""
+"""Records that are compared to see where their values differ."""
 _MAX_TEMPLATES: Final = 4
 """Of spans whose columns are the same."""
 _MAX_TRIES: Final = 64
-"""So many templates are tried at least, and one more for so many spans each that had one."""
+"""Templates that are tried, and one more for so many spans each that had one."""
 _MAX_WIDTHS: Final = 64
 """Texts of one width are put together; where there are more widths, texts are put one by one."""
 _PIECE_BYTES: Final = 256 * 1024
@@ -363,7 +363,7 @@ class AlikeTexts:
                 known.insert(0, known[0][:, :0])
             for (position, width), texts in zip(template.fields, known, strict=True):
                 values = np.ascontiguousarray(records[:, position : position + width])
-                # To compare all at once is much cheaper, and nearly always enough.
+                # Comparing all at once is much cheaper, and nearly always enough.
                 if values.tobytes() != np.ascontiguousarray(texts[:, :width]).tobytes():
                     fits &= (values == texts[:, :width]).all(axis=1)
             matches[chosen[fits]] = number
@@ -382,7 +382,7 @@ class AlikeTexts:
             plain: Writes those that have none.
         """
         unlike = np.flatnonzero(matches == _NONE)
-        # None of them mostly, and then nothing has to be chosen.
+        # Mostly there are none, and then nothing has to be chosen.
         alike: Places | slice = np.flatnonzero(matches != _NONE) if len(unlike) else slice(None)
         durations, own, offsets = (texts[alike] for texts in (batch.durations, batch.own, batch.offsets))
         paths = self._paths[batch.source[alike]]

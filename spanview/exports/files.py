@@ -146,7 +146,7 @@ def _fill(path: str, descriptor: int, chunks: Iterable[bytes]) -> None:
 
 
 def _take_free_path(temporary: str, path: str) -> None:
-    """Give the temporary file its name, unless somebody was quicker; between a look and a rename there is no saying."""
+    """Give the temporary file its name, unless another has it; between check and rename that can't be excluded."""
     try:
         if os.name == "nt":
             os.rename(temporary, path)  # which never replaces there

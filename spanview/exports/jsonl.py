@@ -114,7 +114,7 @@ def escape_for_terminal(data: bytes) -> bytes:
 
     That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
     writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
-    else can only stand inside a string, where the escape is the same string.
+    else can only be inside a string, where the escape is the same string.
 
     Args:
         data: Whole JSON documents in UTF-8.

@@ -199,7 +199,7 @@ class KnownRecords:
         if not start or text in self._tails:
             return self._tails[text] if start else None
         tail = _tail_of(text)
-        # Events have times, and are nobody else's.
+        # Events have times, so no other record has the same.
         if tail is not None and tail.is_kept:
             if len(self._tails) > MAX_KEPT_TEXTS:
                 self._tails.clear()

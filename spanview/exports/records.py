@@ -16,7 +16,7 @@ _MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
 _MAX_READ_BYTES: Final = 128 * 1024
 """Bytes that are read at once, but for a record that is longer."""
 _MAX_GAP_BYTES: Final = 4096
-"""So many bytes between two records are read too, rather than reading twice."""
+"""Bytes between two records that are read too, rather than reading twice."""
 
 
 def batches(store: Store, rows: Sequence[int], most: int) -> Iterator[slice]:

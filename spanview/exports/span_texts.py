@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 BATCH_SPANS: Final = 4096
-"""More spans than these aren't worth asking for at once."""
+"""Spans that are handled at once; more bring nothing."""
 _PIECE_SPANS: Final = 64
-"""So many spans make a piece of the text."""
+"""Spans in a piece of the text."""
 _EXPONENT: Final = b"+" if b"+" in orjson.dumps(2.0**64) else b"e"
 """In the text of every float that an integer of more than 64 bits can have become."""
 

@@ -57,7 +57,7 @@ def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:
 
 def traces_in_order(table: TraceTable) -> list[int]:
     """Return all traces by start, then id; those without a start and the group without an id come last."""
-    # As many as there are now, of a table that grows.
+    # As many as there are now: the table may grow.
     count = len(table)
     starts, high, low = (copy_of(column)[:count] for column in (table.start_ns, table.id_high, table.id_low))
     chosen = np.argsort(starts)

@@ -80,7 +80,7 @@ class Template:
             words[:, -1] &= self._last
         else:
             words = words & self._mask
-        # Nearly all fit mostly: to look for the others is cheaper than to ask row by row.
+        # Mostly nearly all fit: looking for the others is cheaper than asking row by row.
         others = np.flatnonzero(words != self._text)
         if not len(others):
             return rows, None

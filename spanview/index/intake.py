@@ -66,11 +66,11 @@ class Intake:
         self.trace_slots = Slots(lambda row: slot_hash(traces.id_high[row], traces.id_low[row]))
         self._recent: dict[int, int] = {}
         self.unplaced = NO_ROW
-        """The trace that stands for the spans without a usable trace id."""
+        """The trace of the spans without a usable trace id."""
         self._clashes: dict[tuple[int, int], _Clash] | None = None
-        """By number of the trace and span id, where different records have them; None while nobody has asked."""
+        """By number of the trace and span id, where different records have them; None until needed."""
         self.scanned: list[range] = []
-        """Rows whose records stood in the SDK's own layout when they were scanned,"""
+        """Rows whose records had the SDK's own layout when they were scanned,"""
         self.moved: set[int] = set()
         """and rows whose places are those of duplicates by now."""
 
@@ -81,7 +81,7 @@ class Intake:
         return len(self.sources) - 1
 
     def note_scanned(self, rows: range) -> None:
-        """Take note that the records of new rows stand in the SDK's own layout, but for their attributes."""
+        """Take note that the records of new rows have the SDK's own layout, except for their attributes."""
         if self.scanned and self.scanned[-1].stop == rows.start:
             rows = range(self.scanned.pop().start, rows.stop)
         self.scanned.append(rows)
@@ -105,12 +105,12 @@ class Intake:
             from spanview.index.arrays import are_in_order
 
             return are_in_order(spans)
-        # Whatever reads asks. One by one: 0.0001 s for 1,000 spans, 0.03 s for 200,000; with numpy 0.09 s and 0.0004 s.
+        # Every reader asks. One by one: 0.0001 s for 1,000 spans, 0.03 s for 200,000; with numpy 0.09 s and 0.0004 s.
         keys = [*zip(spans.source, spans.offset, strict=True)]
         return not any(map(gt, keys, islice(keys, 1, None)))
 
     def take_numbers(self, files: Sequence[int], rows: Sequence[int], traces: Sequence[int]) -> None:
-        """Take note of new numbers of files, rows and traces, each by the one that it had."""
+        """Renumber files, rows and traces; each list has the new number at each old one."""
         self.details.take_numbers(files)
         self._duplicates.take_numbers(files, rows)
         self._recent.clear()
@@ -341,7 +341,7 @@ class Intake:
                 if digest is not None:
                     clash.digests[digest] = row
                 return row, True
-            # It couldn't be read for a while only.
+            # It was unreadable only for a while.
             unread.pop()
             clash.digests.setdefault(known, row)
         return (NO_ROW if digest is None else clash.digests.get(digest, NO_ROW)), False

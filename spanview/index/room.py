@@ -37,7 +37,7 @@ def give_up_room(intake: Intake) -> None:
 
 
 def forget_slots(intake: Intake) -> None:
-    """Let go of the tables that find rows by their ids; they are rebuilt when somebody asks for them."""
+    """Release the tables that find rows by their ids; they are rebuilt when needed."""
     spans, traces = intake.spans, intake.traces
 
     def span_slots(size: int) -> array[int]:
@@ -81,7 +81,7 @@ def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
 
 
 def are_scanned(intake: Intake) -> Flags:
-    """Return of which rows a scan has seen that their records stand in the SDK's own layout."""
+    """Return of which rows a scan has seen that their records have the SDK's own layout."""
     flags = np.zeros(len(intake.spans), np.bool_)
     for run in intake.scanned:
         flags[run.start : run.stop] = True

@@ -60,7 +60,7 @@ class Slots:
         return self._table
 
     def give_up(self, make_table: Callable[[int], array[int]]) -> None:
-        """Let go of the table until somebody asks for it.
+        """Release the table until it is needed.
 
         Args:
             make_table: Makes the same table, of so many slots.

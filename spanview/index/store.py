@@ -34,7 +34,7 @@ class Store:
 
     Args:
         details: Reads records again; a source's number is its place in `sources`.
-        notes_changes: Whether somebody calls `take_changed` now and then.
+        notes_changes: Whether `take_changed` is called now and then.
     """
 
     def __init__(self, details: DetailReader, *, notes_changes: bool = False) -> None:

@@ -94,7 +94,7 @@ class Duplicates:
         self._counted, self._rows, self._dropped = counted, array("I"), array("I")
 
     def take_numbers(self, files: Sequence[int], rows: Sequence[int]) -> None:
-        """Take note of new numbers of files and rows, each by the one that it had."""
+        """Renumber files and rows; each list has the new number at each old one."""
         self._rows = array("I", [int(rows[row]) for row in self._rows])
         self._dropped = array("I", [files[number] for number in self._dropped])
 

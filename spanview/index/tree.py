@@ -150,7 +150,7 @@ class TraceTree:
     def _hang(self) -> None:
         """Now the children are in order: nodes come by start, and a placeholder starts with its earliest child.
 
-        That waits until somebody asks for them, because counting and self time need the parents only. They stand in one
+        That waits until they are needed, because counting and self time need the parents only. They stand in one
         list, those of each node together: a list for each would be work for the garbage collector ever after.
         """
         parents, count = self.parents, len(self.rows)
@@ -164,7 +164,7 @@ class TraceTree:
             roots.extend(range(count, len(parents)))
             firsts = {node: children[child_of[node]] if self.is_missing(node) else node for node in roots}
             roots.sort(key=lambda node: (self._place(firsts[node]), self.span_id(node)))
-        # Last of all, for whoever asks from another thread.
+        # Last of all, for readers in other threads.
         self._roots, self._firsts, self._children = roots, child_of, children
 
     def _place(self, node: int) -> int:

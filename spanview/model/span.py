@@ -115,7 +115,7 @@ class Source:
 class Span:
     """One span with all its details, as the file has it.
 
-    Spans are equal, and hash alike, when their trace ids and span ids are the same, wherever they were read. Those that
+    Spans are equal, and have equal hashes, if their trace ids and span ids are, wherever they were read. Those that
     have none, or share theirs with others, are equal when their files, offsets, names and times are the same, too.
     """
 

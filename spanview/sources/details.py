@@ -114,7 +114,7 @@ class RecordReader(DetailReader):
                 os.close(descriptor)
 
     def close(self) -> None:
-        """Give descriptors and disk space back."""
+        """Release descriptors and disk space."""
         with self._lock:
             for source in list(self._open):
                 self._close(source)
@@ -122,7 +122,7 @@ class RecordReader(DetailReader):
         self.spool.close()
 
     def __del__(self) -> None:
-        # Whoever loads a folder in a notebook closes nothing.
+        # Stores in notebooks aren't closed.
         self.close()
 
 

@@ -42,7 +42,7 @@ class Update:
 
 
 class Watcher:
-    """A thread that hears of changes in folders; it may miss some, and nobody relies on it.
+    """A thread that hears of changes in folders; it may miss some, and nothing relies on it.
 
     Args:
         on_problem: Called from the thread with what went wrong.

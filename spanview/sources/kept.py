@@ -251,7 +251,7 @@ def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> 
 
 
 def _make_room(folder: str) -> None:
-    """Remove the indexes that were used longest ago until there is room, and those that nobody finished."""
+    """Remove the indexes that were used longest ago until there is room, and unfinished ones."""
     with os.scandir(folder) as entries:
         status = {entry.path: entry.stat(follow_symlinks=False) for entry in entries if entry.is_file()}
     newest = max(info.st_mtime for info in status.values())

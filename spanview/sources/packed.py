@@ -1,4 +1,4 @@
-"""Compressed files, known by their first bytes: read as they grow, and kept in the spool for whoever looks.
+"""Compressed files, known by their first bytes: read as they grow, and kept in the spool.
 
 What is rewritten is read again from its start; spans that were there are then dropped as duplicates.
 """
@@ -43,7 +43,7 @@ class _Packed:
     size: int = 0
     """Bytes that were read."""
     head: bytes = b""
-    """The first ones of them."""
+    """The first of these."""
     last: bytes = b""
 
     def note(self, data: bytes) -> None:
@@ -94,7 +94,7 @@ class PackedFiles:
             with opened(file) as descriptor:
                 head = os.read(descriptor, MAGIC_BYTES)
         except OSError:
-            # Whoever reads it will say why it can't be.
+            # Reading it will report why it can't be opened.
             return False
         if len(head) == MAGIC_BYTES and not is_packed(head):
             self._plain.add(file.identity)
@@ -138,6 +138,6 @@ class PackedFiles:
         self._reading.report_broken(packed.shown, packed.content, unpacker)
 
     def close(self) -> None:
-        """Settle the ends of all files."""
+        """Finish all files."""
         for packed in self._read.values():
             self._finish(packed, may_grow=False)

@@ -6,7 +6,7 @@ is it                                                     no, it is none of its 
 --------------------------------------------------------  --------------------------------  ---------------------
 of this host, as far as the spans name one                unknown                           the next question
 there, and no zombie                                      GONE                              the next question
-older than the span (a PID comes again)                   GONE                              the next question
+older than the span (PIDs are reused)                     GONE                              the next question
 holding the file open                                     the next question                 HOLDS, that is certain
 a kernel's thread, a shell, a daemon of the system        GONE                              the next question
 one whose open files can be listed                        LIKELY, if it is Python           unknown
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _CACHE_DURATION_S: Final = 1.0
 _START_TOLERANCE_S: Final = 2.0
-"""The system's times of start are about right."""
+"""The system's start times are only roughly right."""
 _PYTHON: Final = re.compile(r"(?:python|pypy|ray::)")
 """`python3.12`, `pypy3`, and what Ray calls its workers: `ray::train`."""
 _NO_WRITER: Final = re.compile(
@@ -44,7 +44,7 @@ _NO_WRITER: Final = re.compile(
 )
 """Programs that hold or read a span file, or have its writer's number by now, and write none: `bash`, `sshd: ada`."""
 _DELETED_SUFFIX: Final = " (deleted)"
-"""Behind the path of an open file that was removed, in `/proc/4242/fd`."""
+"""Follows the path of an open file that was removed, in `/proc/4242/fd`."""
 _RAY_TITLE_PREFIX: Final = "ray::"
 # /tmp/ray/session_latest/logs/python-core-driver-01000000ffff_4242.log
 _RAY_LOG: Final = re.compile(r"(.*)[/\\]python-core-(?:driver|worker)-[^/\\]*\.log")
@@ -64,7 +64,7 @@ class _Files:
 
 @dataclass
 class _ProcessInfo:
-    """What is known of a process since it was asked last."""
+    """What is known of a process since it was last asked about."""
 
     process: psutil.Process
     began_s: float
@@ -192,7 +192,7 @@ def _files_of(process: psutil.Process) -> _Files | None:
         if match := _RAY_LOG.fullmatch(path):
             logs = match[1]
         elif (number := job_of_file(path)) and number.strip("f"):
-            # A worker that was started ahead, for whatever job there will be, has `ffffffff` there.
+            # A worker that was started in advance, for no job yet, has `ffffffff` there.
             job = number
     return _Files(frozenset(ids), frozenset(removed), logs, job)
 

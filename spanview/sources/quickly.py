@@ -1,6 +1,6 @@
 """Large folders by the quick way, where that pays: a scan of their bytes, with as many processes as there are cores.
 
-It pays only above some size, because numpy and the processes take a moment to come.
+It pays only above some size, because numpy and the processes take time to start.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def load_quickly(
         reading: Takes note of them, and what is in them.
         intake: The sink's index.
         partly_read: The first one, where some of it was read already.
-        go_on: Reads a file on that was read to its end, given its number in the sink; None where nobody writes to them.
+        go_on: Reads a file on that was read to its end, given its number in the sink; None if none grows.
 
     Yields:
         Bytes that were read.

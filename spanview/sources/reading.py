@@ -120,7 +120,7 @@ class Reading:
 
         Args:
             tail: The file.
-            most: A file that is written quicker than it is read has no end.
+            most: Bytes; a file that is written quicker than it is read has no end.
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
         sink, source, spool = self.sink, tail.source, self._details.spool
@@ -137,7 +137,7 @@ class Reading:
                 return
             if live:
                 if tail.decoder.unread and not tail.is_live:
-                    # The front of a record that the first reading saw half of.
+                    # The front of a record that the first reading saw in part.
                     spool.write(source, tail.decoder.offset, tail.decoder.unread)
                 tail.is_live = True
                 spool.write(source, offset, data)
@@ -196,7 +196,7 @@ class Reading:
             self._details.spool.drop(tail.source)
 
     def hand_over(self, tail: FileTail) -> None:
-        """Leave the rest of a file to somebody else."""
+        """Leave the rest of a file to another reader."""
         self._held.forget(tail)
         tail.close()
 
@@ -228,7 +228,7 @@ class Reading:
         while data:
             yield data, len(data)
             if _is_quiet(stream):
-                # Whoever shows what was read has the time for it now; it may be long until more comes.
+                # The caller has time now to show what was read; it may be long until more comes.
                 yield b"", 0
             data = self._read_piece(stream)
 
@@ -249,18 +249,18 @@ class Reading:
     # -- problems ----------------------------------------------------------------------------------------------------
 
     def report(self, problem: Problem) -> None:
-        """Tell of a problem, once for each file and kind."""
+        """Report a problem, once for each file and kind."""
         key = (problem.kind, problem.file)
         if key not in self._reported:
             self._reported.add(key)
             self.sink.tallies.add_problem(problem)
 
     def report_unreadable(self, path: str, reason: str) -> None:
-        """Tell that a file can't be read, or not further."""
+        """Report that a file can't be read, or not further."""
         self.report(Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}"))
 
     def report_broken(self, path: str, content: Content, unpacker: Unpacker) -> None:
-        """Tell that no more can be had of what is compressed, if so."""
+        """Report that no more can be unpacked, if so."""
         from spanview.sources.unpacking import CUT_OFF, TOO_DENSE
 
         if unpacker.is_whole:
@@ -273,7 +273,7 @@ class Reading:
         self.report(Problem(ProblemKind.UNREADABLE, path, content.size, 0, f"can't be read further: {detail}"))
 
     def report_spool(self) -> None:
-        """Tell that what is read live can't be kept, if so."""
+        """Report that what is read live can't be kept, if so."""
         if self._details.spool.failed is not None:
             detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
             self.report(Problem(ProblemKind.WATCHER, "", 0, 0, detail))

@@ -1,6 +1,6 @@
 """Reading PATHs into a sink, once or for as long as they change.
 
-The search through the PATHs is the truth; whatever hints at changes only makes it come sooner.
+Searching the PATHs decides what is read; hints of changes only make a search come sooner.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spanview.sources.tail import FileTail
 
 _TYPICAL_RECORD_BYTES: Final = 1024
-"""Bytes of a usual span's record."""
+"""Bytes of a typical span's record."""
 _MAX_BYTES_PER_FILE: Final = 8 * 1024 * 1024
 """Bytes that one look takes from a file before the others have their turn."""
 _LEFT_BEHIND_QUIET_S: Final = 10.0
@@ -60,10 +60,10 @@ class Session:
         self._leaving: list[FileTail] = []
         self._folders: dict[str, str] = {}
         self._identities: set[tuple[int, int]] = set()
-        """Those of the files that the last search knew, and of those that came since."""
+        """Those of the files that the last search found, and of newer ones."""
         self._paths = list(options.paths)
         self._at_rest: Listing | None = None
-        """What the last search found, if nothing is to be done until something else is found."""
+        """What the last search found, if there is nothing to do until that changes."""
         self._kept: KeptIndex | None = None
         self._is_from_kept = False
 
@@ -73,12 +73,12 @@ class Session:
         """Read everything that is there, piece by piece.
 
         Raises:
-            NoSuchPathError: A PATH doesn't exist, and nobody waits for it.
+            NoSuchPathError: A PATH doesn't exist, and isn't waited for.
         """
         with stage("scan"):
             listing = discover(self._paths)
         if listing.missing and not self.options.follow:
-            # A line end in a PATH, or nothing at all, is hard to see.
+            # A line end in a PATH, or an empty PATH, is hard to see.
             missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
             raise NoSuchPathError(f"{missing}: no such file or folder")
         is_newest = self.options.newest_first
@@ -105,7 +105,7 @@ class Session:
         self._take_note(listing)
 
     def _put_in_order(self) -> None:
-        """Number what was read by path and offset, unless somebody looks at it already, or goes on reading."""
+        """Number what was read by path and offset, unless it is shown already, or reading goes on."""
         intake = self._sink.intake
         if intake is None or self.options.follow or self.options.newest_first:
             return
@@ -117,7 +117,7 @@ class Session:
             self._details.take_numbers(arrange(intake))
 
     def _take_kept(self, listing: Listing, total: int) -> bool:
-        """Take the index of an earlier session where there is one that is right still."""
+        """Take the index of an earlier session where there is one that is still right."""
         options, intake = self.options, self._sink.intake
         is_worth_it = options.use_cache and intake is not None and total >= options.quick_from
         if not is_worth_it or intake is None or options.follow or options.decodes_all or STANDARD_INPUT in self._paths:
@@ -136,7 +136,7 @@ class Session:
             is_proven: Whether each record was decoded.
         """
         intake = self._sink.intake
-        # What was compressed is in the spool, which nobody keeps.
+        # What was compressed is in the spool, which isn't kept.
         if self._packed.are_there:
             return
         if self._kept is not None and intake is not None and (is_proven or not self._is_from_kept):
@@ -174,7 +174,7 @@ class Session:
             self._reading.finish(tail)
 
     def _begin(self, file: FoundFile) -> Generator[int, None, FileTail | None]:
-        """Read the front of a file as usual, because somebody waits for something to be seen.
+        """Read the front of a file as usual, because a person is waiting to see something.
 
         Returns:
             The file, to be read on; None where it can't be read, or was read to its end, because its front is damaged.
@@ -298,7 +298,7 @@ class Session:
                 self._read_on(tail, changes)
 
     def _read_on(self, tail: FileTail, changes: Changes) -> None:
-        """Read what a file has that is no longer among the PATHs, until nobody seems to write to it any more.
+        """Read what a file has that is no longer among the PATHs, until it seems that nothing writes to it any more.
 
         A process may hold it open though it was removed or moved, or a link leads to another session by now.
         """
@@ -347,7 +347,7 @@ class Session:
         changes.has_more = changes.has_more or changes.bytes - before > _MAX_BYTES_PER_FILE
 
     def close(self) -> None:
-        """Settle the ends of all files: whatever is unfinished becomes a problem."""
+        """Finish all files: whatever is incomplete becomes a problem."""
         for tail in [*self._tails.values(), *self._leaving]:
             self._reading.finish(tail)
         self._tails.clear()

@@ -150,7 +150,7 @@ class Spool:
         return self._block[1][start : start + length]
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Release the disk space."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

@@ -1,4 +1,4 @@
-"""One file that is read once, or again and again while it grows; it knows when it is not the same file any more."""
+"""One file that is read once, or again and again while it grows; it notices when it is another file."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class FileTail:
     """A file, how far it was read, and by what it is recognised.
 
     Args:
-        found: The file as the search found it.
+        file: As the search found it.
         cap: Bytes of the longest record that is kept.
-        attempts: How often a read is tried that fails.
+        attempts: How often a failing read is tried.
         descriptor: The file, open already; it is closed by this tail.
 
     Raises:
@@ -113,12 +113,12 @@ class FileTail:
         return self._descriptor
 
     def go_on(self, position: int, decoder: Decoder | None, head: bytes, last: bytes) -> None:
-        """Go on after what somebody else has read.
+        """Go on after what another reader has read.
 
         Args:
             position: How far that was.
             decoder: What was fed with it, and waits for more; None for nothing.
-            head: The first bytes of the file, as they were read; none where nobody knows them any more.
+            head: The first bytes of the file, as they were read; empty where they are no longer known.
             last: The last ones before the position.
         """
         self.position = position
@@ -152,7 +152,7 @@ class FileTail:
         return is_same
 
     def close(self) -> None:
-        """Give the descriptor back; the next read opens the file again."""
+        """Close the descriptor; the next read opens the file again."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -195,7 +195,7 @@ class FileTail:
         return self._stamp is not None and self._is_trusted and is_flushed and not self.is_suspect
 
     def look_again(self) -> None:
-        """Have news next time, whatever the file's size and time."""
+        """Read the file again next time, whatever its size and time."""
         self._stamp = None
 
     def was_rewritten(self) -> bool:
@@ -258,7 +258,7 @@ class FileTail:
     def _read_block(self) -> bytes:
         descriptor = self.hold()
         data = read_at(descriptor, BLOCK_BYTES, self.position)
-        # Only where a hole may be the descriptor is asked for it: on some file systems that is slow.
+        # Holes are asked for only where there may be one: on some file systems that is slow.
         while data[-1:] == b"\0" and _has_holes(descriptor):
             content = data.rstrip(b"\0")
             if content:
@@ -270,7 +270,7 @@ class FileTail:
             except OSError as error:
                 # Either only a hole is left, or this file system doesn't report holes.
                 return b"" if error.errno == errno.ENXIO else data
-            # Meanwhile somebody may have written to what was blank.
+            # Meanwhile the hole may have been written to.
             reread = read_at(descriptor, min(BLOCK_BYTES, max(1, hole - self.position)), self.position)
             if hole > self.position + len(data) or reread.strip(b"\0"):
                 return reread
@@ -280,7 +280,7 @@ class FileTail:
         return data
 
     def decode(self, data: bytes) -> list[Batch]:
-        """Return the spans that bytes which were just read complete."""
+        """Return the spans that the bytes just read complete."""
         start, decoded, unread = self.position - len(data), self.decoder.offset, self.decoder.unread_parts
         batch = self.decoder.feed(data)
         if batch.offsets:

@@ -20,11 +20,11 @@ _ZSTD: Final = (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % first for first in ra
 MAGIC_BYTES: Final = 4
 """Bytes by which compressed files are recognised."""
 _GZIP_WINDOW: Final = 31
-"""What zlib calls gzip's header around deflated data."""
+"""zlib's `wbits` for data with gzip's header."""
 _PIECE_BYTES: Final = 192 * 1024
 """Bytes that are handed on at once, of a stream or unpacked."""
 _SLICE_BYTES: Final = 1024
-"""Bytes that are unpacked at once; of those in which the data breaks off zstd gives nothing."""
+"""Bytes that are unpacked at once; zstd gives nothing of a slice in which the data breaks off."""
 _MAX_RATIO: Final = 1000
 """A file that unpacks to more than so many times its size isn't read to its end: spans don't, and gzip hardly can;"""
 _ALWAYS_UNPACKED_BYTES: Final = 1024**3
@@ -57,11 +57,11 @@ class _Inflater:
 
     @property
     def needs_input(self) -> bool:
-        """Whether all was given that can be had of what was taken."""
+        """Whether everything that it could give so far was given."""
         return not self._stream.unconsumed_tail and self._failed is None
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return what more bytes give, at most so many of it."""
+        """Return what more bytes give, at most `max_length`."""
         if self._failed is not None:
             raise self._failed
         copy = self._stream.copy()
@@ -99,7 +99,7 @@ class Unpacker:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing has begun that hasn't ended."""
+        """Whether every stream that began has ended."""
         return self._stream is None and not self.failure
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -162,5 +162,5 @@ def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tup
 
 
 def zstd_module() -> Any:
-    """Return what reads zstd: the standard library from Python 3.14 on, before that the same for older ones."""
+    """Return the module for zstd: of the standard library from Python 3.14 on, before that its backport."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

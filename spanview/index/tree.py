@@ -147,7 +147,7 @@ class TraceTree:
             parents[node] = ROOT
         self.cut = frozenset(cut)
 
-    def _hang(self) -> None:
+    def _order_children(self) -> None:
         """Now the children are in order: nodes come by start, and a placeholder starts with its earliest child.
 
         That waits until they are needed, because counting and self time need the parents only. They stand in one
@@ -175,7 +175,7 @@ class TraceTree:
     def roots(self) -> list[int]:
         """The nodes without a parent, by start, then span id; not to be changed."""
         if self._children is None:
-            self._hang()
+            self._order_children()
         return self._roots
 
     def __len__(self) -> int:
@@ -205,7 +205,7 @@ class TraceTree:
     def children(self, node: int) -> list[int]:
         """Return the children of a node by start, then span id."""
         if self._children is None:
-            self._hang()
+            self._order_children()
         return cast(list[int], self._children)[self._firsts[node] : self._firsts[node + 1]]
 
     def previous_sibling(self, node: int) -> int | None:
@@ -214,7 +214,7 @@ class TraceTree:
         if parent == ROOT:
             return None
         if self._children is None:
-            self._hang()
+            self._order_children()
         children, first = cast(list[int], self._children), self._firsts[parent]
         # Nodes come by start, and children do.
         position = bisect_left(children, node, first, self._firsts[parent + 1])
@@ -223,7 +223,7 @@ class TraceTree:
     def with_children(self, fewest: int) -> list[int]:
         """Return the nodes that have so many children or more, at least one."""
         if self._children is None:
-            self._hang()
+            self._order_children()
         counts = map(sub, islice(self._firsts, 1, None), self._firsts)
         return [node for node, count in enumerate(counts) if count >= fewest]
 

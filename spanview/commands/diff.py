@@ -167,10 +167,10 @@ def _chunks(merged: Diff, sides: list[DiffSide]) -> Iterator[bytes]:
     a, b = asdict(merged.a), asdict(merged.b)
     given = [{"type": side.type, "value": side.value} for side in sides]
     value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)}
-    head = dumps_strict(value, has_odd_numbers=False)
+    head = dumps_strict(value, has_non_finite=False)
     prefix = head.removesuffix(b"}") + b',"paths":['
     for path in merged.by_change():
-        yield prefix + dumps_strict(to_json(merged, path), has_odd_numbers=False)
+        yield prefix + dumps_strict(to_json(merged, path), has_non_finite=False)
         prefix = b","
     yield b"]}\n"
 

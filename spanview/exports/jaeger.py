@@ -17,7 +17,7 @@ from spanview.formats.jaeger_value import (
     warnings_of_trace,
     with_references_within,
 )
-from spanview.formats.jsontext import dumps_strict, dumps_telling
+from spanview.formats.jsontext import dumps_reporting, dumps_strict
 from spanview.model.ids import format_trace_id as format_whole
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) ->
                 elif above is Above.CIRCLE:
                     lose(CIRCLES)
                     value = with_references_within(with_references_within(value, 1, lose), 0)
-                yield prefix + dumps_telling(value, lose)
+                yield prefix + dumps_reporting(value, lose)
                 prefix = b",\n"
                 warnings += warnings_of_trace(span)
         if prefix == b",\n":
             yield b'],"processes":%b,"warnings":%b}' % (
-                dumps_telling(processes.values, lose),
-                dumps_telling(warnings or None, lose),
+                dumps_reporting(processes.values, lose),
+                dumps_reporting(warnings or None, lose),
             )
             between = b",\n"

@@ -12,7 +12,7 @@ from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own_value import dumps_span, span_value
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 
@@ -52,7 +52,7 @@ def indented(line: bytes) -> str:
         return line.decode().rstrip("\n")
 
 
-def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] = nothing_lost) -> Iterator[bytes]:
+def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] = ignore_loss) -> Iterator[bytes]:
     """Yield spans as lines of JSON, some lines at a time.
 
     Args:

@@ -21,7 +21,7 @@ from spanview.exports.known_records import MAX_KEPT_TEXTS, KnownRecords
 from spanview.exports.records import batches, read_records
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own_value import dumps_span, span_value, warning_names
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.problems import Warnings
 from spanview.model.span import Span
@@ -52,7 +52,7 @@ class SpanTexts:
         lose: Takes note of what JSON can't say.
     """
 
-    def __init__(self, store: Store, lose: Callable[[str], None] = nothing_lost) -> None:
+    def __init__(self, store: Store, lose: Callable[[str], None] = ignore_loss) -> None:
         self._store = store
         self._lose = lose
         self._known = KnownRecords(store)

@@ -107,5 +107,5 @@ def trace_head(store: Store, trace: int, rows: Sequence[int], *, is_complete: bo
             "services": sorted(services - {""}),
             "complete": is_complete,
         },
-        has_odd_numbers=False,
+        has_non_finite=False,
     )

@@ -14,7 +14,7 @@ from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
 from spanview.exports.span_texts import BATCH_SPANS, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ SCHEMA: Final = "spanview/trace-tree/v1"
 def trace_tree_chunks(
     store: Store,
     traces: Sequence[int],
-    lose: Callable[[str], None] = nothing_lost,
+    lose: Callable[[str], None] = ignore_loss,
     *,
     summary: Summary,
     problems: Sequence[Problem],
@@ -69,7 +69,7 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
         alike = AlikeTexts(store)
         walked = walk(store, np.array(traces))
         begins = dict(zip(traces, walked.firsts.tolist(), strict=True))
-        for trace in walked.odd.nonzero()[0].tolist():
+        for trace in walked.irregular.nonzero()[0].tolist():
             begins.pop(trace, None)
 
     scale = 1 if alike is None else ALIKE_SHARES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spanview.exports.losses import CIRCLES
 from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
-from spanview.formats.jsontext import dumps_telling
+from spanview.formats.jsontext import dumps_reporting
 from spanview.formats.zipkin_value import value_of
 
 if TYPE_CHECKING:
@@ -47,5 +47,5 @@ def _spans(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
             ids.add(value["id"])
             if above is Above.CIRCLE and value.pop("parentId", None) is not None:
                 lose(CIRCLES)
-            yield between + dumps_telling(value, lose)
+            yield between + dumps_reporting(value, lose)
             between = b",\n"

@@ -18,7 +18,7 @@ framing_run    one pass over the buffer, with all of these
 framing        bytes in pieces of any size to documents
 prefixed       the same for logs whose lines begin with the names of writers
 rows           what every format hands to the index: columns, and details
-careful        the parts of a decoded value, of which each may be of any type
+careful        the parts of a decoded value, each of which may be of any type
 tracestate     trace states, as the SDK and as W3C write them
 console        the console exporter's JSON, to columns
 console_spans  the same, to whole spans

@@ -11,7 +11,7 @@ class Buffer:
     """The front of what is left of a file; positions count from its first byte.
 
     Args:
-        offset: Where in the file the first byte is.
+        offset: Offset in the file of the first byte.
     """
 
     __slots__ = ("_before", "data", "offset")
@@ -33,7 +33,7 @@ class Buffer:
         self.offset += position
 
     def skip(self, size: int) -> None:
-        """Go on behind a hole of so many bytes, as if at the start of a line; there must be no bytes left."""
+        """Continue after a hole of `size` bytes, as if at the start of a line; there must be no bytes left."""
         self.offset, self._before = self.offset + size, _LF
 
     def byte_before(self, position: int) -> int:

@@ -1,4 +1,4 @@
-"""The parts of a decoded document, of which each may be of any type."""
+"""The parts of a decoded document, each of which may be of any type."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class Careful:
         self.is_malformed = False
 
     def text(self, value: Any) -> str:
-        """Return a text; whatever else is there, as text."""
+        """Return a text; any other value as text."""
         self.is_malformed |= not isinstance(value, str | None)
         return as_text(value)
 
     def objects(self, value: Any) -> list[dict[str, Any]]:
-        """Return the objects of a list; nothing of whatever else is there."""
+        """Return the objects of a list; none for any other value."""
         items = self.items(value)
         objects = [item for item in items if isinstance(item, dict)]
         self.is_malformed |= len(objects) < len(items)
         return objects
 
     def items(self, value: Any) -> list[Any]:
-        """Return a list; an empty one of whatever else is there."""
+        """Return a list; an empty one for any other value."""
         self.is_malformed |= not isinstance(value, list | None)
         return value if isinstance(value, list) else []
 
     def object(self, value: Any) -> dict[str, Any]:
-        """Return an object; an empty one of whatever else is there."""
+        """Return an object; an empty one for any other value."""
         self.is_malformed |= not isinstance(value, dict | None)
         return value if isinstance(value, dict) else {}

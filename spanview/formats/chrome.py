@@ -6,15 +6,15 @@ of a flow are bound to the slice that is open at their time.
 span                                            event
 ----                                            -----
 process: resource, and Ray's process or file    pid, with its name and its resource
-those that stand inside one another             one tid, a lane; what overlaps gets lanes of its own
-span                                            X, complete; B, begun, where it has no end
+spans nested in one another                     one tid, a lane; what overlaps gets lanes of its own
+span                                            X, complete; B, begin, where it has no end
 event                                           i, instant
 PRODUCER → CONSUMER, links within the trace     s → f, a flow, unless it went back in time
 
-Times are microseconds after a base, with all digits of the nanoseconds: the base stands in the metadata.
+Times are microseconds after a base, with all digits of the nanoseconds: the base is in the metadata.
 
 Processes, lanes and flows are numbered over all traces. So a trace is drafted first, which takes nearly all of the time
-and needs no other trace: its events with holes in the place of pid and tid. These are filled trace by trace.
+and needs no other trace: its events have holes for pid and tid, which are filled trace by trace.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.formats.jsontext import dumps_sorted, dumps_strict, dumps_telling
-from spanview.formats.tags import nothing_lost
+from spanview.formats.jsontext import dumps_reporting, dumps_sorted, dumps_strict
+from spanview.formats.tags import ignore_loss
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 NO_NAME: Final = "(no name)"
 _OWN_PROCESS: Final = frozenset(("service.instance.id", "process.pid"))
-"""Attributes of a resource that tell one process from another."""
+"""Attributes of a resource that identify a process."""
 _RAY_PID: Final = "ray.pid"
 _RAY_NODE: Final = "ray.node_id"
 _NOWHERE: Final = {"pid": 0, "tid": 0}
 _HOLE: Final = b',"pid":0,"tid":0'
-"""Of an event's text the first such part: no text in it can have a quotation mark behind a comma."""
+"""The first such part of an event's text: no text in it can have a quotation mark after a comma."""
 
 SpanDraft: TypeAlias = "tuple[tuple[bytes, bytes], int, float, int, bytes, list[bytes]]"
-"""The key of its process and what announces that one, start, end, the place of its parent before it or -1, its slice,
+"""The key of its process and what announces that, start, end, the index of its parent before it or -1, its slice,
 and its events."""
 TraceDraft: TypeAlias = "tuple[list[SpanDraft], list[tuple[int, int, bytes]]]"
-"""The spans in the order of their starts, and the flows: from which place to which, and a name."""
+"""The spans in the order of their starts, and the flows: from which index to which, and a name."""
 
 
 class ChromeDrafts:
@@ -54,14 +54,14 @@ class ChromeDrafts:
 
     Args:
         base_ns: What times are counted from, in nanoseconds since 1970; no span may start before it.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
 
-    def __init__(self, base_ns: int, lose: Callable[[str], None] = nothing_lost) -> None:
+    def __init__(self, base_ns: int, lose: Callable[[str], None] = ignore_loss) -> None:
         self._base_ns = base_ns
         self._lose = lose
         self._processes: dict[tuple[object, ...], tuple[Resource, tuple[bytes, bytes]]] = {}
-        """By the resource's identity and what else tells a process, where that is text."""
+        """By the resource's identity and what else identifies a process, where that is text."""
 
     def of(self, spans: Sequence[Span]) -> TraceDraft:
         """Return the draft of one trace.
@@ -69,37 +69,39 @@ class ChromeDrafts:
         Args:
             spans: All spans of the trace, parents before their children.
         """
-        shown = [at for at, span in enumerate(spans) if span.start_ns is not None]
-        for _ in range(len(spans) - len(shown)):
+        timed = [index for index, span in enumerate(spans) if span.start_ns is not None]
+        for _ in range(len(spans) - len(timed)):
             self._lose("spans without a start left out")
-        shown.sort(key=lambda at: _start_of(spans[at]))
-        by_id = {spans[at].span_id: at for at in reversed(range(len(spans)))}
+        timed.sort(key=lambda index: _start_of(spans[index]))
+        by_id = {spans[index].span_id: index for index in reversed(range(len(spans)))}
         by_id.pop(None, None)
-        ranks = {at: rank for rank, at in enumerate(shown)}
-        arrows = self._arrows([spans[at] for at in shown])
+        ranks = {index: rank for rank, index in enumerate(timed)}
+        arrows = self._arrows([spans[index] for index in timed])
         drafts: list[SpanDraft] = []
-        for rank, at in enumerate(shown):
-            span = spans[at]
+        for rank, index in enumerate(timed):
+            span = spans[index]
             parent = ranks.get(by_id.get(span.parent_id, -1), rank)
             instants = [self._instant(event, span) for event in span.events]
-            place = parent if parent < rank else -1
-            drafts.append((self._process_of(span), _start_of(span), _end_of(span), place, self._slice(span), instants))
+            parent_rank = parent if parent < rank else -1
+            drafts.append(
+                (self._process_of(span), _start_of(span), _end_of(span), parent_rank, self._slice(span), instants)
+            )
         return drafts, arrows
 
     def _process_of(self, span: Span) -> tuple[bytes, bytes]:
         resource, attributes = span.resource.attributes, span.attributes
-        which = [attributes.get(_RAY_NODE), attributes[_RAY_PID]] if _RAY_PID in attributes else [span.source.file]
+        process_id = [attributes.get(_RAY_NODE), attributes[_RAY_PID]] if _RAY_PID in attributes else [span.source.file]
         # To encode a resource for each span would take a seventh of the time.
-        known_by = (id(span.resource), span.source.file, *which) if {*map(type, which)} == {str} else ()
-        if known_by in self._processes:
-            return self._processes[known_by][1]
-        key = dumps_sorted([dict(resource), [] if not _OWN_PROCESS.isdisjoint(resource) else which])
+        cache_key = (id(span.resource), span.source.file, *process_id) if {*map(type, process_id)} == {str} else ()
+        if cache_key in self._processes:
+            return self._processes[cache_key][1]
+        key = dumps_sorted([dict(resource), [] if not _OWN_PROCESS.isdisjoint(resource) else process_id])
         pid = attributes.get(_RAY_PID, resource.get("process.pid"))
         name = f"{span.service or NO_NAME} (pid {pid})" if pid is not None else span.service or span.source.file
         labels = {"name": name or NO_NAME, "resource": dict(resource)}
         process = key, dumps_strict({"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": labels})
-        if known_by:
-            self._processes[known_by] = span.resource, process
+        if cache_key:
+            self._processes[cache_key] = span.resource, process
         return process
 
     def _slice(self, span: Span) -> bytes:
@@ -134,13 +136,13 @@ class ChromeDrafts:
         times = b'{"ts":' + _micros(ns - self._base_ns)
         if duration_ns is not None:
             times += b',"dur":' + _micros(duration_ns)
-        return times + b"," + dumps_telling(event, self._lose)[1:]
+        return times + b"," + dumps_reporting(event, self._lose)[1:]
 
     def _arrows(self, spans: Sequence[Span]) -> list[tuple[int, int, bytes]]:
         """Return the flows between some spans, given in the order of their starts."""
-        by_id = {spans[at].span_id: at for at in reversed(range(len(spans)))}
+        by_id = {spans[index].span_id: index for index in reversed(range(len(spans)))}
         arrows: list[tuple[int, int, bytes]] = []
-        for at, span in enumerate(spans):
+        for index, span in enumerate(spans):
             parent = by_id.get(span.parent_id) if span.parent_id is not None else None
             pairs = []
             if parent is not None and (spans[parent].kind_value, span.kind_value) == (PRODUCER, CONSUMER):
@@ -152,11 +154,11 @@ class ChromeDrafts:
                 else:
                     pairs.append((linked, b"link"))
             for source, name in pairs:
-                if source > at:
+                if source > index:
                     # Readers take events by time, and know no flow that ends before it begins.
                     self._lose("arrows back in time left out, which readers don't draw")
                 else:
-                    arrows.append((source, at, name))
+                    arrows.append((source, index, name))
         return arrows
 
 
@@ -171,7 +173,7 @@ class _Process:
 
 
 class ChromeWriter:
-    """Makes events of drafts; what it keeps between two is the processes, and until when their lanes are taken.
+    """Makes events of drafts; between two it keeps the processes, and until when their lanes are taken.
 
     Args:
         base_ns: As `ChromeDrafts` has it.
@@ -180,24 +182,24 @@ class ChromeWriter:
     def __init__(self, base_ns: int) -> None:
         self._base_ns = base_ns
         self._processes: dict[bytes, _Process] = {}
-        # One number never means two things: a thread with its process's number would be its main thread.
+        # No number is used twice: a thread with its process's number would be its main thread.
         self._numbers = count(1)
         self._flows = count(1)
 
     def events_of(self, draft: TraceDraft) -> Iterator[bytes]:
-        """Yield the events of one trace as JSON, parents before what stands inside them.
+        """Yield the events of one trace as JSON, parents before their children.
 
-        A span stands in its parent's lane if nothing but its ancestors is open there, and else in one that is free.
+        A span goes to its parent's lane if nothing but its ancestors is open there, or else to one that is free.
         """
         spans, arrows = draft
         flows: dict[int, list[bytes]] = {}
-        for (source, at, name), number in zip(arrows, self._flows, strict=False):
-            for place, way, bound in ((source, b"s", b""), (at, b"f", b',"bp":"e"')):
-                event = b'"ph":"%b","id":%d,"name":"%b","cat":"flow"%b%b}' % (way, number, name, bound, _HOLE)
-                flows.setdefault(place, []).append(b'{"ts":%b,%b' % (_micros(spans[place][1] - self._base_ns), event))
+        for (source, index, name), number in zip(arrows, self._flows, strict=False):
+            for rank, phase, bound in ((source, b"s", b""), (index, b"f", b',"bp":"e"')):
+                event = b'"ph":"%b","id":%d,"name":"%b","cat":"flow"%b%b}' % (phase, number, name, bound, _HOLE)
+                flows.setdefault(rank, []).append(b'{"ts":%b,%b' % (_micros(spans[rank][1] - self._base_ns), event))
         places: list[tuple[_Process, int]] = []
         open_in: dict[int, list[int]] = {}
-        for at, (labels, start, end, parent, text, instants) in enumerate(spans):
+        for index, (labels, start, end, parent, text, instants) in enumerate(spans):
             announced: list[bytes] = []
             process = self._process_of(labels, announced)
             tid = 0
@@ -207,15 +209,15 @@ class ChromeWriter:
                     stack.pop()
                 if stack and stack[-1] == parent and end <= spans[parent][2]:
                     tid = places[parent][1]
-                    stack.append(at)
+                    stack.append(index)
             if not tid:
                 tid = self._free_lane(process, start, end, announced)
-                open_in[tid] = [at]
+                open_in[tid] = [index]
             places.append((process, tid))
-            where = b',"pid":%d,"tid":%d' % (process.pid, tid)
+            location = b',"pid":%d,"tid":%d' % (process.pid, tid)
             yield from announced
-            for event in (text, *flows.get(at, ()), *instants):
-                yield event.replace(_HOLE, where, 1)
+            for event in (text, *flows.get(index, ()), *instants):
+                yield event.replace(_HOLE, location, 1)
 
     def _process_of(self, labels: tuple[bytes, bytes], announced: list[bytes]) -> _Process:
         key, announcement = labels
@@ -254,8 +256,8 @@ def _end_of(span: Span) -> float:
 
 
 def _micros(ns: int) -> bytes:
-    whole, rest = divmod(ns, 1000)
-    return b"%d.%03d" % (whole, rest) if rest else b"%d" % whole
+    whole, fraction = divmod(ns, 1000)
+    return b"%d.%03d" % (whole, fraction) if fraction else b"%d" % whole
 
 
 def _args(span: Span) -> dict[str, Any]:

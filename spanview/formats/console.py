@@ -36,8 +36,8 @@ _NEGATIVE: Final = int(Warnings.NEGATIVE_DURATION)
 _BAD_ID: Final = int(Warnings.BAD_ID)
 _ODD_VALUE: Final = int(Warnings.ODD_VALUE)
 _NO_PARENT: Final = "0x" + "0" * SPAN_ID_DIGITS
-_FEW: Final = 8
-"""So few spans are converted one by one when one of them isn't as the SDK writes it."""
+_MAX_ONE_BY_ONE: Final = 8
+"""Spans that are converted one by one when one of them isn't as the SDK writes it."""
 
 Fields: TypeAlias = tuple[Any, ...]
 """What the columns need of a span that is built as the SDK builds it, as the file has it: name, trace id, span id,
@@ -60,13 +60,13 @@ def is_span(value: Any) -> bool:
 def fields_of(document: Any) -> Fields | Any:
     """Return what the columns need of a span that is built as the SDK builds it; any other document as it is.
 
-    It is asked for every span there is: what isn't a dict fails by itself where something is looked up in it.
+    It is called for every span: what isn't a dict fails where something is looked up in it.
     """
     try:
         events, links, status = document["events"], document["links"], document["status"]
         if type(document["attributes"]) is not dict or not type(events) is type(links) is list:
             return document
-        if (events or links or len(status) > 1) and _has_odd_parts(document):
+        if (events or links or len(status) > 1) and _has_malformed_parts(document):
             return document
         context, resource = document["context"], document["resource"]
         if type(context["trace_state"]) is not str or type(resource.get("schema_url", "")) is not str:
@@ -94,7 +94,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
     """Return the columns of spans, each as `fields_of` returns it; for documents, `is_span` must hold.
 
     They are converted column by column for all spans at once. Where one of them isn't as the SDK writes it, its
-    neighbours go through `row_with_care` with it, which comes to the same for every document.
+    neighbors go through `row_with_care` with it, which gives the same for every document.
     """
     parts: list[SpanColumns] = []
     pending: list[Sequence[Any]] = [spans] if spans else []
@@ -103,7 +103,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
         columns = _columns_at_once(part) if {*map(type, part)} == {tuple} else None
         if columns is not None:
             parts.append(columns)
-        elif len(part) <= _FEW:
+        elif len(part) <= _MAX_ONE_BY_ONE:
             parts.append(SpanColumns(*zip(*map(row_with_care, map(_document_of, part)), strict=True)))
         else:
             half = len(part) // 2
@@ -140,8 +140,8 @@ def _columns_at_once(spans: Sequence[Fields]) -> SpanColumns | None:
             parent_ids=ids[count:],
             start_ns=array("q", times[:count]),
             end_ns=array("q", times[count:]),
-            names=_each_once(names),
-            services=_each_once(services),
+            names=_sharing_equal_texts(names),
+            services=_sharing_equal_texts(services),
             kinds=array("B", bytes(map(_KINDS.__getitem__, kinds))),
             statuses=array("B", bytes(map(_STATUSES.__getitem__, statuses))),
             warnings=array("H", bytes(2 * count)),
@@ -157,8 +157,8 @@ def _columns_at_once(spans: Sequence[Fields]) -> SpanColumns | None:
     return columns if has_no_warnings else None
 
 
-def _each_once(texts: Sequence[str]) -> list[str]:
-    """Return the same texts, equal ones as one object: little to keep, and little to send to another process."""
+def _sharing_equal_texts(texts: Sequence[str]) -> list[str]:
+    """Return the same texts, equal ones as one object, which saves memory and bytes sent to other processes."""
     known: dict[str, str] = {}
     return [*map(known.setdefault, texts, texts)]
 
@@ -184,7 +184,7 @@ def row_with_care(span: dict[str, Any]) -> _Row:
     attributes = resource_attributes(span.get("resource"))
     name, service = span["name"], attributes.get("service.name", "")
     kind, status = _lookup(_KINDS, span.get("kind")), _lookup(_STATUSES, _status_code(span.get("status")))
-    if not isinstance(name, str) or kind is None or status is None or _has_odd_parts(span):
+    if not isinstance(name, str) or kind is None or status is None or _has_malformed_parts(span):
         warnings |= _ODD_VALUE
     return (
         trace_id,
@@ -200,7 +200,7 @@ def row_with_care(span: dict[str, Any]) -> _Row:
     )
 
 
-def _has_odd_parts(span: Mapping[str, Any]) -> bool:
+def _has_malformed_parts(span: Mapping[str, Any]) -> bool:
     """Tell whether something in a span has a type that it can't have, so that it is left out or shown as text."""
     status, events, links = span.get("status", {}), span.get("events", []), span.get("links", [])
     if not (isinstance(events, list) and isinstance(links, list) and isinstance(span.get("attributes", {}), dict)):

@@ -1,4 +1,4 @@
-"""Whole spans from the JSON of the console exporter, for those who look at one; what reads many does without."""
+"""Whole spans from the JSON of the console exporter; reading many spans does without them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _NAN: Final = b"null"
-_MAX_KEPT: Final = 1024
-_MAX_KEPT_BYTES: Final = 16 * 1024
+_MAX_KNOWN_RESOURCES: Final = 1024
+_MAX_KNOWN_BYTES: Final = 16 * 1024
 _resources: dict[bytes, Resource] = {}
 
 
@@ -66,7 +66,7 @@ def span_of(document: dict[str, Any], source: Source) -> Span:
 
 
 def _resource(resource: Any) -> Resource:
-    """Return a resource, the same object for all that are written alike: others keep by it what they make of it."""
+    """Return a resource, the same object for all with the same text: others cache by its identity."""
     try:
         key = orjson.dumps(resource)
     except orjson.JSONEncodeError:
@@ -76,8 +76,8 @@ def _resource(resource: Any) -> Resource:
     if known is None:
         schema_url = resource.get("schema_url") if isinstance(resource, dict) and "attributes" in resource else ""
         known = Resource(resource_attributes(resource), as_text(schema_url))
-        if _NAN not in key and len(key) <= _MAX_KEPT_BYTES:
-            if len(_resources) >= _MAX_KEPT:
+        if _NAN not in key and len(key) <= _MAX_KNOWN_BYTES:
+            if len(_resources) >= _MAX_KNOWN_RESOURCES:
                 _resources.clear()
             _resources[key] = known
     return known

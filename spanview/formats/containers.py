@@ -1,9 +1,9 @@
-"""Documents that hold records one by one, at their front: what is too large, or damaged, is read element by element.
+"""Documents that hold records one by one, at their front: those too large or damaged are read element by element.
 
 {"data": [{…}, {…}, {…      the first two are whole
          ^ the first element
 
-[{"traceId": …}, …          a list of Zipkin's: who shares an id is told by nobody, and the records are marked
+[{"traceId": …}, …          a list of Zipkin's: nothing says who shares an id, and the records are marked
 ["traceId": …}, {"tr…       the same, damaged in its first element
 """
 
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ELEMENT_CAPS: Final = 16
-"""An element, which is a whole trace, or all spans of a resource, may be so many times as long as a document else."""
-_REACH: Final = 8192
-"""Bytes of a document by which it is told: always the same ones, in whatever pieces they come."""
+ELEMENT_CAP_FACTOR: Final = 16
+"""An element, a whole trace or all spans of a resource, may be this many times as long as other documents."""
+_PROBE_BYTES: Final = 8192
+"""Bytes of a document by which it is recognized: always the same ones, in whatever pieces they come."""
 _MAY_BE_FRONT: Final = re.compile(rb'\[|\{\s*+"(?:data|traces|resourceSpans|resource_spans|batches|schema)"')
 _FRONT: Final = re.compile(
     rb"""
@@ -40,44 +40,44 @@ class Nesting:
         cap: Bytes of the longest document that is kept, outside of others.
     """
 
-    __slots__ = ("_cap", "is_behind", "is_inside")
+    __slots__ = ("_cap", "is_after", "is_inside")
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
-        self.is_inside = self.is_behind = False
+        self.is_inside = self.is_after = False
         """Whether documents are elements; whether what was entered ended where none begins, and its members follow."""
 
     @property
     def cap(self) -> int:
         """Bytes of the longest document that is kept."""
-        return self._cap * ELEMENT_CAPS if self.is_inside else self._cap
+        return self._cap * ELEMENT_CAP_FACTOR if self.is_inside else self._cap
 
     def leave(self) -> None:
-        """Take note of text: of an element there is none."""
-        self.is_inside, self.is_behind = False, self.is_inside or self.is_behind
+        """Take note of text: an element has none."""
+        self.is_inside, self.is_after = False, self.is_inside or self.is_after
 
     def is_left_out(self, value: Any, is_record: Callable[[Any], bool]) -> bool:
-        """Tell whether a whole document is a member of what was entered; the next record is none."""
-        self.is_behind = self.is_behind and not (is_record(value) or is_element(value))
-        return self.is_behind
+        """Tell whether a whole document is a member of what was entered; the next record isn't."""
+        self.is_after = self.is_after and not (is_record(value) or is_element(value))
+        return self.is_after
 
 
 def is_element(value: Any) -> bool:
-    """Tell whether a decoded value is a span that stands in a list, and may tell less alone: one of Zipkin's."""
+    """Tell whether a decoded value is a span of a list, which may mean less alone: one of Zipkin's."""
     return isinstance(value, dict) and "traceId" in value and "id" in value
 
 
 def first_element(data: bytes, position: int, cap: int) -> int:
-    """Return where the first element of a document stands that holds records one by one; `position` for any other.
+    """Return the position of the first element of a document that holds records one by one; `position` for any other.
 
     Args:
         position: Where the document begins.
-        cap: Bytes of the longest document that is kept; so many are looked at, at the most.
+        cap: Bytes of the longest document that is kept; no more are searched.
     """
-    match = _FRONT.match(data, position, position + min(_REACH, cap))
+    match = _FRONT.match(data, position, position + min(_PROBE_BYTES, cap))
     return match.end() if match else position
 
 
 def is_undecided(data: bytes, position: int, cap: int) -> bool:
     """Tell whether more bytes may show that a document holds records one by one."""
-    return len(data) - position < min(_REACH, cap) and _MAY_BE_FRONT.match(data, position) is not None
+    return len(data) - position < min(_PROBE_BYTES, cap) and _MAY_BE_FRONT.match(data, position) is not None

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _BREAK: Final = re.compile(rb"[ \t\r\n]*\Z")
 # `]`, `, {` or nothing at all between the end of a document and the break.
 _LIST_GOES_ON: Final = re.compile(rb"[ \t\r\n]*(?:\]?[ \t\r\n]*\Z|,[ \t\r\n]*(?:\Z|\{))")
-# No longer than the beginning of a document that is still at hand when the rest was passed over.
+# No longer than what is kept of the beginning of a document when the rest was passed over.
 _FIRST_LINE: Final = re.compile(rb"[{\[][ \t\r]{0,40}\n([ \t]{0,200})")
 ONE_LINE: Final = -1
-"""In the place of an indent: the document stands on one line."""
+"""Instead of an indent: the document is on one line."""
 
 
 class Damage:
@@ -42,7 +42,7 @@ class Damage:
         return self._start is not None
 
     def open(self, offset: int, kind: ProblemKind = ProblemKind.TORN) -> None:
-        """Begin a gap at an offset of the file, or go on with it; what is too large in it tells what it is."""
+        """Begin a gap at an offset of the file, or go on with it; if anything in it is too large, that is its kind."""
         if self._start is None:
             self._start, self._kind = offset, kind
         elif kind is ProblemKind.TOO_LARGE:
@@ -51,9 +51,8 @@ class Damage:
     def break_off(self, scanner: Scanner, indent: int) -> None:
         """Take note of a document that broke off.
 
-        What it holds whole is its own, though it look like a record: attributes nest. But where it broke off in the
-        place of a value, the record that was glued to it was scanned as that value; then it broke right behind that
-        one.
+        Whole documents in it are its own, even if they look like records: attributes nest. But if it broke off where a
+        value belongs, the record right after it was scanned as that value; then the break is right after that record.
 
         Args:
             scanner: The scan that found the break, or the end of the file.
@@ -67,16 +66,16 @@ class Damage:
         return [] if start is None else [Gap(self._kind, start, offset - start)]
 
     def shift(self, count: int) -> None:
-        """Take note that so many bytes were cut off the buffer's front."""
+        """Take note that `count` bytes were cut off the front of the buffer."""
         if self._scanner is not None:
             self._scanner.shift(count)
 
     def leaves_open(self, position: int) -> bool:
-        """Tell whether what begins at a position isn't whole either: it was open where the last document broke off."""
+        """Tell whether what begins at a position is unfinished, too: it was open where the last document broke off."""
         return self._scanner is not None and self._scanner.leaves_open(position)
 
     def holds(self, data: bytes, start: int, end: int, *, has_commas: bool) -> bool:
-        """Tell whether a whole document that stands at these positions is a part of the one that broke off last.
+        """Tell whether a whole document at these positions is a part of the one that broke off last.
 
         Args:
             start: Where the document begins.
@@ -92,6 +91,6 @@ class Damage:
 
 
 def indent_of_members(data: bytes, position: int) -> int:
-    """Return the blanks before the first member of the document at a position; `ONE_LINE` where it stands on one."""
+    """Return the blanks before the first member of the document at a position; `ONE_LINE` if it is on one."""
     match = _FIRST_LINE.match(data, position)
     return ONE_LINE if match is None else len(match[1])

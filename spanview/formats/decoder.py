@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from spanview.model.span import Source, Span
 
 DIGEST_SIZE: Final = 16
-_LARGE: Final = 1024 * 1024
-"""Bytes of an unfinished document from which on what follows is gathered,"""
-_SHARE_HELD: Final = 4
-"""until it is one of so many parts of what is there."""
+_LARGE_BYTES: Final = 1024 * 1024
+"""Bytes of an unfinished document from which on new pieces are gathered,"""
+_HELD_SHARE: Final = 4
+"""until they are more than one in so many of its bytes."""
 _UNIDENTIFIED: Final = frozenset(("source", "warnings"))
 
 
@@ -41,7 +41,7 @@ class Decoder:
 
     Args:
         cap: Bytes of the longest record that is kept.
-        offset: Where in the file the first byte stands that `feed` will get.
+        offset: Offset in the file of the first byte that `feed` will get.
     """
 
     __slots__ = ("_framer", "_held", "_held_size", "_new_framer")
@@ -50,7 +50,7 @@ class Decoder:
         self._new_framer = partial(Framer, is_record, console.fields_of, cap=cap)
         self._framer: Framer | PrefixedLines = self._new_framer(offset=offset)
         self._held: list[bytes] = []
-        """Pieces of a large document; to put each to what is there would cost the square of its size."""
+        """Pieces of a large document; appending each would cost the square of its size."""
         self._held_size = 0
 
     @property
@@ -60,16 +60,16 @@ class Decoder:
 
     @property
     def waiting(self) -> bool:
-        """Whether a record has begun that isn't whole yet."""
+        """Whether a record has begun that isn't complete yet."""
         return self._framer.waiting or bool(self._held)
 
     @property
     def is_clean(self) -> bool:
-        """Whether what was fed has settled: it makes no difference who decodes the bytes from `offset` on."""
+        """Whether nothing of what was fed affects how the bytes from `offset` on are decoded."""
         return self._framer.is_clean
 
     def move_to(self, offset: int) -> None:
-        """Go on at another offset, behind a line end, as if nothing had been fed; only where it `is_clean`."""
+        """Continue at another offset, after a line end, as if nothing had been fed; only if it `is_clean`."""
         self._framer = self._new_framer(offset=offset)
 
     @property
@@ -79,7 +79,7 @@ class Decoder:
 
     @property
     def unread_parts(self) -> list[bytes]:
-        """The same in pieces, which costs nothing."""
+        """The same in pieces, without copying."""
         return [self._framer.unread, *self._held]
 
     def feed(self, data: bytes) -> Batch:
@@ -90,7 +90,9 @@ class Decoder:
         """Take the next bytes and return the documents that they complete, for `batch_of` to make more of."""
         self._held.append(data)
         self._held_size += len(data)
-        if len(self._framer.unread) > max(_LARGE, self._held_size * _SHARE_HELD) and isinstance(self._framer, Framer):
+        if len(self._framer.unread) > max(_LARGE_BYTES, self._held_size * _HELD_SHARE) and isinstance(
+            self._framer, Framer
+        ):
             return Frames()
         return self._feed_held()
 
@@ -107,7 +109,7 @@ class Decoder:
         return batch_of(frames)
 
     def close(self) -> Batch:
-        """Return what the end of the file settles."""
+        """Return what is complete at the end of the file."""
         return batch_of(self._close())
 
     def _feed_held(self) -> Frames:
@@ -121,7 +123,7 @@ class Decoder:
         return frames
 
     def _go_on(self, frames: Frames) -> Frames:
-        """Frame what waits by writer, once there is a line that names one."""
+        """Frame what waits by writer once a line names one."""
         if self._framer.meets_prefix:
             unread = self._framer.unread
             self._framer = PrefixedLines(self._new_framer, offset=self._framer.offset)
@@ -130,7 +132,7 @@ class Decoder:
 
 
 def is_record(value: Any) -> bool:
-    """Tell whether a decoded value is a span, or holds spans, that tell as much alone as in a list with others."""
+    """Tell whether a decoded value is a span, or holds spans, and means the same alone as in a list with others."""
     if console.is_span(value):
         return True
     from spanview.formats.foreign import format_of
@@ -154,7 +156,7 @@ def batch_of(frames: Frames) -> Batch:
 def _plain_batch_of(documents: Sequence[Document]) -> Batch:
     """Return spans as the SDK writes them."""
     columns = console.columns_of([kept for _, _, kept in documents])
-    return Batch(columns, [at for at, _, _ in documents], [size for _, size, _ in documents])
+    return Batch(columns, [offset for offset, _, _ in documents], [size for _, size, _ in documents])
 
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
@@ -164,30 +166,30 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
 
-    for (is_own, is_mixed), some in groupby(documents, _sort_of):
-        group = [*some]
+    for (is_own, is_mixed), grouped in groupby(documents, _kind_of):
+        group = [*grouped]
         if is_own:
             parts.append(console.columns_of([_kept_of(kept) for _, _, kept in group]))
-            offsets += [at for at, _, _ in group]
-            holding += [(at, size) for at, size, _ in group if is_mixed]
+            offsets += [offset for offset, _, _ in group]
+            holding += [(offset, size) for offset, size, _ in group if is_mixed]
             lengths += [0 if is_mixed else size for _, size, _ in group]
             continue
-        for at, size, kept in group:
+        for offset, size, kept in group:
             value = _kept_of(kept)
-            found = foreign.format_of(value)
-            if found is None:
-                skipped.append((at, size))
+            format_ = foreign.format_of(value)
+            if format_ is None:
+                skipped.append((offset, size))
                 continue
             passed = list[Any]()
-            spans = found.spans_of(value, foreign.NOWHERE, passed.append)
+            spans = format_.spans_of(value, foreign.NOWHERE, passed.append)
             parts.append(foreign.columns_of(spans))
-            partial += [(at, size, len(passed))] if passed else []
+            partial += [(offset, size, len(passed))] if passed else []
             if own.is_span(kept):
-                offsets.append(at)
+                offsets.append(offset)
                 lengths.append(size)
             elif spans:
-                holding.append((at, size))
-                offsets += range(at, at + len(spans))
+                holding.append((offset, size))
+                offsets += range(offset, offset + len(spans))
                 lengths += [0] * len(spans)
     return Batch(
         columns=parts[0] if len(parts) == 1 else join_columns(parts),
@@ -199,8 +201,8 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     )
 
 
-def _sort_of(document: Document) -> tuple[bool, bool]:
-    """Return whether a document is a span of the SDK's, and whether one among lines of others, or behind names."""
+def _kind_of(document: Document) -> tuple[bool, bool]:
+    """Return whether a document is a span of the SDK's, and whether its lines are among others or after names."""
     value = _kept_of(document[2])
     is_own = type(value) is tuple or console.is_span(value)
     return is_own, is_own and value is not document[2]
@@ -211,7 +213,7 @@ def _kept_of(kept: Any) -> Any:
 
 
 def spans_in_document(document: bytes) -> list[Span]:
-    """Return the spans of a document that holds some, in its order; none where it is no such document any more.
+    """Return the spans of a document, in its order; none if it isn't a document with spans any more.
 
     Args:
         document: The bytes of a whole document.
@@ -226,8 +228,8 @@ def spans_in_document(document: bytes) -> list[Span]:
         from spanview.formats.console_spans import span_of
 
         return [span_of(value, NOWHERE)]
-    found = format_of(value)
-    return [] if found is None else found.spans_of(value, NOWHERE)
+    format_ = format_of(value)
+    return [] if format_ is None else format_.spans_of(value, NOWHERE)
 
 
 def _loads_unmixed(document: bytes) -> Any:
@@ -242,7 +244,7 @@ def decode_span(record: bytes, source: Source) -> Span | None:
 
     Args:
         record: The bytes of one whole record.
-        source: Where it stands.
+        source: Where it is.
     """
     try:
         document = loads_exact(record)
@@ -277,9 +279,9 @@ def decode_details(record: bytes) -> SpanDetails | None:
 
 
 def digest_of(record: bytes, span: Span) -> bytes:
-    """Return what two records have in common exactly when they are doubles.
+    """Return what two records have in common exactly when they are duplicates.
 
-    Doubles are equal as spans, value types included, whatever their layout, key order and place. Where an id is
+    Duplicates are equal as spans, value types included, whatever their layout, key order and position. Where an id is
     unusable, its spelling counts too.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DEEPEST: Final = 20_000
+MAX_DEPTH: Final = 20_000
 """Levels; what nests deeper is taken for damage."""
 
 # The standard library's own reader of strings, which its stubs don't list.
@@ -28,7 +28,7 @@ _WORDS: Final = {
 
 
 def loads_deep(text: str, parse_int: Callable[[str], Any]) -> Any:
-    """Decode one document of any depth up to `DEEPEST`.
+    """Decode one document of any depth up to `MAX_DEPTH`.
 
     Args:
         text: The document.
@@ -56,61 +56,61 @@ def loads_deep(text: str, parse_int: Callable[[str], Any]) -> Any:
                 holder.append(value)
             if isinstance(value, list | dict):
                 holders.append(value)
-                if len(holders) > DEEPEST:
+                if len(holders) > MAX_DEPTH:
                     raise ValueError("nested too deep")
     reader.expect_end()
     return top[0]
 
 
 class _Reader:
-    """A place in a text."""
+    """A position in a text."""
 
     def __init__(self, text: str, parse_int: Callable[[str], Any]) -> None:
         self._text = text
-        self._at = 0
+        self._position = 0
         self._parse_int = parse_int
 
     def takes(self, character: str) -> bool:
-        """Pass over blanks, and over a character where it comes next; tell whether it did."""
+        """Pass over blanks, and over a character if it is next; tell whether it was."""
         self._pass_blanks()
-        is_next = self._text.startswith(character, self._at)
-        self._at += is_next
+        is_next = self._text.startswith(character, self._position)
+        self._position += is_next
         return is_next
 
     def _pass_blanks(self) -> None:
-        match = _BLANK.match(self._text, self._at)
-        self._at = match.end() if match else self._at
+        match = _BLANK.match(self._text, self._position)
+        self._position = match.end() if match else self._position
 
     def expect(self, character: str) -> None:
         """Pass over a character that has to come next."""
         if not self.takes(character):
-            raise ValueError(f"expected {character} at {self._at}")
+            raise ValueError(f"expected {character} at {self._position}")
 
     def expect_end(self) -> None:
-        """Refuse anything but blanks behind the document."""
+        """Refuse anything but blanks after the document."""
         self._pass_blanks()
-        if self._at < len(self._text):
-            raise ValueError(f"expected the end at {self._at}")
+        if self._position < len(self._text):
+            raise ValueError(f"expected the end at {self._position}")
 
     def key(self) -> str:
         """Return the key that comes next, and pass over its colon."""
         self.expect('"')
-        key, self._at = _scan_string(self._text, self._at, True)
+        key, self._position = _scan_string(self._text, self._position, True)
         self.expect(":")
         return key
 
     def value(self) -> Any:
         """Return the text or number that comes next, or an empty list or dict for what is opened."""
         if self.takes('"'):
-            value, self._at = _scan_string(self._text, self._at, True)
+            value, self._position = _scan_string(self._text, self._position, True)
             return value
         for opener, empty in (("{", dict), ("[", list)):
             if self.takes(opener):
                 return empty()
-        match = _SCALAR.match(self._text, self._at)
+        match = _SCALAR.match(self._text, self._position)
         if match is None:
-            raise ValueError(f"expected a value at {self._at}")
-        self._at = match.end()
+            raise ValueError(f"expected a value at {self._position}")
+        self._position = match.end()
         if match[0] in _WORDS:
             return _WORDS[match[0]]
         return float(match[0]) if match[2] or match[3] else self._parse_int(match[0])

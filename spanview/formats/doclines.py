@@ -33,13 +33,13 @@ _JSON: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""How a line of a JSON document begins, indented or not; what else is printed meanwhile mustn't be taken for one."""
+"""How a line of a JSON document begins, indented or not; other output mustn't be taken for one."""
 # 12 of `… [repeated 12x across cluster] (Ray deduplicates logs by default. …)`.
 _REPEATED: Final = re.compile(rb"\[repeated ([0-9]{1,9})x across cluster\]")
 _OPENING: Final = re.compile(rb"\{[ \t\r]*\Z")
 """`{`, which begins a document on several lines."""
 _CLOSING: Final = re.compile(rb"\}(.*\{)?[ \t\r]*\Z", re.DOTALL)
-"""`}`, which ends one, and `}{`, where another is glued to it."""
+"""`}`, which ends one, and `}{`, where another follows without a line end."""
 _MEMBER: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"[ \t]*+:', re.DOTALL)
 """`"name": "train",`."""
 _CLOSED: Final = re.compile(rb"[ \t]*[}\]]")
@@ -50,7 +50,7 @@ _OPENED: Final = re.compile(rb'[{\[][ \t]*"')
 """`{"level": "in`: the front of a document in one line."""
 _FIRST_LINE: Final = re.compile(rb"\{[ \t\r]*\n")
 _OF_A_DOCUMENT: Final = re.compile(rb"[,{\[][ \t\r]*\Z")
-"""`foo": {`, `"kind": "INT,`: a line that is none of a document's, and may be a damaged one."""
+"""`foo": {`, `"kind": "INT,`: the end of a line that isn't one of a document, and may be a damaged one."""
 _CONTROL: Final = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 """NUL bytes of a hole, for instance; not the tab, line ends and escape that logs have."""
 _WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\Z")
@@ -59,27 +59,27 @@ _WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\
 or some of the blanks.
 """
 _BLANK: Final = ord(" ")
-NAMED: Final = (NOWHERE, None)
-_FARTHEST: Final = 1024 * 1024
-"""Bytes in which the end of a document is looked for."""
+NAMES_WRITER: Final = (NOWHERE, None)
+_MAX_SEARCH_BYTES: Final = 1024 * 1024
+"""Bytes in which the end of a document is searched for."""
 
 
-def standing_for(text: bytes) -> re.Match[bytes] | None:
-    """Return the mark that Ray puts behind a line which it printed for several; its group 1 says for how many."""
+def repeat_mark_of(text: bytes) -> re.Match[bytes] | None:
+    """Return the mark that Ray puts after a line printed for several; its group 1 says for how many."""
     return _REPEATED.search(text, text.rfind(b'"') + 1)
 
 
-def whole_of(text: bytes) -> tuple[bytes, int]:
-    """Return a line without what Ray puts behind one that stands for others, and for how many; else as it is, and 0.
+def without_repeat_mark(text: bytes) -> tuple[bytes, int]:
+    """Return a line without the mark of Ray's de-duplication, and how many others it stands for; else as it is, and 0.
 
-    That is, where a whole document stands before it. Lines of a document on several are of none any more.
+    The mark is only removed after a whole document: a line of a document on several lines is part of none any more.
     """
-    others = standing_for(text) if text[:1] == b"{" else None
-    if others:
+    mark = repeat_mark_of(text) if text[:1] == b"{" else None
+    if mark:
         document = text[: text.rfind(b"}") + 1]
         with suppress(BadJsonError):
             loads_quick(document)
-            return document, int(others[1]) - 1
+            return document, int(mark[1]) - 1
     return text, 0
 
 
@@ -100,7 +100,7 @@ class _In(Enum):
 
 
 class DocumentLines:
-    """The lines of one process, told apart in their order."""
+    """Sorts the lines of one process, in their order."""
 
     __slots__ = ("_in",)
 
@@ -109,7 +109,7 @@ class DocumentLines:
 
     def sort(self, text: bytes) -> Line:
         """Return what the next line is, which comes without its end."""
-        if _JSON.match(text) is None or standing_for(text):
+        if _JSON.match(text) is None or repeat_mark_of(text):
             return Line.OTHER
         if text[0] in b" \t":
             self._in = _In.INDENTED if self._in is _In.FIRST_LINE else self._in
@@ -128,9 +128,9 @@ def take_apart(
 ) -> tuple[int, Any] | None:
     """Return where a record ends that has other lines between its own, and its value.
 
-    It is taken only where nothing of its own can be missing: a line that was left out is none that ends like a line of
-    JSON, which another one would have to follow, nor the only one between brackets, and no key is there twice, as in
-    the halves of two records.
+    It is taken only if none of its own lines can be missing: no line that was left out ends like a line of JSON, after
+    which another one would have to follow, or is the only one between brackets, and no key is there twice, as in the
+    halves of two records.
 
     Args:
         position: Where the record begins, at the start of a line.
@@ -139,22 +139,22 @@ def take_apart(
         is_all: Whether nothing follows the buffer.
 
     Returns:
-        `position` and None where more bytes must tell; `NAMED` where a line begins with the name of who printed it;
-        None for what is no such record.
+        `position` and None where more bytes are needed; `NAMES_WRITER` where a line begins with its writer's name;
+        None for anything else.
     """
     if not _FIRST_LINE.match(data, position):
         return None
     kept, lines, start, has_others = list[bytes](), DocumentLines(), position, False
-    while start < position + min(cap, _FARTHEST):
+    while start < position + min(cap, _MAX_SEARCH_BYTES):
         line_end = data.find(b"\n", start)
         if line_end < 0 and not is_all:
             return position, None
         line_end = line_end if line_end >= 0 else len(data)
         text = data[start:line_end]
-        sort = lines.sort(text)
-        if sort is not Line.OF_DOCUMENT:
-            if sort is Line.OTHER and names_writer(text):
-                return NAMED
+        line_kind = lines.sort(text)
+        if line_kind is not Line.OF_DOCUMENT:
+            if line_kind is Line.OTHER and names_writer(text):
+                return NAMES_WRITER
             if line_end == len(data) or _may_be_own(text) or _holds_record(text, is_record):
                 return None
             has_others = has_others or not text.isspace()
@@ -185,17 +185,17 @@ def _holds_record(text: bytes, is_record: Callable[[Any], bool]) -> bool:
 
 
 def _load(lines: list[bytes]) -> Any:
-    """Return what lines are of a document, None where they are none."""
+    """Return the document that lines are; None if they are none."""
     text = b"\n".join(lines)
     try:
-        json.loads(text, object_pairs_hook=_each_once)
+        json.loads(text, object_pairs_hook=_without_duplicate_keys)
         return loads_quick(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
+def _without_duplicate_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) < len(members):
         raise ValueError
-    return found
+    return value

@@ -8,8 +8,8 @@ from spanview.formats.jsontext import BadJsonError, loads_quick
 
 LINE_ENDS: Final = (b"\r", b"\n")
 _BLANKS: Final = b" \t\r\n"
-_ATTEMPTS: Final = 32
-"""So many line ends are tried."""
+_MAX_ATTEMPTS: Final = 32
+"""Line ends that are tried."""
 
 
 def try_ends(data: bytes, position: int) -> tuple[int, Any, bool]:
@@ -21,7 +21,7 @@ def try_ends(data: bytes, position: int) -> tuple[int, Any, bool]:
     view = memoryview(data)
     many_lines = data[position + 1 : position + 2] in LINE_ENDS
     end, has_line_end = position, False
-    for _ in range(_ATTEMPTS if many_lines else 1):
+    for _ in range(_MAX_ATTEMPTS if many_lines else 1):
         end = data.find(b"\n}" if many_lines else b"\n", end)
         if end < 0:
             break

@@ -5,7 +5,7 @@ A format is a module with two functions, imported when a file has such a value:
 is_document(value)          whether a decoded JSON value is a document of the format, or a part of one that holds whole
                             spans, as a trace of a Jaeger download, or the spans of one resource
 spans_of(value, source)     its spans in the order of the document, with what is unusable left out and marked; a third
-                            argument takes what stands in the place of spans and is none
+                            argument takes data that isn't a span where a span belongs
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from spanview.formats.rows import SpanColumns, SpanDetails, nothing_passed
+from spanview.formats.rows import SpanColumns, SpanDetails, ignore_part
 from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.ids import UNUSABLE
 from spanview.model.problems import Warnings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spanview.model.span import Span
 
 NOWHERE: Final = Source("", 0, 0)
-"""Where a span stands that nobody asks for the place of."""
+"""The source of a span whose source isn't needed."""
 _BY_KEY: Final = {
     "roots": "own",
     "traces": "own",
@@ -45,7 +45,7 @@ _BY_KEY: Final = {
     "traceID": "jaeger",
     "traceId": "zipkin",
 }
-"""Keys that only documents of a format have at their top, of those that are told apart by them."""
+"""Keys at the top of documents by which their formats are recognized."""
 
 
 class Format(Protocol):
@@ -54,12 +54,12 @@ class Format(Protocol):
     def is_document(self, value: Any) -> bool:
         """Tell whether a decoded value is of the format."""
 
-    def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+    def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
         """Return its spans."""
 
 
 def format_of(value: Any) -> Format | None:
-    """Return the format that a decoded JSON value is of; None for whatever is no span of any."""
+    """Return the format that a decoded JSON value is of; None if it has none of their spans."""
     first = next((part for part in _objects(value) if not part.keys().isdisjoint(_BY_KEY)), {})
     for name in (*{_BY_KEY[key]: None for key in first if key in _BY_KEY}, "wrapped"):
         module = _module(name)
@@ -70,16 +70,16 @@ def format_of(value: Any) -> Format | None:
 
 @cache
 def _module(name: str) -> Format:
-    """Return the module of a format; importing it anew costs a third of the time for a document of none."""
+    """Return the module of a format; importing it again would take a third of the time for a document of none."""
     return cast(Format, import_module(f"spanview.formats.{name}"))
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yield a value, or the objects in a list, or in a list of lists: the first may be damaged."""
     for part in value if isinstance(value, list) else [value]:
-        for each in part if isinstance(part, list) else [part]:
-            if isinstance(each, dict):
-                yield each
+        for item in part if isinstance(part, list) else [part]:
+            if isinstance(item, dict):
+                yield item
 
 
 def columns_of(spans: Sequence[Span]) -> SpanColumns:
@@ -115,7 +115,7 @@ def details_of(span: Span) -> SpanDetails:
 
 
 def _warnings_of(span: Span) -> Warnings:
-    """Return what is odd about a span, whatever its format."""
+    """Return the warnings of a span, whatever its format."""
     warnings = span.warnings
     if span.trace_id is None or span.span_id is None:
         warnings |= Warnings.BAD_ID

@@ -13,7 +13,7 @@ Document: TypeAlias = tuple[int, int, Any]
 
 
 class Mixed:
-    """What is kept of a document whose lines stand behind a name, or among those of others."""
+    """What is kept of a document whose lines are after a name, or among those of others."""
 
     __slots__ = ("kept",)
 
@@ -38,9 +38,9 @@ class Frames:
     documents: list[Document] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     has_text: bool = False
-    """Whether something stood there that is neither blank nor part of a document or gap."""
+    """Whether there was something that is neither blank nor part of a document or gap."""
     repeated: int = 0
-    """Marks in text of a console's log that stand for lines which Ray left out."""
+    """Marks in text of a console log for lines that Ray left out."""
     fragments: int = 0
     """Beginnings of spans in text."""
     pids: set[int] = field(default_factory=set)

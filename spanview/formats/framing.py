@@ -1,8 +1,8 @@
 """Bytes in pieces of any size become JSON documents, and damage costs no document but the damaged one.
 
-A document begins with `{` or `[` at the start of a line or right behind another document. One that breaks off is a gap;
-the next document is then looked for at every place that looks like a record's beginning, and accepted only where
-it is whole and a record, so that neither an event nor a link inside a torn span passes for a span.
+A document begins with `{` or `[` at the start of a line or right after another document. One that breaks off is a gap;
+the next document is then searched for wherever something looks like the beginning of a record, and accepted only if
+it is a whole record, so that neither an event nor a link inside a torn span passes for a span.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Framer:
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
-        cap: Bytes of the longest document that is kept, 256 at the least; see `ELEMENT_CAPS`.
-        offset: Where in the file the first byte stands that `feed` will get.
+        cap: Bytes of the longest document that is kept, at least 256; see `ELEMENT_CAP_FACTOR`.
+        offset: Offset in the file of the first byte that `feed` will get.
     """
 
     def __init__(
         self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
     ) -> None:
         self._is_record = is_record
-        self._run = FramingRun(is_record, keep, max(cap, marks.LOOK_BACK), offset)
+        self._run = FramingRun(is_record, keep, max(cap, marks.LOOKBACK_BYTES), offset)
 
     @property
     def offset(self) -> int:
@@ -48,17 +48,17 @@ class Framer:
 
     @property
     def waiting(self) -> bool:
-        """Whether something has begun that isn't whole yet."""
+        """Whether something has begun that isn't complete yet."""
         return bool(self.unread) or self._run.damage.is_open
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is left that what follows could be a part of, but for the bytes that wait for more."""
+        """Whether what follows can't be a part of anything but the bytes that wait for more."""
         return not (self._run.damage.is_open or self._run.starts.is_in_text or self._run.starts.has_commas)
 
     @property
     def meets_prefix(self) -> bool:
-        """Whether what waits begins with the name of who printed it; then it is for another kind of framing."""
+        """Whether what waits begins with the name of its writer, and needs another kind of framing."""
         return self._run.starts.meets_prefix
 
     def feed(self, data: bytes) -> Frames:
@@ -78,27 +78,27 @@ class Framer:
         return run.take(position)
 
     def _hides_record(self, position: int) -> bool:
-        """Tell whether a whole record is behind what seems unfinished: what breaks off at a quote swallows the next.
+        """Tell whether a whole record follows what seems unfinished: what breaks off at a quote swallows the next.
 
         Only framing it as torn shows that. It is tried on a copy, because what seems unfinished may still go on.
         """
         trial = self._run.trial(keep=lambda value: value)
         trial.give_up(position)
         end = trial.run(position + 1, quiet=True)[1]
-        # Without a line end behind it, it may be what a record that is still being written holds.
+        # Without a line end after it, it may be inside a record that is still being written.
         return any(
             self._is_record(value) and b"\n" in self.unread[offset - self.offset + size :]
             for offset, size, value in trial.take(end).documents
         )
 
     def close(self) -> Frames:
-        """Return what the end of the file settles; whatever is unfinished becomes a gap."""
+        """Return what is complete at the end of the file; whatever is unfinished becomes a gap."""
         run = self._run
         unfinished, position = run.run(0, quiet=True)
         while unfinished:
             after = position if run.is_discarding else run.enter(position, is_torn=True)
             if after == position:
-                # Of what is too large only the end is at hand, and that may be a record.
+                # Only the end of what is too large is at hand, and that may be a record.
                 after = position if run.is_discarding else position + 1
                 run.give_up(position)
             unfinished, position = run.run(after, quiet=True)
@@ -107,7 +107,7 @@ class Framer:
         return run.take(end)
 
     def skip(self, size: int) -> Frames:
-        """Pass over a hole of so many bytes, behind which nothing that began before it goes on."""
+        """Pass over a hole of `size` bytes; nothing that began before it continues after it."""
         frames = self.close()
         self._run.buffer.skip(size)
         self._run.starts.is_in_text = False

@@ -17,7 +17,7 @@ from spanview.formats import marks
 from spanview.formats.buffer import Buffer
 from spanview.formats.containers import Nesting, first_element, is_element, is_undecided
 from spanview.formats.damage import ONE_LINE, Damage, indent_of_members
-from spanview.formats.doclines import NAMED, take_apart
+from spanview.formats.doclines import NAMES_WRITER, take_apart
 from spanview.formats.ends import try_ends
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BRACKET: Final = ord("[")
-_SCAN_FROM: Final = 64 * 1024
+_MIN_SCAN_BYTES: Final = 64 * 1024
 """An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
 
 
@@ -42,7 +42,7 @@ class FramingRun:
         is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
         cap: Bytes of the longest document that is kept.
-        offset: Where in the file the first byte is.
+        offset: Offset in the file of the first byte.
     """
 
     def __init__(self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], cap: int, offset: int) -> None:
@@ -60,7 +60,7 @@ class FramingRun:
         self._frames = Frames()
 
     def trial(self, keep: Callable[[Any], Any]) -> FramingRun:
-        """Return a copy to try something on, without what was framed so far.
+        """Return a copy for a trial, without what was framed so far.
 
         Args:
             keep: Returns what the copy keeps of a decoded value.
@@ -71,7 +71,7 @@ class FramingRun:
         return copy
 
     def take(self, position: int) -> Frames:
-        """Return what was framed up to a position, and let go of the bytes before it."""
+        """Return what was framed up to a position, and drop the bytes before it."""
         if self.starts.meets_prefix:
             self.close_gap(position)
         self.buffer.cut(position)
@@ -94,11 +94,11 @@ class FramingRun:
             if self.is_discarding:
                 return True, position
         while True:
-            found, position = (True, position) if self._scanner is not None else self.starts.find(position)
-            if not found:
+            is_found, position = (True, position) if self._scanner is not None else self.starts.find(position)
+            if not is_found:
                 return False, position
             after = position
-            if self._scanner is None and not self.damage.is_open and not self._nesting.is_behind:
+            if self._scanner is None and not self.damage.is_open and not self._nesting.is_after:
                 after, documents = take_straight(
                     self.buffer.data, position, keep=self.keep, cap=self._nesting.cap, base=self.buffer.offset
                 )
@@ -134,36 +134,36 @@ class FramingRun:
         if verdict is ScanVerdict.WHOLE:
             self._scanner = None
             if self.damage.is_open and end == len(data) <= position + self._nesting.cap and not quiet:
-                # What follows tells whether it is a part of something torn.
+                # Only what follows shows whether it is a part of something torn.
                 return position
             with suppress(BadJsonError):
                 return self._accept(position, end, loads_quick(memoryview(data)[position:end]))
         elif not quiet and is_undecided(data, position, self._nesting.cap):
             return position
-        elif (inside := self.enter(position, is_torn=True)) != position:
-            return inside
-        apart = self._take_apart(position, quiet=quiet)
-        return self._pass_over(position, end) if apart is None else apart
+        elif (element := self.enter(position, is_torn=True)) != position:
+            return element
+        after = self._take_apart(position, quiet=quiet)
+        return self._pass_over(position, end) if after is None else after
 
     def _frame_cheaply(self, position: int, *, quiet: bool) -> int | None:
-        """Frame the document at `position` where that needs no scan; return where to go on, None where it does."""
+        """Frame the document at `position` if that needs no scan; return where to go on, None if it does."""
         data = self.buffer.data
         if data[position] == _BRACKET:
-            first = self._lists.look(data, position)
+            first = self._lists.first_record(data, position)
             if first != position:
                 # The elements are framed one by one.
                 return position if first is None else first
         end, value, has_line_end = try_ends(data, position)
         if end:
             return self._accept(position, end, value)
-        is_short = len(data) - position < min(_SCAN_FROM, self._nesting.cap)
+        is_short = len(data) - position < min(_MIN_SCAN_BYTES, self._nesting.cap)
         return position if is_short and not quiet and not has_line_end else None
 
     def _accept(self, position: int, end: int, value: Any) -> int:
         """Take a whole document, or pass over one that is too large or only a part of a torn record."""
         if end - position > self._nesting.cap:
-            if (inside := self.enter(position)) != position:
-                return inside
+            if (element := self.enter(position)) != position:
+                return element
             self.damage.open(self.buffer.offset + position, ProblemKind.TOO_LARGE)
             self.close_gap(end)
             return end
@@ -185,32 +185,32 @@ class FramingRun:
         return not is_alone or not self.buffer.is_line_start(position)
 
     def _take_apart(self, position: int, *, quiet: bool) -> int | None:
-        """Frame the record at `position` if only other lines stand in it; return where to go on, None if not."""
+        """Frame the record at `position` if other lines are in it, but no damage; return where to go on, else None."""
         if self._nesting.is_inside or not self.buffer.is_line_start(position):
             return None
-        found = take_apart(self.buffer.data, position, self._is_record, cap=self._nesting.cap, is_all=quiet)
-        self.starts.meets_prefix = found == NAMED
-        if found is None or found[1] is None:
-            return found and position
-        end, value = found
+        taken = take_apart(self.buffer.data, position, self._is_record, cap=self._nesting.cap, is_all=quiet)
+        self.starts.meets_prefix = taken == NAMES_WRITER
+        if taken is None or taken[1] is None:
+            return taken and position
+        end, value = taken
         self.close_gap(position)
         self._scanner, self._frames.has_text = None, True
-        self._nesting.is_behind = False
+        self._nesting.is_after = False
         self._frames.documents.append((self.buffer.offset + position, end - position, Mixed(self.keep(value))))
         return end
 
     def enter(self, position: int, *, is_torn: bool = False) -> int:
-        """Return where the first element stands of a document that holds records one by one; else `position`."""
-        # Damage to an element is told when that is framed. Inside of one nothing is looked for: that costs the square.
+        """Return the position of the first element of a document that holds records one by one; else `position`."""
+        # Damage to an element is reported when that is framed. Inside of one, searching would cost the square.
         may_enter = not self._nesting.is_inside and not self.damage.is_open
-        inside = first_element(self.buffer.data, position, self._nesting.cap) if may_enter else position
-        if inside != position:
-            if is_torn and not (self._scanner is not None and self._scanner.is_in_element(inside)):
-                self._frames.gaps.append(Gap(ProblemKind.TORN, self.buffer.offset + position, inside - position))
+        element = first_element(self.buffer.data, position, self._nesting.cap) if may_enter else position
+        if element != position:
+            if is_torn and not (self._scanner is not None and self._scanner.is_in_element(element)):
+                self._frames.gaps.append(Gap(ProblemKind.TORN, self.buffer.offset + position, element - position))
             self._scanner = None
             self._nesting.is_inside = True
             self._lists.forget()
-        return inside
+        return element
 
     # -- damage ------------------------------------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class FramingRun:
     # -- what grows too large ----------------------------------------------------------------------------------------
 
     def _wait(self, position: int) -> int:
-        """Keep an unfinished document for later, or only its place where it has grown over the cap."""
+        """Keep an unfinished document for later, or only its position if it has grown over the cap."""
         if not self._is_over_cap(position):
             return position
         if self._scanner is None:
@@ -265,7 +265,7 @@ class FramingRun:
         scanner = self._scanner or Scanner(0)
         verdict = scanner.scan(data)
         if verdict is ScanVerdict.UNFINISHED:
-            return max(0, min(scanner.keep_from(cap), len(data) - marks.LOOK_BACK))
+            return max(0, min(scanner.keep_from(cap), len(data) - marks.LOOKBACK_BYTES))
         if verdict is ScanVerdict.WHOLE:
             self._scanner, self.is_discarding = None, False
             self.close_gap(scanner.position)

@@ -1,7 +1,7 @@
 """Jaeger's JSON: what its query service answers with, and what its user interface downloads.
 
-Source: `internal/uimodel/model.go` of jaegertracing/jaeger; the parts of a span that stand in tags are those of
-"OpenTelemetry to Jaeger Transformation". What only Jaeger says stands in `extra` under `jaeger`, so that a trace is
+Source: `internal/uimodel/model.go` of jaegertracing/jaeger; the parts of a span that are tags are those of
+"OpenTelemetry to Jaeger Transformation". What only Jaeger has is in `extra` under `jaeger`, so that a trace is
 written as it was read but for the order of tags, the names of processes and what is no valid Jaeger.
 
 document                                        span
@@ -39,15 +39,15 @@ from spanview.formats.jaeger_value import (
     trace_of,
     value_of,
 )
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.formats.tags import (
     ERROR_TAG,
     KIND,
     STATUS_CODE,
     STATUS_DESCRIPTION,
     Tags,
+    ignore_loss,
     moment_of,
-    nothing_lost,
     status_named,
     take_shared,
     times_of,
@@ -68,7 +68,7 @@ __all__ = ["is_document", "spans_of", "trace_of"]
 
 # `-42`: an int64 as text.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
-_ODD_FLOATS: Final = ("NaN", "Infinity", "-Infinity")
+_NON_FINITE_NAMES: Final = ("NaN", "Infinity", "-Infinity")
 _BOOLS: Final = {"true": True, "false": False}
 _OF_ANSWERS: Final = frozenset(("total", "limit", "offset", "errors"))
 
@@ -87,19 +87,23 @@ def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and "traceID" in value and isinstance(value.get("spans"), list)
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     data = value.get("data")
     traces = data if isinstance(data, list) else [data if _is_trace(data) else value]
-    return [span for trace in _each(traces, _is_trace, pass_over) for span in _spans_of_trace(trace, source, pass_over)]
+    return [
+        span
+        for trace in _valid_parts(traces, _is_trace, pass_over)
+        for span in _spans_of_trace(trace, source, pass_over)
+    ]
 
 
-def _each(parts: list[Any], is_one: Callable[[Any], bool], pass_over: Callable[[Any], None]) -> Iterator[Any]:
+def _valid_parts(parts: list[Any], is_one: Callable[[Any], bool], pass_over: Callable[[Any], None]) -> Iterator[Any]:
     """Yield those parts that are what they should be."""
     for part in parts:
         if is_one(part):
@@ -113,7 +117,7 @@ def _spans_of_trace(trace: dict[str, Any], source: Source, pass_over: Callable[[
     resources = {
         name: _resource(process) for name, process in (processes.items() if isinstance(processes, dict) else ())
     }
-    records = _each(trace["spans"], lambda part: isinstance(part, dict), pass_over)
+    records = _valid_parts(trace["spans"], lambda part: isinstance(part, dict), pass_over)
     spans = [_span(span, trace, resources, source) for span in records]
     warnings = texts_in(trace.get("warnings"))
     if spans and warnings:
@@ -134,20 +138,20 @@ def _span(
     raw_references, is_bad = _references(span, trace_id)
     warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
     parent_id, links = _family(raw_references, trace_id)
-    start, end, times_are_odd = times_of(span.get("startTime"), span.get("duration"))
+    start, end, times_are_malformed = times_of(span.get("startTime"), span.get("duration"))
     pairs, tags_are_malformed = _pairs(span.get("tags"))
     all_warnings = texts_in(span.get("warnings"))
     kept_warnings = [text for text in all_warnings if text != NO_END]
     if len(kept_warnings) < len(all_warnings) and span.get("duration") == 0:
         end = NO_TIME
-    events, logs_are_odd = _events(span.get("logs"))
+    events, logs_are_malformed = _events(span.get("logs"))
     process = span.get("processID")
     if isinstance(span.get("process"), dict):
-        resource, resource_is_odd = _resource(span["process"])
+        resource, resource_is_malformed = _resource(span["process"])
     else:
-        resource, resource_is_odd = resources.get(process if isinstance(process, str) else "", (Resource(), True))
-    name_is_odd = not isinstance(span.get("operationName"), str)
-    if times_are_odd or tags_are_malformed or logs_are_odd or resource_is_odd or name_is_odd:
+        resource, resource_is_malformed = resources.get(process if isinstance(process, str) else "", (Resource(), True))
+    name_is_malformed = not isinstance(span.get("operationName"), str)
+    if times_are_malformed or tags_are_malformed or logs_are_malformed or resource_is_malformed or name_is_malformed:
         warnings |= Warnings.ODD_VALUE
     tags = Tags(pairs)
     shared = take_shared(tags)
@@ -182,7 +186,7 @@ def _own(
     references: list[dict[str, Any]],
     warnings: list[str],
 ) -> dict[str, Any]:
-    """Return what the span's other fields don't keep: whatever would not be written again without it."""
+    """Return what the span's other fields don't keep: whatever would be lost when it is written again."""
     written = value_of(read, ProcessTable())
     if written is None:
         return {}
@@ -243,7 +247,7 @@ def _family(references: list[dict[str, Any]], trace_id: int) -> tuple[str | None
 
 
 def _resource(process: Any) -> tuple[Resource, bool]:
-    """Return the resource of a process, and whether something about the process is odd."""
+    """Return the resource of a process, and whether the process is malformed."""
     if not isinstance(process, dict):
         return Resource(), True
     pairs, is_malformed = _pairs(process.get("tags"))
@@ -253,14 +257,14 @@ def _resource(process: Any) -> tuple[Resource, bool]:
     if name:
         attributes["service.name"] = name
     resource = Resource(attributes)
-    written = process_of(resource, nothing_lost)
+    written = process_of(resource, ignore_loss)
     own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
     is_malformed |= not isinstance(service, str | None)
     return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed
 
 
 def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
-    """Return the events of a span's logs, and whether something is odd about one."""
+    """Return the events of a span's logs, and whether any is malformed."""
     items = logs if isinstance(logs, list) else []
     are_malformed = not isinstance(logs, list | None)
     events = []
@@ -282,7 +286,7 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
 
 
 def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return keys and values of tags, and whether something is odd about one."""
+    """Return keys and values of tags, and whether any is malformed."""
     pairs, are_malformed = [], not isinstance(tags, list | None)
     for tag in tags if isinstance(tags, list) else ():
         if not isinstance(tag, dict) or not isinstance(tag.get("key"), str):
@@ -311,7 +315,7 @@ def _integer(value: Any) -> int | None:
 
 
 def _float(value: Any) -> float | None:
-    if isinstance(value, bool) or not (isinstance(value, int | float) or value in _ODD_FLOATS):
+    if isinstance(value, bool) or not (isinstance(value, int | float) or value in _NON_FINITE_NAMES):
         return None
     try:
         return float(value)

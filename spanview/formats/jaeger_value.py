@@ -18,11 +18,11 @@ from spanview.formats.tags import (
     STATUS_CODE,
     STATUS_DESCRIPTION,
     dropped_in,
+    ignore_loss,
     lose_extra,
-    lose_meant,
-    lose_rest,
+    lose_reserved,
+    lose_unsupported,
     micros_of,
-    nothing_lost,
     shared_tags,
     text_of,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Resource, Span
 
 FORMAT: Final = "jaeger"
-"""The key of `extra` under which stands what only Jaeger says."""
+"""The key of `extra` for what only Jaeger has."""
 KINDS: Final = {name.lower(): value for value, name in enumerate(KIND_NAMES)}
 """What the tag for the kind says."""
 EVENT: Final = "event"
@@ -43,13 +43,13 @@ EVENT: Final = "event"
 EVENT_DROPPED: Final = "otel.event.dropped_attributes_count"
 PARENT_TYPES: Final = ("CHILD_OF", "FOLLOWS_FROM")
 NO_END: Final = "spanview: no end time; the duration is unknown"
-"""A warning of a span that stands for what Jaeger has no word for."""
+"""A warning of a span, for what Jaeger has no field for."""
 TAKEN_FOR_PARENT: Final = "links within the trace left out, of spans without a parent: they would be taken for it"
-_SAFE: Final = 2**53 - 1
-"""The greatest integer of which the user interface knows every digit."""
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""The largest integer that the user interface holds exactly."""
 _PLAIN: Final = frozenset((str, int, bool))
 _INT64: Final = 2**63
-_MAX_KEPT: Final = 256
+_MAX_KNOWN_RESOURCES: Final = 256
 """Resources whose processes are known at once."""
 
 
@@ -61,15 +61,15 @@ class ProcessTable:
         """By their names."""
         self._names: dict[bytes, str] = {}
         self._of_resources: dict[int, tuple[Resource, str, list[str]]] = {}
-        """By the resource's identity the process's name, and what can't be said of it."""
+        """By the resource's identity: the process's name, and what was lost of it."""
 
     def of(self, resource: Resource, lose: Callable[[str], None]) -> str:
-        """Return the name of the process that a resource stands for."""
+        """Return the name of a resource's process."""
         known = self._of_resources.get(id(resource))
         if known is None:
             lost: list[str] = []
             known = resource, self.name_of(process_of(resource, lost.append)), lost
-            if len(self._of_resources) >= _MAX_KEPT:
+            if len(self._of_resources) >= _MAX_KNOWN_RESOURCES:
                 self._of_resources.clear()
             self._of_resources[id(resource)] = known
         for sentence in known[2]:
@@ -83,12 +83,12 @@ class ProcessTable:
         return name
 
 
-def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
+def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
     """Return one trace as a member of a document's `data`.
 
     Args:
         spans: Spans of one trace; those without usable ids are left out.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
     processes, values, warnings = ProcessTable(), [], list[str]()
     trace_id = None
@@ -101,19 +101,19 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = nothing_lost) 
     return {"traceID": trace_id, "spans": values, "processes": processes.values, "warnings": warnings or None}
 
 
-def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any] | None:
+def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable.
 
     Args:
         span: The span.
         processes: Those of its trace.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
     if span.trace_id is None or span.span_id is None:
         lose("spans without usable ids left out")
         return None
     own = own_extra(span.extra)
-    lose_rest(span, FORMAT, lose)
+    lose_unsupported(span, FORMAT, lose)
     start, end = micros_of(span.start_ns, lose), micros_of(span.end_ns, lose)
     duration = 0 if span.duration_ns is None else end - start
     if span.start_ns is None:
@@ -142,7 +142,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
 
 
 def own_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what of an `extra` only Jaeger says."""
+    """Return the part of an `extra` that only Jaeger has."""
     own = extra.get(FORMAT) if extra else None
     return own if isinstance(own, dict) else {}
 
@@ -195,24 +195,24 @@ def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any
 
 
 def with_references_within(
-    value: dict[str, Any], most: int, lose: Callable[[str], None] = nothing_lost
+    value: dict[str, Any], max_count: int, lose: Callable[[str], None] = ignore_loss
 ) -> dict[str, Any]:
     """Return a written span with only the first references within its trace, and those into others.
 
-    The user interface takes the first that it finds for the parent, whatever stands before it.
+    The user interface takes the first one within the trace for the parent, whatever precedes it.
 
     Args:
         value: What `value_of` returned.
-        most: How many are kept.
+        max_count: How many are kept.
         lose: Takes note of what is left out.
     """
     references = []
     for reference in value["references"]:
         if reference["traceID"] == value["traceID"] and reference["refType"] in PARENT_TYPES:
-            if not most:
+            if not max_count:
                 lose(TAKEN_FOR_PARENT)
                 continue
-            most -= 1
+            max_count -= 1
         references.append(reference)
     return {**value, "references": references}
 
@@ -231,7 +231,7 @@ def _reference(kind: str, trace_id: str, span_id: str) -> dict[str, Any]:
 
 
 def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any]:
-    """Return the process that a resource stands for; without a service's name, that is empty."""
+    """Return the process of a resource; its service name is empty if the resource has none."""
     attributes = dict(resource.attributes)
     service = attributes.pop("service.name", None)
     if service is not None and not isinstance(service, str):
@@ -241,7 +241,7 @@ def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any
 
 
 def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the tags for parts of the span first, because of several with one name the first one counts."""
+    """Return the tags, those for parts of the span first: of several with one name, the first one counts."""
     pairs = shared_tags(span, lose)
     if span.kind_name is not None:
         pairs.append((KIND, span.kind_name.lower()))
@@ -255,11 +255,11 @@ def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
     if span.status.code_value != ERROR and attributes.get(ERROR_TAG) in (True, "true"):
         lose("error attributes of spans that didn't fail left out")
         del attributes[ERROR_TAG]
-    lose_meant(pairs, attributes, KINDS, lose)
+    lose_reserved(pairs, attributes, KINDS, lose)
     return [tag_of(key, value, lose) for key, value in (*pairs, *attributes.items())]
 
 
-def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
+def log_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
     """Return an event as a log."""
     dropped = dropped_in(event.extra, "dropped_attributes_count")
     pairs: list[tuple[str, Any]] = [(EVENT, event.name)] if event.name else []
@@ -271,7 +271,7 @@ def log_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> dict[str
     return {"timestamp": micros_of(event.timestamp_ns, lose), "fields": changed(fields, own_extra(event.extra))}
 
 
-def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any]:
+def tag_of(key: str, value: Any, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
     """Return an attribute as a tag with its type; what Jaeger has no type for is text."""
     if type(value) is str:
         return {"key": key, "type": "string", "value": value}
@@ -283,7 +283,7 @@ def tag_of(key: str, value: Any, lose: Callable[[str], None] = nothing_lost) -> 
         case bool():
             return {"key": key, "type": "bool", "value": value}
         case int() if -_INT64 <= value < _INT64:
-            return {"key": key, "type": "int64", "value": value if abs(value) <= _SAFE else str(value)}
+            return {"key": key, "type": "int64", "value": value if abs(value) <= _MAX_SAFE_INTEGER else str(value)}
         case float():
             return {"key": key, "type": "float64", "value": value}
     lose("values of other types than Jaeger has written as text")
@@ -315,11 +315,11 @@ def _list(value: Any) -> list[Any]:
 
 def _with(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return tags with others, before the last one of the same key: readers take that for the attribute."""
-    last = {tag["key"]: at for at, tag in enumerate(tags)}
+    last = {tag["key"]: index for index, tag in enumerate(tags)}
     before: dict[int, list[dict[str, Any]]] = {}
     for tag in more:
         before.setdefault(last.get(tag["key"], len(tags)), []).append(tag)
-    return [tag for at in range(len(tags) + 1) for tag in (*before.get(at, ()), *tags[at : at + 1])]
+    return [tag for index in range(len(tags) + 1) for tag in (*before.get(index, ()), *tags[index : index + 1])]
 
 
 def _without(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:

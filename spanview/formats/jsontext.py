@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _MARKED: Final = bytes(
     ord("0") if byte in b"0123456789" else ord(" ") if byte in b" \t\n\r,:[-" else ord(".") for byte in range(256)
 )
-"""Digits, and what can stand before a number inside a list or an object."""
+"""Digits, and what can precede a number inside a list or an object."""
 _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
 INVALID_TEXT: Final = "texts that are no valid Unicode changed"
-"""What is lost of them in any JSON."""
+"""The loss that this is in any JSON."""
 
 
 class BadJsonError(ValueError):
@@ -84,7 +84,7 @@ def _integer(digits: str) -> int | str:
 
 
 def dumps_sorted(value: Any) -> bytes:
-    """Return one text for all values that are equal, types included, whatever the order of their keys."""
+    """Return the same text for all values that are equal, types included, whatever the order of their keys."""
     try:
         return json.dumps(value, sort_keys=True, default=_fields_of, separators=(",", ":")).encode()
     except RecursionError:
@@ -96,7 +96,7 @@ def _fields_of(part: Any) -> dict[str, Any]:
 
 
 def _dumps_deep(value: Any, *, sort_keys: bool, ensure_ascii: bool) -> str:
-    """Encode without recursion, to the text that the standard library's encoder comes to where nesting lets it."""
+    """Encode without recursion, to the same text as the standard library's encoder."""
     encoder = json.JSONEncoder(ensure_ascii=ensure_ascii)
     parts: list[str] = []
     pending: list[tuple[str, Any]] = [("", value)]
@@ -107,28 +107,28 @@ def _dumps_deep(value: Any, *, sort_keys: bool, ensure_ascii: bool) -> str:
             item = _fields_of(item)
         if isinstance(item, dict):
             keys = sorted(item) if sort_keys else list(item)
-            inside = [(f"{',' if at else ''}{encoder.encode(key)}:", item[key]) for at, key in enumerate(keys)]
+            inside = [(f"{',' if index else ''}{encoder.encode(key)}:", item[key]) for index, key in enumerate(keys)]
             parts.append("{")
             pending.append(("}", _NOTHING))
             pending.extend(reversed(inside))
         elif isinstance(item, list | tuple):
             parts.append("[")
             pending.append(("]", _NOTHING))
-            pending.extend(("," if at else "", part) for at, part in reversed([*enumerate(item)]))
+            pending.extend(("," if index else "", part) for index, part in reversed([*enumerate(item)]))
         elif item is not _NOTHING:
             parts.append(encoder.encode(item))
     return "".join(parts)
 
 
-def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
+def dumps_strict(value: Any, *, has_non_finite: bool = True) -> bytes:
     """Encode a value as strict JSON in UTF-8.
 
     NaN and infinities become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, integers of any size stay exact,
-    and what is no valid Unicode becomes U+FFFD. Keys that come to the same by that are numbered.
+    and what is no valid Unicode becomes U+FFFD. Keys that become equal by that are numbered.
 
     Args:
         value: What JSON has: dicts, lists, texts, numbers, booleans and None.
-        has_odd_numbers: False where the caller knows that there are no NaN and no infinities, which saves a look.
+        has_non_finite: False where the caller knows that there are no NaN and no infinities, which saves a search.
     """
     try:
         text = orjson.dumps(value)
@@ -136,10 +136,10 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
         pass
     else:
         # It writes null for NaN and infinities, and all else as it is.
-        nulls = text.count(b"null") if has_odd_numbers else 0
+        nulls = text.count(b"null") if has_non_finite else 0
         if not nulls or (isinstance(value, dict) and nulls == [*value.values()].count(None)):
             return text
-        if not _has_odd_number(value):
+        if not _has_non_finite(value):
             return text
     strict = _strict(value)
     try:
@@ -149,7 +149,7 @@ def dumps_strict(value: Any, *, has_odd_numbers: bool = True) -> bytes:
     return lenient.encode("utf-8", "replace")
 
 
-def _has_odd_number(value: Any) -> bool:
+def _has_non_finite(value: Any) -> bool:
     pending = [value]
     while pending:
         part = pending.pop()
@@ -162,7 +162,7 @@ def _has_odd_number(value: Any) -> bool:
     return False
 
 
-def dumps_telling(value: Any, lose: Callable[[str], None]) -> bytes:
+def dumps_reporting(value: Any, lose: Callable[[str], None]) -> bytes:
     """Encode a value as `dumps_strict` does.
 
     Args:
@@ -213,7 +213,7 @@ def _strict(value: Any) -> Any:
 
 
 def _numbered(item: dict[Any, Any]) -> dict[str, Any]:
-    """Return a dict with valid keys of which none is lost; those that are valid stay as they are."""
+    """Return a dict with valid keys, none of them lost; those that are valid stay as they are."""
     names = [*map(str, item)]
     taken, counts = {name for name in names if valid_text(name) == name}, Counter[str]()
     numbered: dict[str, Any] = {}

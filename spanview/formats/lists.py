@@ -1,4 +1,4 @@
-"""Whether a JSON list is one of records, told by its first element, so that the elements can be framed one by one."""
+"""Whether a JSON list is one of records, judged by its first element, so that the elements can be framed one by one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _START: Final = re.compile(rb"\[[ \t\r\n]*")
 
 
 class ListProbe:
-    """The look at one list after the other; an element that isn't whole yet is scanned on, not again.
+    """Probes one list after the other; the scan of an unfinished element is continued, not repeated.
 
     Args:
         is_record: Tells whether a decoded value is one that the caller looks for.
-        cap: Bytes of the longest beginning of a list that is looked at.
+        cap: Bytes at the beginning of a list that are probed.
     """
 
     __slots__ = ("_cap", "_is_record", "_scanner")
@@ -30,8 +30,8 @@ class ListProbe:
         self._cap = cap
         self._scanner: Scanner | None = None
 
-    def look(self, data: bytes, position: int) -> int | None:
-        """Return where the first element stands if it is a record, `position` if not, None if it isn't whole yet.
+    def first_record(self, data: bytes, position: int) -> int | None:
+        """Return where the first element is if it is a record, `position` if not, None if it isn't complete yet.
 
         Args:
             data: The buffer; where its front was cut off, `shift` must have been called.
@@ -57,10 +57,10 @@ class ListProbe:
         return start if is_record else position
 
     def shift(self, count: int) -> None:
-        """Take note that so many bytes were cut off the buffer's front."""
+        """Take note that `count` bytes were cut off the front of the buffer."""
         if self._scanner is not None:
             self._scanner.shift(count)
 
     def forget(self) -> None:
-        """Give up on an element that isn't whole yet."""
+        """Give up on an unfinished element."""
         self._scanner = None

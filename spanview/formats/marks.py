@@ -13,7 +13,7 @@ _FIRST_VALUE: Final = (
     rb"|(?:-?+(?:[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)|true|false|null|NaN)[ \t\r\n]*+[,\]]"
     rb"|[A-Za-z0-9.+-]*+[ \t\r\n]*+\Z)"
 )
-"""What follows the bracket of a list, or may; a log's `[INFO]` and `[2026-11-20 …]` are none."""
+"""What follows the bracket of a list, or may; not a log's `[INFO]` or `[2026-11-20 …]`."""
 _OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z))"
 """What opens an object; `{'loss': 0.1}` is Python's."""
 # `{"name"`, `[{`, `[1, 2]`; neither `{'loss': 0.1}` nor `[INFO]`.
@@ -27,10 +27,10 @@ _PART: Final = rb"[ \t\r\n]{0,20}".join(
     rb'\{ "(?:trace_id" : "[0-9a-f]{32}" , "(?:span_id" : "[0-9a-f]{16}" , "parent_id|start_time)'
     rb'|trace(?:ID|Id)" : "[0-9a-f]{16,32}" , "(?:spans|id)|resource" : \{ "attributes)"'.split(b" ")
 )
-"""`{"trace_id":"88ae…","span_id":"5998…","parent_id`: of a line of spanview's, or of a document. What else is
-logged has a trace id, too."""
+"""`{"trace_id":"88ae…","span_id":"5998…","parent_id`: of a line of spanview's, or of a document. Other log
+records have a trace id, too."""
 _LIST: Final = rb'\[[ \t]*+\{[ \t\r\n]*+"(?:traceID|trace_id|resource)"'
-"""Of traces, or of the spans of resources, where what stands before it is damaged."""
+"""Of traces, or of the spans of resources, if what precedes it is damaged."""
 # `\n    {`, `\n[{`, and `{"name":` in the middle of a line.
 _LINE_OR_RECORD: Final = re.compile(
     rb"\n"
@@ -51,43 +51,43 @@ _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 # In a gap: `\n{`, `\0{`, and `{"name":`, `{"trace_id":` anywhere.
 _RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:|' + _FRONT)
 # `{`, `{"na`, `[{ "trace`, `{"data": [{"trac` at the end of the buffer.
-_BEGIN_SO_FAR: Final = re.compile(
+_PARTIAL_BEGINNING: Final = re.compile(
     rb"(?:\{|\[[ \t\r\n]*(?:\{|\Z))[ \t\r\n]*"
     rb'(?:"[A-Za-z_]{0,14}(?:"[ \t\r\n]*(?::[ \t\r\n\[{]*(?:"[A-Za-z_/-]{0,22}(?:"[ \t\r\n]*)?)?)?)?)?\Z'
     rb'|\{"trace(?:_id|ID|Id)"[a-z0-9_:", \t\r\n]{0,160}\Z'
 )
-# `{'los` at the end of the buffer, which is no JSON if it goes on so.
-_PYTHON_SO_FAR: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
+# `{'los` at the end of the buffer, which isn't JSON if it continues like this.
+_PARTIAL_PYTHON: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
 # `\n  \xef\xbb`, and `\n{'los`.
-_BLANK_LINE_SO_FAR: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PYTHON_SO_FAR + rb")")
-_MARK_SO_FAR: Final = re.compile(rb"\xef\xbb?\Z|" + _PYTHON_SO_FAR)
+_PARTIAL_BLANK_LINE: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PARTIAL_PYTHON + rb")")
+_PARTIAL_MARK: Final = re.compile(rb"\xef\xbb?\Z|" + _PARTIAL_PYTHON)
 
 REPEATED: Final = b"x across cluster]"
 """In the text that Ray's de-duplication puts where it left out lines."""
 FRAGMENT: Final = b'"trace_id": "0x'
 """In the beginning of a span."""
 _LOG_MARKS: Final = (("repeated", REPEATED), ("fragments", FRAGMENT))
-_LONGEST_MARK: Final = max(len(mark) for _, mark in _LOG_MARKS)
+_MAX_MARK_BYTES: Final = max(len(mark) for _, mark in _LOG_MARKS)
 
 _BRACE, _LF, _NUL = b"{\n\x00"
 NOWHERE: Final = -1
-LOOK_BACK: Final = 256
-"""Bytes before the end of a buffer, or before a break, in which the beginning of a record is looked for."""
+LOOKBACK_BYTES: Final = 256
+"""Bytes before the end of a buffer, or before a break, in which the beginning of a record is searched for."""
 
 
 def skip_separators(data: bytes, position: int) -> int:
-    """Return where the blanks, commas and byte order marks end that may stand between documents."""
+    """Return where the blanks, commas and byte order marks between documents end."""
     match = _SEPARATOR.match(data, position)
     return match.end() if match else position
 
 
-def is_mark_so_far(data: bytes, position: int) -> bool:
+def is_partial_mark(data: bytes, position: int) -> bool:
     """Tell whether the bytes from `position` on may become a byte order mark, or what Python prints."""
-    return _MARK_SO_FAR.match(data, position) is not None
+    return _PARTIAL_MARK.match(data, position) is not None
 
 
 def may_begin(data: bytes, position: int) -> bool:
-    """Tell whether a document may begin at a position where a line does, or right behind another document."""
+    """Tell whether a document may begin at a position where a line begins, or right after another document."""
     return _BEGINNING.match(data, position) is not None
 
 
@@ -100,11 +100,11 @@ def find_in_text(data: bytes, position: int) -> int:
 
 
 def find_in_gap(data: bytes, position: int, before: int) -> int:
-    """Return where a record may begin behind a torn one; `NOWHERE` if nowhere.
+    """Return where a record may begin after a torn one; `NOWHERE` if nowhere.
 
     Args:
         position: Where to begin.
-        before: The byte before `position`, to which the pattern can't look back beyond the buffer.
+        before: The byte before `position`, which may be before the buffer, where the pattern can't see it.
     """
     if before in (_LF, _NUL) and data[position : position + 1] == b"{":
         return position
@@ -112,51 +112,55 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
     return match.start() if match else NOWHERE
 
 
-def find_so_far(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool]:
-    """Return where the end of the buffer may become a beginning, or ends, and whether that is in text still.
+def find_partial(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool]:
+    """Return where at the end of the buffer a beginning may be unfinished, or its end, and whether that is in text.
 
     Args:
         position: Where to begin.
         in_text: Whether there is text.
     """
-    begin = _BEGIN_SO_FAR.search(data, max(position, len(data) - LOOK_BACK))
-    if begin:
-        return begin.start(), in_text
+    match = _PARTIAL_BEGINNING.search(data, max(position, len(data) - LOOKBACK_BYTES))
+    if match:
+        return match.start(), in_text
     line = data.rfind(b"\n", position) if in_text else NOWHERE
-    if line >= 0 and (match := _BLANK_LINE_SO_FAR.match(data, line)):
-        # A byte order mark that isn't whole yet may be the last of it, or what Python prints.
+    if line >= 0 and (match := _PARTIAL_BLANK_LINE.match(data, line)):
+        # Its end may be an unfinished byte order mark, or what Python prints.
         return match.start(1), False
     return max(position, len(data) - (data[-1:] in (b"\n", b"\x00"))), in_text
 
 
 class LogMarks:
-    """What the text between documents says of a console's log, counted as it goes by in pieces of any size."""
+    """What the text between documents says of a console log, counted in pieces of any size."""
 
     __slots__ = ("_before", "fragments", "repeated")
 
     def __init__(self) -> None:
         self.repeated = 0
-        """Marks of Ray's de-duplication, which stand for lines that it left out."""
+        """Marks of Ray's de-duplication for lines that it left out."""
         self.fragments = 0
         """Beginnings of spans in text."""
         self._before = b""
 
-    def look(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
+    def count(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
         """Count in a piece of text.
 
         Args:
             start: Where the piece begins.
             end: Where it ends.
-            goes_on: Whether the next piece is right behind it.
+            goes_on: Whether the next piece follows right after it.
         """
-        across = self._before + data[start : min(end, start + _LONGEST_MARK - 1)]
-        ahead = len(self._before)
+        across = self._before + data[start : min(end, start + _MAX_MARK_BYTES - 1)]
+        before_bytes = len(self._before)
         for name, mark in _LOG_MARKS:
             # Those that begin in the piece before, then those that begin in this one.
-            there = across.count(mark, max(0, ahead - len(mark) + 1), ahead + len(mark) - 1) if ahead else 0
-            setattr(self, name, getattr(self, name) + there + data.count(mark, start, end))
-        kept = (self._before + data[max(start, end - _LONGEST_MARK + 1) : end])[1 - _LONGEST_MARK :]
-        self._before = kept if goes_on else b""
+            count = (
+                across.count(mark, max(0, before_bytes - len(mark) + 1), before_bytes + len(mark) - 1)
+                if before_bytes
+                else 0
+            )
+            setattr(self, name, getattr(self, name) + count + data.count(mark, start, end))
+        last = (self._before + data[max(start, end - _MAX_MARK_BYTES + 1) : end])[1 - _MAX_MARK_BYTES :]
+        self._before = last if goes_on else b""
 
     def take(self) -> tuple[int, int]:
         """Return the marks and the fragments that were counted since the last call."""

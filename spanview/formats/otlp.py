@@ -2,8 +2,8 @@
 
 Source: opentelemetry/proto/trace/v1/trace.proto, and "JSON Protobuf Encoding" in the OTLP specification. Ids are also
 taken in the base64 of protobuf's own JSON, enums by name or number, 64-bit integers as text or number, fields in camel
-and in snake case, and what older versions and Tempo name otherwise: `batches`, `instrumentationLibrarySpans`. What
-null stands in is not there. Unknown fields are ignored.
+and in snake case, and what older versions and Tempo name otherwise: `batches`, `instrumentationLibrarySpans`. A
+field that is null counts as absent. Unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from spanview.model.span import Source
 
 DOCUMENT_KEYS: Final = ("resourceSpans", "resource_spans", "batches")
-"""Keys of a document, of which each holds a list of the spans of resources."""
+"""Keys of a document, each with a list of the spans of resources."""
 RESOURCE_KEYS: Final = (
     *("scopeSpans", "scope_spans"),
     *("instrumentationLibrarySpans", "instrumentation_library_spans"),
 )
-"""Keys of the spans of one resource, of which each holds a list of the spans of scopes."""
+"""Keys of the spans of one resource, each with a list of the spans of scopes."""
 _WRAPPERS: Final = ("trace", "result")
-"""What the answers of Tempo's and Jaeger's interfaces have a document in."""
+"""Keys of the document in responses of Tempo's and Jaeger's APIs."""
 SPAN_EXTRA: Final = ("flags", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount")
 LINK_EXTRA: Final = ("flags", "droppedAttributesCount")
 DROPPED: Final = ("droppedAttributesCount",)
 KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
-"""Names of the kinds, at the places of their numbers."""
+"""Names of the kinds, in the order of their numbers."""
 _TIMES: Final = range(2**63)
 
 
@@ -47,19 +47,19 @@ def is_document(value: Any) -> bool:
 
 def _document_in(value: dict[str, Any]) -> dict[str, Any] | None:
     candidates = (value, *(value.get(key) for key in _WRAPPERS))
-    return next((each for each in candidates if isinstance(each, dict) and _has_list(each, DOCUMENT_KEYS)), None)
+    return next((part for part in candidates if isinstance(part, dict) and _has_list(part, DOCUMENT_KEYS)), None)
 
 
 def _has_list(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
     return any(isinstance(value.get(key), list) for key in keys)
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     document = _document_in(value)
     of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)
@@ -113,14 +113,14 @@ def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
     """Return the scope; None where nothing is known of it, which the protocol has in several spellings."""
     scope = of_scope.get("scope")
     scope = read.object(field(of_scope, "instrumentationLibrary") if scope is None else scope)
-    found = Scope(
+    result = Scope(
         read.text(scope.get("name")),
         read.text(scope.get("version")) or None,
         read.text(field(of_scope, "schemaUrl")) or None,
         read.attributes(scope.get("attributes")),
         _counts(read, scope, DROPPED),
     )
-    return None if found == Scope("") else found
+    return None if result == Scope("") else result
 
 
 def _span(
@@ -186,12 +186,12 @@ def _link(read: Reader, link: Mapping[str, Any]) -> Link:
 def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None:
     """Return an id in hex digits; one that is unusable is kept as it is written, but for zeros, which mean none."""
     text = value if isinstance(value, str) else ""
-    found, raw = parse_id(value, digits), bytes_of(text)
+    number, raw = parse_id(value, digits), bytes_of(text)
     is_whole = raw is not None and len(raw) == digits // 2
-    if found == UNUSABLE and raw is not None and is_whole:
-        found = int.from_bytes(raw, "big")
-    if found != UNUSABLE:
-        return format_trace_id(found) if digits == TRACE_ID_DIGITS else format_span_id(found)
+    if number == UNUSABLE and raw is not None and is_whole:
+        number = int.from_bytes(raw, "big")
+    if number != UNUSABLE:
+        return format_trace_id(number) if digits == TRACE_ID_DIGITS else format_span_id(number)
     if not is_whole and value is not None and (value is not text or text.strip("0")):
         extra[snake_case(name)] = value
     return None
@@ -199,13 +199,13 @@ def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None
 
 def _counts(read: Reader, holder: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the fields of 32 bits that aren't zero."""
-    found = {}
+    counts = {}
     for name in names:
         value = field(holder, name)
         number = 0 if value is None else read.number_in(value, UINT32)
         if number:
-            found[snake_case(name)] = number
-    return found
+            counts[snake_case(name)] = number
+    return counts
 
 
 def _enum(read: Reader, value: Any, prefix: str, names: Sequence[str]) -> int:

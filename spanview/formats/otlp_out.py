@@ -1,7 +1,7 @@
 """Spans as OTLP's JSON, a line for some spans of one trace, as the collector's file exporter writes and reads them.
 
-Source: as in `otlp`. Ids are in lower-case hex digits, enums numbers, integers of 64 bits text, and what has its
-default is left out. Spans stand in the order in which they come, those of one resource and scope together.
+Source: as in `otlp`. Ids are in lower-case hex digits, enums numbers, integers of 64 bits text, and defaults
+are left out. Spans stay in their order, those of one resource and scope together.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from spanview.formats.otlp_value import Lose
     from spanview.model.span import Event, Link, Scope, Span, Status
 
-_MOST_BYTES: Final = 512 * 1024
-"""Of the spans in a line, but for one that is longer: the collector's receiver for files reads lines of 1 MiB."""
+_MAX_LINE_BYTES: Final = 512 * 1024
+"""Of the spans in a line, unless one alone is longer: the collector's file receiver reads lines of 1 MiB."""
 _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES))))
 """Those without a message, by their codes."""
-_MOST_KEPT: Final = 256
-"""Resources and scopes of which is known at once what stands around their spans."""
-_ELSEWHERE: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
-"""What `extra` may have that isn't a count."""
+_MAX_KNOWN: Final = 256
+"""Resources and scopes whose ends are kept."""
+_NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
+"""Fields of `extra` that aren't counts."""
 _BAD_IDS: Final = "unusable ids left out"
-_LOST_MARKS: Final = (
+_LOST_WARNINGS: Final = (
     (Warnings.ODD_VALUE, "marks of spans with an odd field left out"),
     (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
 )
 
 _Ends: TypeAlias = tuple[bytes, bytes]
-"""What stands before and behind the spans of a resource or a scope."""
+"""The text before and after the spans of a resource or a scope."""
 _Group = TypeVar("_Group")
 
 
@@ -45,13 +45,13 @@ class OtlpLines:
     """Writes the lines of traces.
 
     Args:
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
 
     def __init__(self, lose: Lose) -> None:
         self._writer = OtlpValueWriter(lose)
         self._known: dict[int, tuple[Resource | Scope | None, _Ends, list[str]]] = {}
-        """By the identity of a resource or a scope its ends, and what can't be said of it."""
+        """By the identity of a resource or a scope: its ends, and what was lost of it."""
         self._groups: dict[_Ends, dict[_Ends, list[bytes]]] = {}
         """The spans of a line, by the ends of resource and scope."""
 
@@ -64,38 +64,40 @@ class OtlpLines:
         size = 0
         for span in spans:
             scopes = self._group(span.resource, self._groups, dict)
-            text = dumps_strict(span_object(span, self._writer), has_odd_numbers=False)
+            text = dumps_strict(span_object(span, self._writer), has_non_finite=False)
             self._group(span.scope, scopes, list).append(text)
             size += len(text)
-            if size >= _MOST_BYTES:
-                yield self._taken()
+            if size >= _MAX_LINE_BYTES:
+                yield self._take_line()
                 size = 0
         if size:
-            yield self._taken()
+            yield self._take_line()
 
     def _group(self, part: Resource | Scope | None, groups: dict[_Ends, _Group], new: Callable[[], _Group]) -> _Group:
-        """Return the group of a resource or a scope, which is made if it is new in the line."""
+        """Return the group of a resource or a scope; it is made if it is new in the line."""
         known = self._known.get(id(part))
         if known is None:
             lost: list[str] = []
             writer = OtlpValueWriter(lost.append)
             ends = _resource_ends(part, writer) if isinstance(part, Resource) else _scope_ends(part, writer)
-            if len(self._known) >= _MOST_KEPT:
+            if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             known = self._known[id(part)] = part, ends, lost
         group = groups.get(known[1])
         if group is None:
             group = groups[known[1]] = new()
-            # What can't be said of a resource is lost once a line, not once a span.
+            # What is lost of a resource is counted once a line, not once a span.
             for sentence in known[2]:
                 self._writer.lose(sentence)
         return group
 
-    def _taken(self) -> bytes:
+    def _take_line(self) -> bytes:
         """Return the line and begin a new one."""
         of_resources = [
-            before + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()]) + behind
-            for (before, behind), scopes in self._groups.items()
+            resource_head
+            + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()])
+            + resource_tail
+            for (resource_head, resource_tail), scopes in self._groups.items()
         ]
         self._groups.clear()
         return b'{"resourceSpans":[' + b",".join(of_resources) + b"]}\n"
@@ -127,14 +129,14 @@ def _schema_url(url: str, writer: OtlpValueWriter) -> bytes:
 
 
 def _dumps(value: Any) -> bytes:
-    return dumps_strict(value, has_odd_numbers=False)
+    return dumps_strict(value, has_non_finite=False)
 
 
 def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     """Return the object of a span."""
-    for flag, what in _LOST_MARKS if span.warnings else ():
+    for flag, sentence in _LOST_WARNINGS if span.warnings else ():
         if flag in span.warnings:
-            writer.lose(what)
+            writer.lose(sentence)
     extra, status = span.extra, span.status
     if "parent_span_id" in extra:
         writer.lose(_BAD_IDS)
@@ -151,7 +153,7 @@ def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
         events=[_event(event, writer) for event in span.events] if span.events else (),
         links=[_link(link, writer) for link in span.links] if span.links else (),
         status=_STATUSES[status.code_value] if status.description is None else _status(status, writer),
-        **_counts(extra, SPAN_EXTRA, writer, _ELSEWHERE),
+        **_counts(extra, SPAN_EXTRA, writer, _NOT_COUNTS),
     )
 
 
@@ -160,10 +162,10 @@ def _filled(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _id(found: str | None, writer: OtlpValueWriter) -> str | None:
-    if found is None:
+def _id(value: str | None, writer: OtlpValueWriter) -> str | None:
+    if value is None:
         writer.lose(_BAD_IDS)
-    return found
+    return value
 
 
 def _time(ns: int | None, writer: OtlpValueWriter) -> str | None:
@@ -193,20 +195,20 @@ def _link(link: Link, writer: OtlpValueWriter) -> dict[str, Any]:
         spanId=_id(link.span_id, writer),
         traceState=_trace_state(link, writer),
         attributes=writer.attributes(link.attributes),
-        **_counts(link.extra, LINK_EXTRA, writer, _ELSEWHERE),
+        **_counts(link.extra, LINK_EXTRA, writer, _NOT_COUNTS),
     )
 
 
 def _counts(
     extra: Mapping[str, Any], names: Sequence[str], writer: OtlpValueWriter, others: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of 32 bits; what else there is but `others` can't be said."""
+    """Return the fields of 32 bits; anything else but `others` is lost."""
     if not extra:
         return {}
-    found = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}
-    if extra.keys() - {*map(snake_case, found)} - {*others}:
+    counts = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}
+    if extra.keys() - {*map(snake_case, counts)} - {*others}:
         writer.lose("parts with fields that only other formats have left out")
-    return found
+    return counts
 
 
 def _is_count(value: Any) -> bool:
@@ -227,11 +229,11 @@ def _entities(extra: Mapping[str, Any], writer: OtlpValueWriter) -> list[dict[st
     """Return the references to entities, as far as they are as `otlp` reads them."""
     refs = extra.get("entity_refs")
     entities = [entity for entity in refs if isinstance(entity, dict)] if isinstance(refs, list) else []
-    found = []
+    result = []
     for entity in entities:
         texts = {name: entity.get(snake_case(name)) for name in ("schemaUrl", "type")}
         lists = {name: entity.get(snake_case(name)) for name in ("idKeys", "descriptionKeys")}
-        found.append(
+        result.append(
             {name: writer.text(text) for name, text in texts.items() if isinstance(text, str)}
             | {
                 name: [writer.text(text) for text in part if isinstance(text, str)]
@@ -239,4 +241,4 @@ def _entities(extra: Mapping[str, Any], writer: OtlpValueWriter) -> list[dict[st
                 if isinstance(part, list)
             }
         )
-    return found
+    return result

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Lose: TypeAlias = Callable[[str], None]
-    """Takes note of something that a format can't say."""
+    """Takes note of something that a format can't represent."""
 
 INT64: Final = range(-(2**63), 2**63)
 UINT32: Final = range(2**32)
-_DEEPEST_READ: Final = 64
-_DEEPEST_WRITTEN: Final = 31
-"""So deep may lists and maps nest in an event's attribute, for protobuf reads 100 messages one in the other."""
+_MAX_DEPTH_READ: Final = 64
+_MAX_DEPTH_WRITTEN: Final = 31
+"""Lists and maps in an event's attribute, one in the other: protobuf reads 100 nested messages."""
 # `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
@@ -44,7 +44,7 @@ def snake_case(name: str) -> str:
 
 
 def field(holder: Mapping[str, Any], name: str) -> Any:
-    """Return a field by its name in camel case, where it isn't there by that in snake case; None for none and null."""
+    """Return a field by its name in camel case, or else in snake case; None for none and null."""
     value = holder.get(name)
     return holder.get(snake_case(name)) if value is None else value
 
@@ -65,7 +65,7 @@ def integer(value: Any) -> int | None:
 
 
 def bytes_of(text: str) -> bytes | None:
-    """Return what base64 stands for, of either alphabet and with or without padding, or None where it is none."""
+    """Decode base64, of either alphabet and with or without padding; None if it is none."""
     bare = text.translate(_URL_SAFE).rstrip("=")
     try:
         return b64decode(bare + "=" * (-len(bare) % 4), validate=True)
@@ -79,7 +79,7 @@ class Reader(Careful):
     __slots__ = ()
 
     def number_in(self, value: Any, limits: range) -> int:
-        """Return an integer within limits; 0 for none and for whatever else is there."""
+        """Return an integer within limits; 0 for none and for any other value."""
         number = 0 if value is None else integer(value)
         if number is None or number not in limits:
             self.is_malformed = True
@@ -91,23 +91,23 @@ class Reader(Careful):
         if isinstance(value, dict):
             self.is_malformed = True
             return {key: self.value(part, depth) for key, part in value.items()}
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         pairs = self.objects(value)
         for pair in pairs:
             key = pair.get("key")
-            found[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
-        self.is_malformed |= len(found) < len(pairs)
-        return found
+            attributes[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
+        self.is_malformed |= len(attributes) < len(pairs)
+        return attributes
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return an attribute's value.
 
         Args:
             value: The `AnyValue`.
-            depth: In how many lists and maps it stands.
+            depth: How many lists and maps it is in.
         """
         if not isinstance(value, dict):
-            return value if value is None else self._odd(value)
+            return value if value is None else self._malformed(value)
         for name, part in value.items():
             if name in _OF_TEXT and type(part) is str:
                 return part
@@ -116,8 +116,8 @@ class Reader(Careful):
         self.is_malformed |= any(part is not None for part in value.values())
         return None
 
-    def _odd(self, value: Any) -> Any:
-        """Return what isn't as the protocol has it: what nests as text."""
+    def _malformed(self, value: Any) -> Any:
+        """Return a value that isn't as the protocol has it; a nested one as text."""
         self.is_malformed = True
         return as_text(value) if isinstance(value, dict | list) else value
 
@@ -125,12 +125,12 @@ class Reader(Careful):
         return self.text(value)
 
     def _bool(self, value: Any, _depth: int) -> Any:
-        return value if isinstance(value, bool) else self._odd(value)
+        return value if isinstance(value, bool) else self._malformed(value)
 
     def _int(self, value: Any, _depth: int) -> Any:
         number = integer(value)
         if number is None:
-            return self._odd(value)
+            return self._malformed(value)
         self.is_malformed |= number not in INT64
         return number
 
@@ -138,24 +138,24 @@ class Reader(Careful):
         if isinstance(value, str) and _NUMBER.fullmatch(value):
             return float(value)
         try:
-            return float(value) if type(value) in (int, float) else self._odd(value)
+            return float(value) if type(value) in (int, float) else self._malformed(value)
         except OverflowError:
-            return self._odd(value)
+            return self._malformed(value)
 
     def _bytes(self, value: Any, _depth: int) -> Any:
-        found = bytes_of(value) if isinstance(value, str) else None
-        return self._odd(value) if found is None else BytesText(b64encode(found).decode())
+        raw = bytes_of(value) if isinstance(value, str) else None
+        return self._malformed(value) if raw is None else BytesText(b64encode(raw).decode())
 
     def _array(self, value: Any, depth: int) -> Any:
         values = value.get("values") if isinstance(value, dict) else value
-        if depth == _DEEPEST_READ or not isinstance(values, list | None):
-            return self._odd(value)
+        if depth == _MAX_DEPTH_READ or not isinstance(values, list | None):
+            return self._malformed(value)
         self.is_malformed |= values is value
         return [self.value(part, depth + 1) for part in values or ()]
 
     def _map(self, value: Any, depth: int) -> Any:
-        if depth == _DEEPEST_READ or not isinstance(value, dict):
-            return self._odd(value)
+        if depth == _MAX_DEPTH_READ or not isinstance(value, dict):
+            return self._malformed(value)
         return self.attributes(value.get("values"), depth + 1)
 
 
@@ -176,10 +176,10 @@ _MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
 
 
 class OtlpValueWriter:
-    """Writes values, and says what can't be said.
+    """Writes values, and reports what the format can't represent.
 
     Args:
-        lose: Takes note of it.
+        lose: Takes note of that.
     """
 
     __slots__ = ("lose",)
@@ -212,7 +212,7 @@ class OtlpValueWriter:
 
         Args:
             value: What JSON has, or bytes as base64.
-            depth: In how many lists and maps it stands.
+            depth: How many lists and maps it is in.
         """
         if isinstance(value, str):
             return {"bytesValue" if isinstance(value, BytesText) else "stringValue": self.text(value)}
@@ -224,11 +224,11 @@ class OtlpValueWriter:
             self.lose("integers of more than 64 bits as text")
             return {"stringValue": str(value)}
         if isinstance(value, float):
-            return {"doubleValue": value if isfinite(value) else _odd_number(value)}
+            return {"doubleValue": value if isfinite(value) else _non_finite_name(value)}
         return {} if value is None else self._nested(value, depth)
 
     def _nested(self, value: Any, depth: int) -> dict[str, Any]:
-        if depth == _DEEPEST_WRITTEN:
+        if depth == _MAX_DEPTH_WRITTEN:
             self.lose("values that nest too deep for protobuf as text")
             return {"stringValue": dumps_strict(value).decode()}
         if isinstance(value, dict):
@@ -237,5 +237,5 @@ class OtlpValueWriter:
         return {"arrayValue": {"values": [self.value(item, depth + 1) for item in items]}}
 
 
-def _odd_number(value: float) -> str:
+def _non_finite_name(value: float) -> str:
     return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""What spanview itself writes, read again: the lines of `spanview spans`, and the traces of `spanview export`.
+"""What spanview writes, read again: the lines of `spanview spans`, and the traces of `spanview export`.
 
 Source: the page `export`.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.careful import Careful
 from spanview.formats.console import parse_parent
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
@@ -26,7 +26,7 @@ SCHEMA: Final = "spanview/trace-tree/v1"
 _KEYS: Final = frozenset(("span_id", "parent_id", "name", "status", "attributes"))
 _DIGITS: Final = {"trace_id": TRACE_ID_DIGITS, "span_id": SPAN_ID_DIGITS}
 _KEPT_WARNINGS: Final = {flag.name.lower(): flag for flag in (Warnings.BAD_ID, Warnings.ODD_VALUE) if flag.name}
-"""What only the record told that the span was read from; all else is found out anew."""
+"""Known only from the original record; all others are determined again."""
 
 
 def is_span(value: Any) -> bool:
@@ -47,12 +47,12 @@ def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and "trace_id" in value and isinstance(value.get("roots"), list)
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, parents before their children.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     if is_span(value):
         return [span_of(value, source)]
@@ -97,7 +97,7 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
 
     Args:
         value: The decoded object.
-        source: Where it stands.
+        source: Where it is.
     """
     reader = Careful()
     warnings = NO_WARNINGS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, is_valid_text, parts_in
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import BytesText
 from spanview.model.times import format_time
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
-_ODD: Final = b"null"
-"""What a NaN or an infinity turns into where nobody looks; see `dumps_span`."""
+_NULL: Final = b"null"
+"""What the quick encoder writes for NaN and infinities; see `dumps_span`."""
 
 
 def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARNINGS) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
     Args:
         span: The span with its details.
         self_time_ns: How much of its duration has nothing below it that runs; None where there is no duration.
-        of_tree: Warnings that only the tree knows.
+        of_tree: Warnings that only the tree has.
     """
     return {
         "span_id": span.span_id,
@@ -58,20 +58,20 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
     }
 
 
-def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost) -> bytes:
+def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = ignore_loss) -> bytes:
     """Encode a span's object as strict JSON.
 
-    The quick encoder writes NaN and infinities as null without a word. So the nulls in its text are counted against
-    those that the span's own fields account for: where there are more, each value is looked at.
+    The quick encoder silently writes NaN and infinities as null. So the nulls in its text are compared with those that
+    the span's own fields account for: if there are more, each value is checked.
 
     Args:
         value: What `span_value` returned.
-        lose: Takes note of what JSON can't say.
+        lose: Takes note of what JSON can't represent.
     """
     text = b""
     with suppress(orjson.JSONEncodeError):
         text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
-        if text.count(_ODD) == [*value.values()].count(None):
+        if text.count(_NULL) == [*value.values()].count(None):
             return text
     losses = [sentence for part in parts_in(value) if (sentence := _lost_of(part))]
     for sentence in losses:
@@ -80,7 +80,7 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = nothing_lost
 
 
 def _lost_of(part: Any) -> str:
-    """Return what JSON can't say of a value that isn't nested; "" where it says all of it."""
+    """Return what JSON can't represent of a value that isn't nested; "" if nothing."""
     if isinstance(part, float):
         return "" if isfinite(part) else "NaN and infinities as text"
     if isinstance(part, BytesText):
@@ -125,7 +125,7 @@ def _scope(scope: Scope) -> dict[str, Any]:
 
 
 def _extra(part: Span | Resource | Scope | Event | Link) -> dict[str, Any]:
-    """Return what some formats say besides, where there is any."""
+    """Return what only some formats have, if any."""
     return {"extra": part.extra} if part.extra else {}
 
 

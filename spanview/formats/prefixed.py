@@ -1,12 +1,12 @@
-"""Spans in the console's log of a Ray program: lines of each worker behind its name, those of several in one another.
+"""Spans in the console log of a Ray program: each worker's lines after its name, those of several interleaved.
 
 (ProxyActor pid=18681) {
 (ServeReplica:app:Model pid=18760) {
 (ProxyActor pid=18681)     "name": "proxy_http_request Ingress GET /",
 INFO 2026-11-20 11:55:46,917 …             the program's own lines have no name
 
-The lines of each writer are framed by themselves. A span's place is that of its lines, from the beginning of the first
-one to the end of the last, others included; `unmixed` leaves these out again.
+The lines of each writer are framed by themselves. A span extends from the beginning of its first line to the end of its
+last, others included; `unmixed` leaves these out again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.doclines import DocumentLines, Line, standing_for, whole_of
+from spanview.formats.doclines import DocumentLines, Line, repeat_mark_of, without_repeat_mark
 from spanview.formats.frames import Frames, Gap, Mixed
 from spanview.formats.marks import FRAGMENT, REPEATED
 from spanview.formats.prefix import match_prefix
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
     from spanview.formats.framing import Framer
 
-_PATIENCE: Final = 4 * 1024 * 1024
-"""Bytes of the file within which a writer goes on with what it began."""
+_MAX_PAUSE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of the file within which a writer continues what it began."""
 # 93 of `train pid=93, ip=192.0.2.7`, of `pid=93`, and of `api-1\ntrain pid=93`.
 _PID: Final = re.compile(rb"(?:^|[ \n])pid=([0-9]{1,20})(?:,|\n|$)")
-_MOST_PASSED: Final = 4096
-"""Lines of a gap of which it is known where they are."""
+_MAX_PASSED_LINES: Final = 4096
+"""Lines of a gap whose offsets are kept."""
 _MEMBERS: Final = frozenset(
     ("name", "context", "kind", "parent_id", "start_time", "end_time", "status", "attributes", "events", "links")
 )
-"""A span of the SDK has these; where lines are left out, what looks whole may lack some."""
+"""A span of the SDK has these; if lines are left out, what looks whole may lack some."""
 
 
 class _Line(NamedTuple):
     """A line that may be one of a document."""
 
-    at: int
+    position: int
     """Where it begins among the writer's lines."""
     begin: int
     """Where it begins in the file, the name included."""
@@ -59,11 +59,11 @@ class PrefixedLines:
 
     Args:
         new_framer: Makes the framing of one writer's lines, given `offset`, where among them it begins.
-        offset: Where in the file the first byte stands that `feed` will get.
+        offset: Offset in the file of the first byte that `feed` will get.
     """
 
     is_clean: Final = False
-    """Whether it makes no difference who decodes the bytes from `offset` on."""
+    """Whether nothing of what was fed affects how the bytes from `offset` on are decoded."""
     meets_prefix: Final = False
 
     def __init__(self, new_framer: Callable[..., Framer], *, offset: int) -> None:
@@ -72,15 +72,15 @@ class PrefixedLines:
         self.unread = b""
         """The bytes from `offset` on that wait for more."""
         self._fed = offset
-        """Where the first line begins that isn't whole yet."""
+        """Where the first unfinished line begins."""
         self._new_writer = partial(_Writer, new_framer)
         self._lines: dict[bytes, DocumentLines] = {}
         self._writers: dict[tuple[bytes, bool], _Writer] = {}
-        """By name, and whether for the lines that stand for themselves."""
+        """By name, and whether for lines that are documents by themselves."""
 
     @property
     def waiting(self) -> bool:
-        """Whether something has begun that isn't whole yet."""
+        """Whether something has begun that isn't complete yet."""
         return bool(self.unread)
 
     def feed(self, data: bytes) -> Frames:
@@ -91,7 +91,7 @@ class PrefixedLines:
             # Of thousands of writers, few have lines in each piece.
             if writer.new:
                 frames.add(writer.feed())
-            if writer.end < self._fed - _PATIENCE:
+            if writer.end < self._fed - _MAX_PAUSE_BYTES:
                 frames.add(writer.close())
         return self._take(frames)
 
@@ -103,7 +103,7 @@ class PrefixedLines:
         return self._take(frames)
 
     def close(self) -> Frames:
-        """Return what the end of the file settles; whatever is unfinished becomes a gap."""
+        """Return what is complete at the end of the file; whatever is unfinished becomes a gap."""
         frames = self._take_lines(len(self.unread))
         for writer in self._waiting():
             frames.add(writer.feed())
@@ -111,14 +111,14 @@ class PrefixedLines:
         return self._take(frames)
 
     def skip(self, size: int) -> Frames:
-        """Pass over a hole of so many bytes, behind which nothing that began before it goes on."""
+        """Pass over a hole of `size` bytes; nothing that began before it continues after it."""
         frames = self.close()
         self.offset += size
         self._fed = self.offset
         return frames
 
     def _take_lines(self, end: int) -> Frames:
-        """Give the lines up to a position of the buffer to who printed them."""
+        """Give the lines up to a position of the buffer to their writers."""
         frames = Frames()
         base, position = self.offset, self._fed - self.offset
         while position < end:
@@ -129,21 +129,21 @@ class PrefixedLines:
             text = line[start:]
             if name not in self._lines:
                 self._lines[name] = DocumentLines()
-            document, more = whole_of(text)
-            sort = self._lines[name].sort(document)
-            if sort is not Line.OTHER:
+            document, repeats = without_repeat_mark(text)
+            kind = self._lines[name].sort(document)
+            if kind is not Line.OTHER:
                 frames.pids |= _pid_in(name)
-                frames.repeated += bool(more)
-                frames.fragments += document.count(FRAGMENT) * more
-                writer = self._writer_of(name, is_alone=sort is Line.ALONE)
+                frames.repeated += bool(repeats)
+                frames.fragments += document.count(FRAGMENT) * repeats
+                writer = self._writer_of(name, is_alone=kind is Line.ALONE)
                 writer.add(document + b"\n", base + position, base + line_end)
             elif text and not text.isspace():
                 frames.has_text = True
                 frames.repeated += text.count(REPEATED)
-                # One line stands for all that were left out: so many spans began there.
-                others = standing_for(text)
+                # One line represents all that were left out: each began as many spans.
+                mark = repeat_mark_of(text)
                 fragments = text.count(FRAGMENT)
-                frames.fragments += fragments * (int(others[1]) if others else 1)
+                frames.fragments += fragments * (int(mark[1]) if mark else 1)
                 frames.pids |= _pid_in(name) if fragments else frozenset()
             position = line_end + 1
         self._fed = min(base + position, base + len(self.unread))
@@ -197,7 +197,7 @@ class _Writer:
         """Those before them that may be part of a gap."""
 
     def add(self, text: bytes, begin: int, end: int) -> None:
-        """Take a line, without its name, that stands between these offsets of the file."""
+        """Take a line, without its name, between these offsets of the file."""
         self.lines.append(_Line(self._size, begin, end, text.count(FRAGMENT)))
         self.new.append(text)
         self._size += len(text)
@@ -213,75 +213,78 @@ class _Writer:
         return self._take(self._framer.tail())
 
     def close(self) -> Frames:
-        """Return what is settled if nothing follows of what was begun."""
+        """Return what is complete if nothing follows; whatever is unfinished becomes a gap."""
         frames = self._take(self._framer.close())
         self._framer = self._new_framer(offset=self._size)
         return frames
 
     def _take(self, framed: Frames) -> Frames:
-        """Return what was framed, in its places in the file."""
+        """Return what was framed, at its offsets in the file."""
         frames = Frames(has_text=framed.has_text)
         for gap in framed.gaps:
             frames.gaps.append(self._gap_of(gap.kind, gap.offset, gap.length))
-            # A gap tells of them already.
+            # The gap reports them already.
             frames.fragments -= _take_fragments(self._passed, gap)
             _take_fragments(self.lines, gap)
-        for at, size, kept in framed.documents:
-            frames.fragments += self._pass_by(at)
-            if self.lines and self.lines[0].at <= at:
-                self._take_document(frames, at, size, kept)
+        for position, size, kept in framed.documents:
+            frames.fragments += self._pass_by(position)
+            if self.lines and self.lines[0].position <= position:
+                self._take_document(frames, position, size, kept)
             else:
                 # Its first line is the last one of another.
-                frames.gaps.append(self._gap_of(ProblemKind.TORN, at, size))
+                frames.gaps.append(self._gap_of(ProblemKind.TORN, position, size))
         frames.fragments += self._pass_by(self._framer.offset)
         if not self._framer.waiting:
             self._passed.clear()
         return frames
 
-    def _take_document(self, frames: Frames, at: int, size: int, kept: Any) -> None:
-        """Take a document that begins in the first line which waits."""
+    def _take_document(self, frames: Frames, position: int, size: int, kept: Any) -> None:
+        """Take a document that begins in the first waiting line."""
         lines = [self.lines.popleft()]
-        while self.lines and self.lines[0].at < at + size:
+        while self.lines and self.lines[0].position < position + size:
             lines.append(self.lines.popleft())
         self._passed = [lines[-1]]
         first, last = lines[0], lines[-1]
-        if not self._is_named and last.begin - first.begin == last.at - first.at:
-            frames.documents.append((first.begin + at - first.at, size, kept))
+        if not self._is_named and last.begin - first.begin == last.position - first.position:
+            frames.documents.append((first.begin + position - first.position, size, kept))
         elif len(lines) == 1 or type(kept) is tuple or (isinstance(kept, dict) and kept.keys() >= _MEMBERS):
             frames.documents.append((first.begin, last.end - first.begin, Mixed(kept)))
         else:
             frames.has_text = True
             frames.fragments += sum(line.fragments for line in lines)
 
-    def _pass_by(self, at: int) -> int:
-        """Let go of the lines that end before an offset; return the beginnings of spans in them."""
+    def _pass_by(self, position: int) -> int:
+        """Drop the lines that end before a position; return the beginnings of spans in them."""
         fragments = 0
-        while self.lines and (self.lines[1].at if len(self.lines) > 1 else self._size) <= at:
+        while self.lines and (self.lines[1].position if len(self.lines) > 1 else self._size) <= position:
             line = self.lines.popleft()
             fragments += line.fragments
-            if len(self._passed) < _MOST_PASSED:
+            if len(self._passed) < _MAX_PASSED_LINES:
                 self._passed.append(line)
         return fragments
 
-    def _gap_of(self, kind: ProblemKind, at: int, size: int) -> Gap:
+    def _gap_of(self, kind: ProblemKind, position: int, size: int) -> Gap:
         """Return a gap among the writer's lines as one of the file."""
         lines = [*self._passed, *self.lines]
-        first, last = (lines[max(0, bisect_right(lines, at, key=attrgetter("at")) - 1)] for at in (at, at + size - 1))
+        first, last = (
+            lines[max(0, bisect_right(lines, edge, key=attrgetter("position")) - 1)]
+            for edge in (position, position + size - 1)
+        )
         return Gap(kind, first.begin, last.end - first.begin)
 
 
 def _take_fragments(lines: deque[_Line] | list[_Line], gap: Gap) -> int:
-    """Let no line in a gap have beginnings of spans; return how many they had."""
+    """Clear the beginnings of spans of the lines in a gap; return how many they had."""
     fragments = 0
-    for at, line in enumerate(lines):
-        if line.fragments and gap.offset <= line.at < gap.offset + gap.length:
+    for index, line in enumerate(lines):
+        if line.fragments and gap.offset <= line.position < gap.offset + gap.length:
             fragments += line.fragments
-            lines[at] = line._replace(fragments=0)
+            lines[index] = line._replace(fragments=0)
     return fragments
 
 
 class MixedLines:
-    """A part of a log with mixed documents, to take many of them out: each line is looked at once.
+    """A part of a log with mixed documents, to take many of them out: each line is read once.
 
     Args:
         data: The lines, from the beginning of the first one to the end of the last.
@@ -291,7 +294,7 @@ class MixedLines:
     def __init__(self, data: bytes, offset: int) -> None:
         self._begin, self._end = offset, offset + len(data)
         self._names: dict[int, bytes] = {}
-        """Of each line, by its offset, who printed it."""
+        """The writer of each line, by its offset."""
         self._lines: dict[bytes, tuple[list[int], list[bytes]]] = {}
         """The offsets of each writer's lines, and what was printed there."""
         for line in data.split(b"\n"):
@@ -303,7 +306,7 @@ class MixedLines:
             offset += len(line) + 1
 
     def document(self, begin: int, size: int) -> bytes | None:
-        """Return what `unmixed` gives for the document between these places of the file; None where it isn't here."""
+        """Return what `unmixed` gives for a document; None if it isn't here."""
         name = self._names.get(begin)
         if name is None or begin + size > self._end:
             return None
@@ -312,9 +315,11 @@ class MixedLines:
 
 
 def _of_document(texts: Iterable[bytes]) -> bytes:
-    """Return those of a writer's lines that are of the document which begins with the first one."""
+    """Return the lines of the document that begins with a writer's first line."""
     lines = DocumentLines()
-    return b"\n".join(text for text in (whole_of(text)[0] for text in texts) if lines.sort(text) is Line.OF_DOCUMENT)
+    return b"\n".join(
+        text for text in (without_repeat_mark(text)[0] for text in texts) if lines.sort(text) is Line.OF_DOCUMENT
+    )
 
 
 def unmixed(record: bytes) -> bytes:
@@ -333,7 +338,7 @@ def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:
     Args:
         record: Lines of several.
         name: The writer's name.
-        prefix: The same as it stands before its first line; mostly before all of them, which is ten times as quick.
+        prefix: The same as its first line has it; if all have it, as mostly, this is ten times as quick.
     """
     last = name.rpartition(b"\n")[2]
     if last and record.count(b"(%b)" % last if b"(%b)" % last in prefix else last) == record.count(b"\n" + prefix) + 1:
@@ -341,4 +346,4 @@ def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:
         texts = (b"\n" + record).split(b"\n" + prefix)[1:]
         return [text if (end := text.find(b"\n")) < 0 else text[:end] for text in texts]
     lines = record.split(b"\n")
-    return [line[start:] for line in lines for found, start in [match_prefix(line)] if found == name]
+    return [line[start:] for line in lines for writer, start in [match_prefix(line)] if writer == name]

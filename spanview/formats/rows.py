@@ -52,12 +52,12 @@ def join_columns(parts: Iterable[SpanColumns]) -> SpanColumns:
     return whole
 
 
-def nothing_passed(_part: Any) -> None:
-    """Take note of nothing; for whoever doesn't ask what stands in a document in the place of a span."""
+def ignore_part(_part: Any) -> None:
+    """Ignore data that isn't a span where a span belongs."""
 
 
 class SpanDetails(NamedTuple):
-    """The part of a span that the index doesn't keep, and the ids by which it is known again."""
+    """The part of a span that the index doesn't keep, and the ids by which it is recognized."""
 
     trace_id: int
     """128 bits; `UNUSABLE` where the file's is."""
@@ -88,12 +88,12 @@ class Batch:
     documents: Sequence[tuple[int, int]] = ()
     """Offset and length of each document that holds several spans, or one that is no record by itself."""
     partial: Sequence[tuple[int, int, int]] = ()
-    """Offset and length of each document in which something stands in the place of spans that is none, and how many
-    such parts it has."""
+    """Offset and length of each document with data that isn't a span where a span belongs, and how many such parts it
+    has."""
     has_text: bool = False
     """Whether there was text that is no JSON document."""
     repeated: int = 0
-    """Marks in such text that stand for lines which Ray's log de-duplication left out."""
+    """Marks in such text for lines that Ray's log de-duplication left out."""
     fragments: int = 0
     """Beginnings of spans in such text."""
     pids: Collection[int] = ()

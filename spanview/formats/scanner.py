@@ -1,6 +1,6 @@
-"""A JSON scanner that takes bytes in any pieces and says where a document ends, or where it breaks.
+"""A JSON scanner that takes bytes in any pieces and reports where a document ends, or where it breaks.
 
-It decides what no decoder tells: whether a document that doesn't decode is not finished yet, or can never be.
+It decides what no decoder reports: whether a document that doesn't decode is unfinished, or can never be whole.
 Source: RFC 8259, with the SDK's NaN, Infinity and -Infinity.
 """
 
@@ -13,23 +13,23 @@ from enum import Enum
 from functools import cache
 from typing import Final
 
-from spanview.formats.marks import LOOK_BACK
+from spanview.formats.marks import LOOKBACK_BYTES
 
 MAX_DEPTH: Final = 1_000_000
-"""Deeper than this counts as broken: no span nests so, and memory stays bounded."""
+"""Deeper than this counts as broken: no span nests that deep, and memory stays bounded."""
 
 _BLANK: Final = re.compile(rb"[ \t\r\n]*")
 # All of `say \"hi\"` up to a quote, to a byte that no string has, or to half an escape.
 _STRING_PART: Final = re.compile(rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*')
 # `\` and `\u00e` at the end of the buffer.
-_ESCAPE_SO_FAR: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
-# `-1.5e3` or `true`, and what is none, such as `tru` or `1.2.3`.
+_PARTIAL_ESCAPE: Final = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+# `-1.5e3` or `true`, and what isn't one, such as `tru` or `1.2.3`.
 _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]+")
 _WHOLE_SCALAR: Final = re.compile(
     rb"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 )
-_LONGEST_SCALAR: Final = 1_000_000
-_NESTED_IN_RUNS: Final = 4
+_MAX_SCALAR_BYTES: Final = 1_000_000
+_MAX_RUN_DEPTH: Final = 4
 
 
 @cache
@@ -43,7 +43,7 @@ def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     plain = rb"(?>" + string + rb"|(?>" + _WHOLE_SCALAR.pattern + rb")(?![-+.0-9A-Za-z]))"
     key = string + blank + rb":" + blank
     value, container = plain, rb""
-    for _ in range(_NESTED_IN_RUNS):
+    for _ in range(_MAX_RUN_DEPTH):
         of_object, of_list = (
             opening + blank + rb"(?>" + item + blank + rb"(?:," + blank + rb"(?!" + end + rb")|(?=" + end + rb")))*+"
             for opening, item, end in ((rb"\{", key + value, rb"\}"), (rb"\[", value, rb"\]"))
@@ -55,8 +55,8 @@ def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     return re.compile(rb"(?:" + key + one + rb")++"), re.compile(rb"(?:" + one + rb")++")
 
 
-_LEAST_RUN: Final = 16 * 1024
-"""Bytes that are left of the buffer from which on it pays to look for a run: what finds one takes a moment to make."""
+_MIN_RUN_BYTES: Final = 16 * 1024
+"""Bytes left of the buffer from which on it pays to search for a run: compiling its pattern takes a moment."""
 
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = b"{}[]"
 _QUOTE, _COMMA, _COLON = b'",:'
@@ -66,14 +66,14 @@ _AROUND_ELEMENTS: Final = 2
 
 
 class ScanVerdict(Enum):
-    """What a scan came to."""
+    """The result of a scan."""
 
     WHOLE = "whole"
     """The document ends at the scanner's position."""
     BROKEN = "broken"
     """No bytes that follow can make it a document; it breaks at the scanner's position."""
     UNFINISHED = "unfinished"
-    """So far it is a document's beginning."""
+    """So far it may be the beginning of a document."""
 
 
 class _Expect(Enum):
@@ -86,7 +86,7 @@ class _Expect(Enum):
 
 
 _BEFORE_RUNS: Final = frozenset((_Expect.KEY, _Expect.FIRST_KEY, _Expect.VALUE, _Expect.FIRST_VALUE))
-_DEEPEST_WITH_RUNS: Final = MAX_DEPTH - _NESTED_IN_RUNS
+_MAX_DEPTH_WITH_RUNS: Final = MAX_DEPTH - _MAX_RUN_DEPTH
 
 
 class Scanner:
@@ -103,15 +103,15 @@ class Scanner:
         self._start = position
         self._open = bytearray()
         self._starts = array("Q")
-        """Where each opener stands, from the document's first byte on."""
+        """The position of each open bracket, from the document's first byte on."""
         self._last_closed = 0
-        """Where the part that was closed last begins, from there too."""
+        """Where the part that was closed last begins, from there, too."""
         self._expect = _Expect.VALUE
         self._in_string = False
         self._string_is_key = False
 
     def scan(self, data: bytes) -> ScanVerdict:
-        """Go on at `position`; the cost is that of the bytes which are new.
+        """Continue at `position`; only new bytes are scanned.
 
         Args:
             data: The buffer; where its front was cut off, `shift` must have been called.
@@ -131,40 +131,40 @@ class Scanner:
                 return verdict
 
     def shift(self, count: int) -> None:
-        """Take note that so many bytes were cut off the buffer's front."""
+        """Take note that `count` bytes were cut off the front of the buffer."""
         self.position -= count
         self._start -= count
 
     def is_in_element(self, first: int) -> bool:
-        """Tell whether an element is open of the list in the document's object whose first one stands at a position."""
+        """Tell whether an element is open of the list in the document's object whose first element is at a position."""
         return len(self._starts) > _AROUND_ELEMENTS and self._start + self._starts[1] < first
 
     def leaves_open(self, position: int) -> bool:
-        """Tell whether a `{` or `[` stands at a position and isn't closed."""
+        """Tell whether there is an unclosed `{` or `[` at a position."""
         start = position - self._start
-        at = bisect_left(self._starts, start)
-        return at < len(self._starts) and self._starts[at] == start
+        index = bisect_left(self._starts, start)
+        return index < len(self._starts) and self._starts[index] == start
 
-    def search_from(self, reach: int) -> int:
-        """Return from where on a record may begin that the break is a part of, or that ends right before it.
+    def search_from(self, max_bytes: int) -> int:
+        """Return from where on a record may begin that has the break in it, or right after it.
 
         Args:
-            reach: Bytes before the break; a record that begins earlier isn't asked for.
+            max_bytes: Bytes before the break; a record that begins earlier isn't asked for.
         """
         closed = self._start + self._last_closed
-        return min(self.position - LOOK_BACK, closed if self.position - closed <= reach else self.position)
+        return min(self.position - LOOKBACK_BYTES, closed if self.position - closed <= max_bytes else self.position)
 
-    def keep_from(self, reach: int) -> int:
-        """Return from where on `search_from` may need the bytes that were scanned, wherever the break will be."""
-        first = bisect_left(self._starts, self.position - self._start - reach)
+    def keep_from(self, max_bytes: int) -> int:
+        """Return from where on `search_from` may need the scanned bytes, wherever the break will be."""
+        first = bisect_left(self._starts, self.position - self._start - max_bytes)
         opened = self._start + self._starts[first] if first < len(self._starts) else self.position
-        return min(self.search_from(reach), opened)
+        return min(self.search_from(max_bytes), opened)
 
     def _scan_string(self, data: bytes) -> ScanVerdict | None:
         match = _STRING_PART.match(data, self.position)
         end = match.end() if match else self.position
         self.position = end
-        if end >= len(data) or _ESCAPE_SO_FAR.match(data, end):
+        if end >= len(data) or _PARTIAL_ESCAPE.match(data, end):
             return ScanVerdict.UNFINISHED
         if data[end] != _QUOTE:
             return ScanVerdict.BROKEN
@@ -174,14 +174,17 @@ class Scanner:
         return None
 
     def _skip_run(self, data: bytes) -> bool:
-        """Pass over members or elements that are whole, to the same state as token by token; tell whether there were.
+        """Pass over whole members or elements, to the same state as token by token; tell whether there were any.
 
-        Most of what a large document holds is passed over so, at some twenty times the speed.
+        Most of a large document is passed over this way, some twenty times as quick.
         """
-        if self._expect not in _BEFORE_RUNS or not self._open or len(data) - self.position < _LEAST_RUN:
+        if self._expect not in _BEFORE_RUNS or not self._open or len(data) - self.position < _MIN_RUN_BYTES:
             return False
         is_object = self._open[-1] == _OPEN_BRACE
-        if is_object is (self._expect in (_Expect.VALUE, _Expect.FIRST_VALUE)) or len(self._open) >= _DEEPEST_WITH_RUNS:
+        if (
+            is_object is (self._expect in (_Expect.VALUE, _Expect.FIRST_VALUE))
+            or len(self._open) >= _MAX_DEPTH_WITH_RUNS
+        ):
             return False
         of_object, of_list = _runs()
         match = (of_object if is_object else of_list).match(data, self.position)
@@ -243,8 +246,8 @@ class Scanner:
         if match is None:
             return ScanVerdict.BROKEN
         if match.end() >= len(data):
-            # A number may go on; it is looked at again when its end is there.
-            too_long = match.end() - match.start() > _LONGEST_SCALAR
+            # A number may go on; it is scanned again when its end is there.
+            too_long = match.end() - match.start() > _MAX_SCALAR_BYTES
             return ScanVerdict.BROKEN if too_long else ScanVerdict.UNFINISHED
         if not _WHOLE_SCALAR.fullmatch(match[0]):
             return ScanVerdict.BROKEN

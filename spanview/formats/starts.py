@@ -32,7 +32,7 @@ class Starts:
         self.has_commas = False
         """Whether there are commas between documents, as in a list."""
         self.meets_prefix = False
-        """Whether what waits begins with the name of who printed it; then it is for another kind of framing."""
+        """Whether what waits begins with the name of its writer, and needs another kind of framing."""
         self._has_text = False
         self._logs = marks.LogMarks()
 
@@ -44,7 +44,7 @@ class Starts:
         if not self.is_in_text:
             self.has_commas |= data[position : position + 1] == b"," and byte_before in b"}]"
             position = marks.skip_separators(data, position)
-            if position >= len(data) or marks.is_mark_so_far(data, position):
+            if position >= len(data) or marks.is_partial_mark(data, position):
                 return False, position
             if marks.may_begin(data, position):
                 return True, position
@@ -53,21 +53,21 @@ class Starts:
                 return self.find(position)
             self._nesting.leave()
             self._has_text = True
-        found, after = self._from(marks.find_in_text(data, position), position)
-        self._logs.look(data, position, after, goes_on=not found)
-        return found, after
+        is_found, after = self._from(marks.find_in_text(data, position), position)
+        self._logs.count(data, position, after, goes_on=not is_found)
+        return is_found, after
 
     def _from(self, start: int, position: int) -> tuple[bool, int]:
         """Go on at `start`, or at the last bytes from `position` on that more bytes may turn into a beginning."""
         data = self._buffer.data
-        named, self.meets_prefix = find_prefix(data, position, start, is_line=self._buffer.is_line_start(position))
-        if named != marks.NOWHERE:
+        line_start, self.meets_prefix = find_prefix(data, position, start, is_line=self._buffer.is_line_start(position))
+        if line_start != marks.NOWHERE:
             self.is_in_text = False
-            return False, named
+            return False, line_start
         self.is_in_text = start == marks.NOWHERE and not self._damage.is_open
         if start != marks.NOWHERE:
             return True, start
-        start, self.is_in_text = marks.find_so_far(data, position, in_text=self.is_in_text)
+        start, self.is_in_text = marks.find_partial(data, position, in_text=self.is_in_text)
         return False, start
 
     def report(self, frames: Frames) -> None:

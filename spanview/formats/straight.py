@@ -20,9 +20,9 @@ def take_straight(
 ) -> tuple[int, list[tuple[int, int, Any]]]:
     """Take documents as long as the next line that can end one does.
 
-    The front of a document, as long as the shortest one so far, isn't searched for that line, which spares reading
-    most bytes twice. Where a document is shorter, what is found doesn't decode, and all is searched. What isn't kept
-    of a value is let go at once: its memory is used again while it is still at hand.
+    The front of a document, as long as the shortest one so far, isn't searched for that line, which avoids reading
+    most bytes twice. If a document is shorter, what is found doesn't decode, and all of it is searched. What isn't
+    kept of a value is released at once, so that its memory is reused while it is in the cache.
 
     Args:
         position: Where the first document begins.
@@ -36,10 +36,10 @@ def take_straight(
     taken: list[tuple[int, int, Any]] = []
     view, find, loads, add, skipped = memoryview(data), data.find, orjson.loads, taken.append, 0
     first_bytes = data[position : position + 2]
-    mark, behind = (b"\n}", 2) if first_bytes[1:] in LINE_ENDS else (b"\n", 0)
+    line_end, mark_bytes = (b"\n}", 2) if first_bytes[1:] in LINE_ENDS else (b"\n", 0)
     next_bytes = b"\n" + first_bytes
     while first_bytes[:1] == b"{":
-        end = find(mark, position + skipped) + behind
+        end = find(line_end, position + skipped) + mark_bytes
         try:
             value = keep(loads(view[position:end])) if position < end <= position + cap else _NOTHING
         except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What Jaeger and Zipkin have in common: times in microseconds, and tags that stand for parts of a span.
+"""What Jaeger and Zipkin have in common: times in microseconds, and tags for parts of a span.
 
 Source: "OpenTelemetry Transformation to non-OTLP Formats" for the names of the tags; `w3c.tracestate` is what the
 OpenTelemetry collector adds to them.
@@ -29,15 +29,17 @@ _SCOPE: Final = ("otel.scope.name", "otel.scope.version")
 _LIBRARY: Final = ("otel.library.name", "otel.library.version")
 DROPPED: Final = {f"dropped_{part}_count": f"otel.dropped_{part}_count" for part in ("attributes", "events", "links")}
 """Tags for what a span has dropped, by the field's name in OTLP."""
-_MEANT: Final = frozenset((KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values()))
-"""Names of tags that stand for parts of a span."""
-_MOST_DROPPED: Final = 2**32
+_RESERVED: Final = frozenset(
+    (KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values())
+)
+"""Names of tags for parts of a span."""
+_DROPPED_LIMIT: Final = 2**32
 EVENTS_AT_ZERO: Final = "events without a time written at 1970"
 _LONG_CODE: Final = "STATUS_CODE_"
 
 
-def nothing_lost(_sentence: str) -> None:
-    """Take note of nothing; for whoever doesn't ask what a format can't say."""
+def ignore_loss(_sentence: str) -> None:
+    """Ignore what a format can't represent."""
 
 
 def ns_of_micros(value: object) -> int | None:
@@ -70,11 +72,11 @@ def times_of(start: object, duration: object) -> tuple[int, int, bool]:
         duration: Microseconds.
     """
     start_ns, is_malformed = moment_of(start)
-    lasted = None if duration is None else ns_of_micros(duration)
-    is_malformed |= lasted is None and duration is not None
-    if lasted is None or start_ns == NO_TIME:
+    duration_ns = None if duration is None else ns_of_micros(duration)
+    is_malformed |= duration_ns is None and duration is not None
+    if duration_ns is None or start_ns == NO_TIME:
         return start_ns, NO_TIME, is_malformed
-    end_ns = start_ns + lasted
+    end_ns = start_ns + duration_ns
     return (start_ns, end_ns, is_malformed) if NO_TIME < end_ns <= _MAX_NS else (start_ns, NO_TIME, True)
 
 
@@ -108,7 +110,7 @@ def format_state(state: Mapping[str, str]) -> str:
 
 
 class Tags:
-    """Tags from which those are taken that stand for a part of the span; of several with one key, the first usable.
+    """Tags, from which those for parts of the span are taken; of several with one key, the first usable.
 
     Args:
         pairs: Key and value of each.
@@ -121,23 +123,23 @@ class Tags:
         """What is left."""
 
     def take(self, key: str, read: Callable[[Any], Any]) -> Any:
-        """Return what `read` makes of a tag's value and take the tag out; None where it makes None of each."""
-        for at, (name, value) in enumerate(self.pairs):
+        """Return what `read` makes of a tag's value and remove the tag; None if it makes None of each."""
+        for index, (name, value) in enumerate(self.pairs):
             if name == key:
-                found = read(value)
-                if found is not None:
-                    del self.pairs[at]
-                    return found
+                result = read(value)
+                if result is not None:
+                    del self.pairs[index]
+                    return result
         return None
 
     def take_text(self, key: str) -> str | None:
-        """Return the text of a tag and take it out; None where there is none."""
+        """Return the text of a tag and remove it; None if there is none."""
         text: str | None = self.take(key, lambda value: value if isinstance(value, str) else None)
         return text
 
 
 class Shared(NamedTuple):
-    """What tags say in both formats alike."""
+    """What tags mean in both formats."""
 
     scope: Scope | None
     trace_state: Mapping[str, str]
@@ -159,7 +161,7 @@ def _dropped(value: Any) -> int | None:
     """Return how many were dropped, from a number or its digits."""
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdigit() and value[0] != "0" and len(value) <= 10 else None  # noqa: PLR2004 - digits of 32 bits
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_DROPPED else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _DROPPED_LIMIT else None
 
 
 def dropped_in(extra: Mapping[str, Any], field: str) -> int | None:
@@ -195,34 +197,34 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
     return pairs
 
 
-def lose_meant(
+def lose_reserved(
     own: Iterable[tuple[str, Any]], attributes: Mapping[str, Any], kinds: Container[str], lose: Callable[[str], None]
 ) -> None:
-    """Say which attributes readers will take for parts of the span, because of their names.
+    """Report attributes that readers will take for parts of the span, because of their names.
 
     Args:
-        own: The tags that stand for parts of the span, which come first.
+        own: The tags for parts of the span, which come first.
         attributes: Those of the span, as they are written.
         kinds: Names of kinds that the format's tag can have.
         lose: Takes note of it.
     """
-    if not _MEANT.isdisjoint(attributes):
-        meant = {key: value for key, value in attributes.items() if key in _MEANT}
-        tags = Tags((*own, *meant.items()))
+    if not _RESERVED.isdisjoint(attributes):
+        reserved = {key: value for key, value in attributes.items() if key in _RESERVED}
+        tags = Tags((*own, *reserved.items()))
         take_shared(tags)
         tags.take(KIND, lambda value: value if isinstance(value, str) and value in kinds else None)
         tags.take(STATUS_CODE, status_named)
         tags.take_text(STATUS_DESCRIPTION)
-        for _ in meant.keys() - dict(tags.pairs):
+        for _ in reserved.keys() - dict(tags.pairs):
             lose("attributes that have the name of a tag that stands for a part of the span")
 
 
-def lose_rest(span: Span, own: str, lose: Callable[[str], None]) -> None:
-    """Say what neither of the formats has a word for.
+def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
+    """Report what neither of the formats can represent.
 
     Args:
         span: What is written.
-        own: The format's name, under which `Span.extra` has what only that format says.
+        own: The format's name, under which `Span.extra` has what only that format has.
         lose: Takes note of it.
     """
     if span.resource.schema_url:
@@ -239,7 +241,7 @@ def lose_rest(span: Span, own: str, lose: Callable[[str], None]) -> None:
 
 
 def lose_extra(extra: Mapping[str, Any], own: str, lose: Callable[[str], None], *known: str) -> None:
-    """Say what of such a part isn't written."""
+    """Report the fields of an `extra` that aren't written."""
     for key in extra:
         if key != own and key not in known:
             lose("fields that only other formats have left out")

@@ -1,4 +1,4 @@
-"""Documents that are whole JSON, and of no format as a whole: what stands in a list of theirs is read one by one.
+"""Documents that are whole JSON, and of no format as a whole: the items of a list in them are read one by one.
 
 [null, {"name": …}, …           a list of the SDK's spans, or of spanview's, of which the first is none
 {"dbta": [{"traceID": …}, …     traces, or the spans of resources, behind a key that nobody knows, as damage makes one
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import console
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,17 +33,17 @@ def is_document(value: Any) -> bool:
     return any(map(_is_record, value)) if isinstance(value, list) else _unwrapped(value) is not None
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     if isinstance(value, list):
         return [*_records(value, source, pass_over)]
-    found = _unwrapped(value)
-    return [] if found is None else found[0].spans_of(found[1], source, pass_over)
+    unwrapped = _unwrapped(value)
+    return [] if unwrapped is None else unwrapped[0].spans_of(unwrapped[1], source, pass_over)
 
 
 def _is_record(value: Any) -> bool:

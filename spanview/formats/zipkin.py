@@ -1,7 +1,7 @@
 """Zipkin's v2 JSON: lists of spans, lists of such lists, and single spans.
 
 Source: `zipkin2-api.yaml` of openzipkin/zipkin-api; tags and annotations are read as "OpenTelemetry to Zipkin
-Transformation" writes them, and as the OpenTelemetry collector does. What only Zipkin says stands in `extra` under
+Transformation" writes them, and as the OpenTelemetry collector does. What only Zipkin has is in `extra` under
 `zipkin`, so that a span is written as it was read but for what is no valid Zipkin. Servers that share their client's id
 get one of their own: `zipkin_shared` says how.
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.console import as_text
-from spanview.formats.rows import nothing_passed
+from spanview.formats.rows import ignore_part
 from spanview.formats.tags import (
     ERROR_TAG,
     KIND,
@@ -55,7 +55,7 @@ _Record: TypeAlias = dict[str, Any]
 _OF_V1: Final = "binaryAnnotations"
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
 _ENDPOINT: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
-_MOST_LINKS: Final = 128
+_MAX_LINKS: Final = 128
 
 
 def is_document(value: Any) -> bool:
@@ -69,15 +69,15 @@ def _is_span(value: Any) -> bool:
     return isinstance(value, dict) and "traceId" in value and "id" in value and _OF_V1 not in value
 
 
-def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = nothing_passed) -> list[Span]:
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
     """Return the spans of a value for which `is_document` holds, in its order.
 
-    Servers that share their client's id are told apart among all spans of the value: one that comes alone keeps its id
-    and its parent.
+    Servers that share their client's id are separated among all spans of the value: one that is alone keeps its id and
+    its parent.
 
     Args:
-        source: Where it stands.
-        pass_over: Takes what stands in the place of spans, and is none.
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
     """
     records = [*_records(value, pass_over)]
     return [_span(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]
@@ -118,9 +118,9 @@ def _span(record: _Record, key: SpanIds, source: Source) -> Span:
         kind = tags.take(KIND, lambda value: 0 if value == "internal" else None)
     status, links = _status(tags), tuple(_links(tags))
     attributes = dict(tags.pairs)
-    service, local_is_odd = _add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
-    peer, remote_is_odd = _add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
-    if local_is_odd or remote_is_odd:
+    service, local_is_malformed = _add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
+    peer, remote_is_malformed = _add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
+    if local_is_malformed or remote_is_malformed:
         warnings |= Warnings.ODD_VALUE
     read = Span(
         trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
@@ -147,7 +147,7 @@ def _span(record: _Record, key: SpanIds, source: Source) -> Span:
 
 
 def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span:
-    """Return a span with what its other fields don't keep: whatever would not be written again without it."""
+    """Return a span with what its other fields don't keep: whatever would be lost when it is written again."""
     written = value_of(read)
     if written is None:
         return read
@@ -160,14 +160,14 @@ def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span
         if key not in ("tags", "name") and raw.get(key) != written.get(key)
     }
     tags, raw_tags = written.get("tags", {}), raw.get("tags", {})
-    other = {key: raw_tags.get(key) for key in (*raw_tags, *tags) if raw_tags.get(key) != tags.get(key)}
-    if other:
-        own["tags"] = other
+    changed_tags = {key: raw_tags.get(key) for key in (*raw_tags, *tags) if raw_tags.get(key) != tags.get(key)}
+    if changed_tags:
+        own["tags"] = changed_tags
     return replace(read, extra={**read.extra, FORMAT: own}) if own else read
 
 
 def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return keys and texts of tags, and whether something is odd about one."""
+    """Return keys and texts of tags, and whether any is malformed."""
     if not isinstance(tags, dict):
         return [], tags is not None
     return [(key, as_text(value)) for key, value in tags.items()], not all(
@@ -187,8 +187,8 @@ def _status(tags: Tags) -> Status:
 
 
 def _links(tags: Tags) -> Iterator[Link]:
-    """Take the tags that stand for links, as long as they are numbered without a gap."""
-    for number in range(_MOST_LINKS):
+    """Take the tags of links, as long as they are numbered without a gap."""
+    for number in range(_MAX_LINKS):
         link = tags.take(LINK.format(number), _link)
         if link is None:
             return
@@ -209,27 +209,27 @@ def _link(text: str) -> Link | None:
 
 
 def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, str, str]) -> tuple[str, bool]:
-    """Add address and port of an endpoint to attributes; return its name, and whether something is odd about it."""
+    """Add address and port of an endpoint to attributes; return its name, and whether it is malformed."""
     if not isinstance(endpoint, dict):
         return "", endpoint is not None
     valid = clean_endpoint(endpoint)
-    _, of_address, of_port = keys
+    _, address_key, port_key = keys
     address = valid.get("ipv4", valid.get("ipv6"))
     if address is not None:
-        attributes.setdefault(of_address, address)
+        attributes.setdefault(address_key, address)
     if "port" in valid:
-        attributes.setdefault(of_port, valid["port"])
+        attributes.setdefault(port_key, valid["port"])
     known = {key: part for key, part in endpoint.items() if key in _ENDPOINT and not _is_nothing(key, part)}
     return as_text(endpoint.get("serviceName")), known != valid
 
 
 def _is_nothing(key: str, part: Any) -> bool:
-    """Tell whether a part of an endpoint is what programs write that don't know it."""
+    """Tell whether a part of an endpoint is unknown: null, empty, or a port of zero."""
     return part is None or part == "" or (key == "port" and type(part) is int and part == 0)
 
 
 def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
-    """Return the events of a span's annotations, and whether something is odd about one."""
+    """Return the events of a span's annotations, and whether any is malformed."""
     events, are_malformed = [], not isinstance(annotations, list | None)
     for annotation in annotations if isinstance(annotations, list) else ():
         if not isinstance(annotation, dict):

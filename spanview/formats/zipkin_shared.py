@@ -1,4 +1,4 @@
-"""Zipkin's servers that share the id of their client's span, told apart.
+"""Zipkin's servers that share the id of their client's span, separated.
 
 record                      span
 ------                      ----
@@ -9,13 +9,13 @@ record                      span
 
 1. Of the records with one trace and one id that have a kind or a start, those share it that say `shared`, and those of
    kind SERVER beside a CLIENT; never a CLIENT. The first that doesn't share it keeps it, or else the first of all.
-2. A record that shares its id gets one of its own, a digest of trace, id and local endpoint. It stands under the record
-   that keeps the id; if that one shares it too, because the client isn't there, beside it.
-3. A record whose parent's id is shared stands under the server that has the same local endpoint; else under the client,
+2. A record that shares its id gets one of its own, a digest of trace, id and local endpoint. It is put under the
+   record that keeps the id; if that one shares it too, because the client isn't there, beside it.
+3. A record whose parent's id is shared goes under the server that has the same local endpoint; else under the client,
    if that has it; else, if the client is of another service, under the first server of the record's own service; else
    under the client. A record that shares its own id stays under its client.
-4. A record without kind and start, beside others of its id, is what came late of one of them. It gets an id of its own,
-   a digest of all of it, and stands, by the third rule, under the one that it belongs to.
+4. A record without kind and start, beside others of its id, is a late part of one of them. It gets an id of its own,
+   a digest of all of it, and is put, by the third rule, under the one that it belongs to.
 
 Source: the rules of `span-node.js` of openzipkin/zipkin, which has no third step by services.
 """
@@ -45,7 +45,7 @@ class SpanIds(NamedTuple):
 
 
 class _Holders(NamedTuple):
-    """The records that have one id, by their places."""
+    """The records that have one id, by their indexes."""
 
     keeps: int
     """The one that keeps it."""
@@ -53,11 +53,11 @@ class _Holders(NamedTuple):
     """Those that get another one."""
     keeper_shares: bool
     parts: tuple[int, ...]
-    """What came late of any of them."""
+    """Late parts of any of them."""
 
 
 class _Named(NamedTuple):
-    """The places of records that have one id, by their local endpoints and services; of several, of the first."""
+    """The indexes of records that have one id, by local endpoint and service; the first of several."""
 
     keeps: int
     service: str | None
@@ -67,27 +67,33 @@ class _Named(NamedTuple):
 
 
 def keys_of(records: Sequence[_Record]) -> list[SpanIds]:
-    """Return the ids of each record, those of servers told apart from their clients'."""
+    """Return the ids of each record, with ids of their own for servers that share their client's."""
     plain = [*map(_plain_key, records)]
-    places: dict[tuple[int, int], list[int]] = {}
-    for at, key in enumerate(plain):
+    indexes: dict[tuple[int, int], list[int]] = {}
+    for index, key in enumerate(plain):
         if UNUSABLE not in key[:2]:
-            places.setdefault(key[:2], []).append(at)
-    shared = {ids: found for ids, some in places.items() if len(some) > 1 and (found := _holders(records, some))}
+            indexes.setdefault(key[:2], []).append(index)
+    shared = {
+        ids: holders_of_id
+        for ids, sharers in indexes.items()
+        if len(sharers) > 1 and (holders_of_id := _holders(records, sharers))
+    }
     keys = [*plain]
     for ids, holders in shared.items():
         parent_id = plain[holders.keeps].parent_id if holders.keeper_shares else ids[1]
-        for at in holders.servers:
-            keys[at] = SpanIds(ids[0], _own_id(ids, clean_endpoint(records[at].get("localEndpoint"))), parent_id)
+        for index in holders.servers:
+            keys[index] = SpanIds(ids[0], _own_id(ids, clean_endpoint(records[index].get("localEndpoint"))), parent_id)
     named = {ids: _named(records, holders) for ids, holders in shared.items()}
     for ids, holders in shared.items():
-        for at in holders.parts:
-            keys[at] = SpanIds(ids[0], _own_id(ids, records[at]), keys[_parent_of(records[at], named[ids])].span_id)
-    sharing = {at for holders in shared.values() for at in (*holders.servers, *holders.parts)}
-    for at, key in enumerate(plain):
-        above = named.get((key.trace_id, key.parent_id))
-        if above is not None and at not in sharing:
-            keys[at] = key._replace(parent_id=keys[_parent_of(records[at], above)].span_id)
+        for index in holders.parts:
+            keys[index] = SpanIds(
+                ids[0], _own_id(ids, records[index]), keys[_parent_of(records[index], named[ids])].span_id
+            )
+    sharing = {index for holders in shared.values() for index in (*holders.servers, *holders.parts)}
+    for index, key in enumerate(plain):
+        parents = named.get((key.trace_id, key.parent_id))
+        if parents is not None and index not in sharing:
+            keys[index] = key._replace(parent_id=keys[_parent_of(records[index], parents)].span_id)
     return keys
 
 
@@ -98,27 +104,32 @@ def _plain_key(record: _Record) -> SpanIds:
     return SpanIds(trace_id, span_id, UNUSABLE if parent_id == span_id else parent_id)
 
 
-def _holders(records: Sequence[_Record], places: Sequence[int]) -> _Holders | None:
+def _holders(records: Sequence[_Record], indexes: Sequence[int]) -> _Holders | None:
     """Return who keeps an id and who shares it; None where nobody does."""
-    kinds = {at: records[at].get("kind") for at in places if records[at].get("kind") or records[at].get("timestamp")}
-    parts = tuple(at for at in places if at not in kinds)
+    kinds = {
+        index: records[index].get("kind")
+        for index in indexes
+        if records[index].get("kind") or records[index].get("timestamp")
+    }
+    parts = tuple(index for index in indexes if index not in kinds)
     if not kinds:
         return None
     has_client = "CLIENT" in kinds.values()
     shared = [
-        at
-        for at in kinds
-        if kinds[at] != "CLIENT" and (records[at].get("shared") is True or (has_client and kinds[at] == "SERVER"))
+        index
+        for index in kinds
+        if kinds[index] != "CLIENT"
+        and (records[index].get("shared") is True or (has_client and kinds[index] == "SERVER"))
     ]
     sharing = {*shared}
-    keeps = next((at for at in kinds if at not in sharing), None)
+    keeps = next((index for index in kinds if index not in sharing), None)
     if keeps is None:
         return _Holders(shared[0], tuple(shared[1:]), keeper_shares=True, parts=parts)
     return _Holders(keeps, tuple(shared), keeper_shares=False, parts=parts) if shared or parts else None
 
 
-def _own_id(ids: tuple[int, int], told_by: _Record) -> int:
-    identity = [format_trace_id(ids[0]), format_span_id(ids[1]), told_by]
+def _own_id(ids: tuple[int, int], distinction: _Record) -> int:
+    identity = [format_trace_id(ids[0]), format_span_id(ids[1]), distinction]
     return int.from_bytes(blake2b(dumps_sorted(identity), digest_size=_ID_SIZE).digest(), "big") or 1
 
 
@@ -127,21 +138,21 @@ def _named(records: Sequence[_Record], holders: _Holders) -> _Named:
     servers = (holders.keeps, *holders.servers) if holders.keeper_shares else holders.servers
     by_endpoint: dict[bytes, int] = {}
     by_service: dict[Any, int] = {}
-    for at in (*servers, holders.keeps):
-        endpoint = clean_endpoint(records[at].get("localEndpoint"))
-        by_endpoint.setdefault(dumps_sorted(endpoint), at)
-        by_service.setdefault(endpoint.get("serviceName"), at)
+    for index in (*servers, holders.keeps):
+        endpoint = clean_endpoint(records[index].get("localEndpoint"))
+        by_endpoint.setdefault(dumps_sorted(endpoint), index)
+        by_service.setdefault(endpoint.get("serviceName"), index)
     service = clean_endpoint(records[holders.keeps].get("localEndpoint")).get("serviceName")
     return _Named(holders.keeps, service, by_endpoint, by_service)
 
 
-def _parent_of(record: _Record, above: _Named) -> int:
+def _parent_of(record: _Record, parents: _Named) -> int:
     """Return which of the records that have one id is the parent of another one."""
     own = clean_endpoint(record.get("localEndpoint"))
     if not own:
-        return above.keeps
-    same = above.by_endpoint.get(dumps_sorted(own))
-    if same is not None:
-        return same
+        return parents.keeps
+    server = parents.by_endpoint.get(dumps_sorted(own))
+    if server is not None:
+        return server
     service = own.get("serviceName")
-    return above.keeps if service in (None, above.service) else above.by_service.get(service, above.keeps)
+    return parents.keeps if service in (None, parents.service) else parents.by_service.get(service, parents.keeps)

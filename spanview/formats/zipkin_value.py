@@ -1,7 +1,7 @@
 """Spans as Zipkin's v2 JSON.
 
 Source: `zipkin2-api.yaml` of openzipkin/zipkin-api for the record, "OpenTelemetry to Zipkin Transformation" for what
-stands where in it. Zipkin has no links; they are written as the OpenTelemetry collector writes them, in tags.
+is where in it. Zipkin has no links; they are written as the OpenTelemetry collector writes them, in tags.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from spanview.formats.tags import (
     STATUS_DESCRIPTION,
     dropped_in,
     format_state,
+    ignore_loss,
     lose_extra,
-    lose_meant,
-    lose_rest,
+    lose_reserved,
+    lose_unsupported,
     micros_of,
-    nothing_lost,
     shared_tags,
     text_of,
 )
@@ -36,43 +36,45 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Link, Span
 
 FORMAT: Final = "zipkin"
-"""The key of `extra` under which stands what only Zipkin says."""
+"""The key of `extra` for what only Zipkin has."""
 KINDS: Final = ("CLIENT", "SERVER", "PRODUCER", "CONSUMER")
 LINK: Final = "otlp.link.{}"
 LOCAL: Final = ("service.name", "network.local.address", "network.local.port")
 REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
-"""Attributes that stand for an endpoint: of its name, address and port."""
+"""Attributes for an endpoint's name, address and port."""
 _OF_ENDPOINTS: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
-_AS_IT_IS: Final = ("", "true", "false")
+_DESCRIBES_NOTHING: Final = ("", "true", "false")
 """What an `error` tag says that describes nothing."""
-_MOST_DIGITS: Final = 10
-_MAX_PORT: Final = 2**16
+_MAX_DIGITS: Final = 10
+_PORT_LIMIT: Final = 2**16
 
 
-def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str, Any] | None:
+def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable.
 
     Args:
         span: The span.
-        lose: Takes note of what can't be said.
+        lose: Takes note of what the format can't represent.
     """
     if span.trace_id is None or span.span_id is None:
         lose("spans without usable ids left out")
         return None
     own = span.extra.get(FORMAT)
-    lose_rest(span, FORMAT, lose)
+    lose_unsupported(span, FORMAT, lose)
     attributes, kind, service = span.attributes, span.kind_name, _service(span, lose)
     local: dict[str, Any] = {"serviceName": service} if service else {}
     remote: dict[str, Any] = {}
-    left = attributes
+    tag_attributes = attributes
     if not _OF_ENDPOINTS.isdisjoint(attributes):
         local = _endpoint(service, *map(attributes.get, LOCAL[1:]))
         remote = _endpoint(*map(attributes.get, REMOTE))
         taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}
         if taken:
-            left = {key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)}
+            tag_attributes = {
+                key: value for key, value in attributes.items() if key not in taken or not _is_taken(key, value)
+            }
     if "serviceName" not in remote and kind in ("CLIENT", "PRODUCER"):
         remote |= _named({"serviceName": next((attributes[key] for key in _REMOTE_NAMES if key in attributes), "")})
     value = {
@@ -85,7 +87,7 @@ def value_of(span: Span, lose: Callable[[str], None] = nothing_lost) -> dict[str
         "localEndpoint": local,
         "remoteEndpoint": remote,
         "annotations": _annotations(span, lose) if span.events else None,
-        "tags": _tags(span, left, lose),
+        "tags": _tags(span, tag_attributes, lose),
     }
     if isinstance(own, dict):
         _change(value, own)
@@ -98,7 +100,7 @@ def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _change(value: dict[str, Any], own: Mapping[str, Any]) -> None:
-    """Write what the file had instead; whatever of it is no valid Zipkin is passed over."""
+    """Write what the file had instead; what isn't valid Zipkin is ignored."""
     tags = own.get("tags")
     valid = clean(own)
     for key in own.keys() & {*value, "shared", "debug"} - {"traceId", "tags"}:
@@ -153,8 +155,8 @@ def _endpoint(name: Any, address: Any, port: Any) -> dict[str, Any]:
 
 def _named(endpoint: dict[str, Any]) -> dict[str, Any]:
     name, port = endpoint.get("serviceName"), endpoint.get("port")
-    found = {"serviceName": name} if isinstance(name, str) and name else {}
-    return {**found, **({"port": port} if type(port) is int and 0 < port < _MAX_PORT else {})}
+    named = {"serviceName": name} if isinstance(name, str) and name else {}
+    return {**named, **({"port": port} if type(port) is int and 0 < port < _PORT_LIMIT else {})}
 
 
 def _address(text: Any) -> dict[str, str]:
@@ -169,7 +171,7 @@ def _address(text: Any) -> dict[str, str]:
 
 
 def _is_taken(key: str, value: Any) -> bool:
-    """Tell whether an attribute stands in an endpoint as it is."""
+    """Tell whether an endpoint has an attribute as it is."""
     if key == "service.name":
         return False
     if key.endswith(".address"):
@@ -186,9 +188,9 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
     tags |= _status_tags(span)
     if span.kind_name == "INTERNAL":
         tags[KIND] = "internal"
-    for at, link in enumerate(_usable(span.links, lose) if span.links else ()):
-        tags[LINK.format(at)] = _link_text(link, lose)
-    lose_meant(tags.items(), attributes, ("internal",), lose)
+    for index, link in enumerate(_usable(span.links, lose) if span.links else ()):
+        tags[LINK.format(index)] = _link_text(link, lose)
+    lose_reserved(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():
         if key in tags:
             lose("attributes left out that have the name of a tag that Zipkin gives a meaning")
@@ -216,7 +218,7 @@ def _status_tags(span: Span) -> dict[str, str]:
     tags = {STATUS_CODE: span.status.name} if code else {}
     if code == ERROR:
         tags[ERROR_TAG] = description or ""
-    if description is not None and (code != ERROR or description in _AS_IT_IS):
+    if description is not None and (code != ERROR or description in _DESCRIBES_NOTHING):
         tags[STATUS_DESCRIPTION] = description
     return tags
 
@@ -250,11 +252,11 @@ def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]
     return [*annotations.values()]
 
 
-def annotation_of(event: Event, lose: Callable[[str], None] = nothing_lost) -> str:
+def annotation_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> str:
     """Return an event as text: its name, or `"name": {attributes}` where it has attributes.
 
-    What was dropped of it is told as the OpenTelemetry collector does, `name|{attributes}|number`. A name that would be
-    taken for one of the other forms is written with no attributes.
+    What was dropped of it is written as the OpenTelemetry collector does, `name|{attributes}|number`. A name that would
+    be taken for one of the other forms is written with no attributes.
     """
     dropped = dropped_in(event.extra, "dropped_attributes_count") or 0
     lose_extra(event.extra, FORMAT, lose, "dropped_attributes_count")
@@ -287,11 +289,11 @@ def parse_annotation(text: str) -> tuple[str, dict[str, Any], int]:
 def parse_collectors(text: str) -> tuple[str, dict[str, Any] | None, int]:
     """Return the parts of `text|{attributes}|dropped`, as the OpenTelemetry collector writes; None for no attributes.
 
-    The attributes begin at the first `|{`: whoever searched on would take the square of a long text.
+    The attributes begin at the first `|{`: to search further would take the square of a long text.
     """
     rest, _, dropped = text.rpartition("|")
     before, _, attributes = rest.partition("|{")
-    if not (attributes and dropped.isascii() and dropped.isdigit() and len(dropped) <= _MOST_DIGITS):
+    if not (attributes and dropped.isascii() and dropped.isdigit() and len(dropped) <= _MAX_DIGITS):
         return text, None, 0
     return before, json_object("{" + attributes), int(dropped)
 
@@ -309,7 +311,7 @@ def json_object(text: str) -> dict[str, Any] | None:
 
 
 def clean(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a record is valid Zipkin, as the writer writes it."""
+    """Return the valid parts of a record, as the writer writes them."""
     trace_id, span_id, parent_id = (
         parse_id(value.get(key), digits)
         for key, digits in (("traceId", TRACE_ID_DIGITS), ("id", SPAN_ID_DIGITS), ("parentId", SPAN_ID_DIGITS))
@@ -317,7 +319,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
     duration, timestamp = whole(value.get("duration")), whole(value.get("timestamp"))
     kind, tags, name = value.get("kind"), value.get("tags"), value.get("name")
     annotations = value.get("annotations")
-    found = {
+    cleaned = {
         "traceId": "" if trace_id == UNUSABLE else short_trace_id(format_trace_id(trace_id)),
         "id": "" if span_id == UNUSABLE else format_span_id(span_id),
         "parentId": "" if parent_id == UNUSABLE else format_span_id(parent_id),
@@ -332,18 +334,18 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
         "annotations": _clean_annotations(annotations if isinstance(annotations, list) else []),
         "tags": {k: text for k, text in tags.items() if isinstance(text, str)} if isinstance(tags, dict) else {},
     }
-    return _without_empty(found)
+    return _without_empty(cleaned)
 
 
 def whole(value: object) -> int | None:
-    """Return a number cut to a whole one; None for anything else, and for what no 64 bits hold."""
+    """Return a number cut to a whole one; None for anything else, and if it needs more than 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
         return None
     return int(value // 1)
 
 
 def clean_endpoint(value: Any) -> dict[str, Any]:
-    """Return what of an endpoint is valid Zipkin."""
+    """Return the valid parts of an endpoint."""
     if not isinstance(value, dict):
         return {}
     addresses: dict[str, Any] = {key: value[key] for key in ("ipv4", "ipv6") if key in _address(value.get(key))}
@@ -351,9 +353,9 @@ def clean_endpoint(value: Any) -> dict[str, Any]:
 
 
 def _clean_annotations(annotations: list[Any]) -> list[dict[str, Any]]:
-    found: dict[tuple[int, str], dict[str, Any]] = {}
+    cleaned: dict[tuple[int, str], dict[str, Any]] = {}
     for annotation in annotations:
         if isinstance(annotation, dict) and isinstance(annotation.get("value"), str):
             key = whole(annotation.get("timestamp")) or 0, annotation["value"]
-            found[key] = {"timestamp": key[0], "value": key[1]}
-    return [*found.values()]
+            cleaned[key] = {"timestamp": key[0], "value": key[1]}
+    return [*cleaned.values()]

@@ -1,9 +1,8 @@
-"""Rows into the tables of the index, many at a time; what comes of it is what adding them one by one comes to.
+"""Rows into the tables of the index, many at a time, with the same result as adding them one by one.
 
-ids         told from those that are there by the same slots, probed in rounds: each round is one step for all that
-            have not found their place
+ids         new ones are found by the same slots, probed in rounds: each round is one step for all that have no slot yet
 traces      rows of one trace are brought together by one sort
-doubles     left over, for the index to look at one by one
+duplicates  left over, for the index to check one by one
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 Rows32: TypeAlias = "NDArray[np.uint32]"
 
-_COMMON: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
+_SHARED_COLUMNS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
 """Columns that the span table has as the rows have them."""
 
 
@@ -55,7 +54,7 @@ class Adopted:
         self._services = np.append(self._services, intake.services.numbers(services)).astype(np.uint32)
 
     def take(self, rows: ScannedRows) -> None:
-        """Take spans; of those whose ids are known already the index decides.
+        """Take spans; the index decides about those whose ids it has already.
 
         Args:
             rows: Names and services as numbers of the texts that were taken, files as numbers of the index.
@@ -64,22 +63,22 @@ class Adopted:
             return
         intake = self._intake
         intake.spans.widen()
-        files, which = np.unique(rows["source"], return_inverse=True)
-        sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[which]
+        files, file_indexes = np.unique(rows["source"], return_inverse=True)
+        sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[file_indexes]
         order = _order_of(rows["trace_high"], rows["trace_low"])
         numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
-        fresh = _place(intake, numbers, rows["span_id"])
+        is_new = _assign_span_slots(intake, numbers, rows["span_id"])
         names, services = self._names[rows["name"]], self._services[rows["service"]]
-        known = np.flatnonzero(~fresh)
+        known_rows = np.flatnonzero(~is_new)
         spans, first = intake.spans, len(intake.spans)
-        counts = np.bincount(sources[fresh])
+        counts = np.bincount(sources[is_new])
         for source in np.flatnonzero(counts).tolist():
             intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
-        columns = {name: rows[name] for name in _COMMON}
+        columns = {name: rows[name] for name in _SHARED_COLUMNS}
         columns |= {"trace": numbers, "name": names, "service": services, "source": sources}
-        if len(known):
-            columns = {name: values[fresh] for name, values in columns.items()}
-            order = (np.cumsum(fresh) - 1)[order[fresh[order]]]
+        if len(known_rows):
+            columns = {name: values[is_new] for name, values in columns.items()}
+            order = (np.cumsum(is_new) - 1)[order[is_new[order]]]
         if len(order):
             columns["warnings"] = np.zeros(len(order), np.uint16)
             columns["next_row"] = _next_rows(columns["trace"], order, first)
@@ -88,36 +87,43 @@ class Adopted:
                 column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
             _link(intake, columns, order, first)
             intake.note_scanned(range(first, first + len(order)))
-        if len(known):
-            self._add_known(rows, known, names, services, sources)
+        if len(known_rows):
+            self._add_known(rows, known_rows, names, services, sources)
         if intake.changed is not None:
             intake.changed.append(np.unique(numbers).tolist())
 
     def _add_known(
-        self, rows: ScannedRows, known: Places, names: NDArray[np.uint32], services: NDArray[np.uint32], sources: Rows32
+        self,
+        rows: ScannedRows,
+        known_rows: Places,
+        names: NDArray[np.uint32],
+        services: NDArray[np.uint32],
+        sources: Rows32,
     ) -> None:
-        """Have the index look at spans whose ids it knows already."""
-        texts, other = self._intake.names.texts, self._intake.services.texts
-        for source in np.unique(sources[known]).tolist():
-            some = known[sources[known] == source]
-            halves = zip(rows["trace_high"][some].tolist(), rows["trace_low"][some].tolist(), strict=True)
+        """Have the index check spans whose ids it has already."""
+        name_texts, service_texts = self._intake.names.texts, self._intake.services.texts
+        for source in np.unique(sources[known_rows]).tolist():
+            selected = known_rows[sources[known_rows] == source]
+            halves = zip(rows["trace_high"][selected].tolist(), rows["trace_low"][selected].tolist(), strict=True)
             columns = SpanColumns(
                 trace_ids=[high << 64 | low for high, low in halves],
-                span_ids=rows["span_id"][some].tolist(),
-                parent_ids=rows["parent_id"][some].tolist(),
-                start_ns=rows["start_ns"][some].tolist(),
-                end_ns=rows["end_ns"][some].tolist(),
-                names=[texts[number] for number in names[some].tolist()],
-                services=[other[number] for number in services[some].tolist()],
-                kinds=rows["kind"][some].tolist(),
-                statuses=rows["status"][some].tolist(),
-                warnings=[0] * len(some),
+                span_ids=rows["span_id"][selected].tolist(),
+                parent_ids=rows["parent_id"][selected].tolist(),
+                start_ns=rows["start_ns"][selected].tolist(),
+                end_ns=rows["end_ns"][selected].tolist(),
+                names=[name_texts[number] for number in names[selected].tolist()],
+                services=[service_texts[number] for number in services[selected].tolist()],
+                kinds=rows["kind"][selected].tolist(),
+                statuses=rows["status"][selected].tolist(),
+                warnings=[0] * len(selected),
             )
-            self._intake.add(source, Batch(columns, rows["offset"][some].tolist(), rows["length"][some].tolist()))
+            self._intake.add(
+                source, Batch(columns, rows["offset"][selected].tolist(), rows["length"][selected].tolist())
+            )
 
 
 def _order_of(high: Words, low: Words) -> Places:
-    """Return places such that those of one trace come together, each trace's in their order."""
+    """Return indexes such that those of one trace come together, each trace's in their order."""
     bits = np.uint64(len(low).bit_length())
     keys = low >> bits << bits | np.arange(len(low), dtype=np.uint64)
     keys.sort()
@@ -125,7 +131,7 @@ def _order_of(high: Words, low: Words) -> Places:
     lows, highs = low[order], high[order]
     differ = (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1])
     if (differ & (keys[1:] >> bits == keys[:-1] >> bits)).any():
-        # Ids that are not random have their first bits in common.
+        # Ids that aren't random share their first bits.
         order = np.lexsort((low, high))
     return order
 
@@ -135,47 +141,47 @@ def _trace_numbers(intake: Intake, high: Words, low: Words, order: Places) -> ND
     lows, highs = low[order], high[order]
     is_first = np.append(True, (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1]))
     lows, highs = lows[is_first], highs[is_first]
-    numbers, new = _place_traces(intake, highs, lows)
+    numbers, new = _assign_trace_slots(intake, highs, lows)
     intake.traces.extend(highs[new].tobytes(), lows[new].tobytes())
     result = np.empty(len(order), np.uint32)
     result[order] = numbers[np.cumsum(is_first) - 1]
     return result
 
 
-def _place_traces(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Flags]:
+def _assign_trace_slots(intake: Intake, highs: Words, lows: Words) -> tuple[Rows32, Flags]:
     """Give each trace that is new its slot; return the numbers of all, and which are new."""
     traces, first = intake.traces, len(intake.traces)
     known_low, known_high = np.asarray(traces.id_low), np.asarray(traces.id_high)
 
-    def are_same(entries: Rows32, asked: Places) -> Flags:
+    def are_same(entries: Rows32, keys: Places) -> Flags:
         is_old = entries < first
-        same = np.zeros(len(asked), np.bool_)
-        old, asked = entries[is_old], asked[is_old]
-        same[is_old] = (known_low[old] == lows[asked]) & (known_high[old] == highs[asked])
+        same = np.zeros(len(keys), np.bool_)
+        old, keys = entries[is_old], keys[is_old]
+        same[is_old] = (known_low[old] == lows[keys]) & (known_high[old] == highs[keys])
         return same
 
-    return _settle(intake.trace_slots, hashes_of(highs, lows), first, are_same)
+    return _assign_slots(intake.trace_slots, hashes_of(highs, lows), first, are_same)
 
 
-def _place(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
+def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
     """Give each span whose ids are new its slot, in their order from the next row on; return which these are."""
     spans, first = intake.spans, len(intake.spans)
     known_trace, known_id = np.asarray(spans.trace), np.asarray(spans.span_id)
 
-    def are_same(entries: Rows32, asked: Places) -> Flags:
+    def are_same(entries: Rows32, keys: Places) -> Flags:
         is_old = entries < first
-        same = np.empty(len(asked), np.bool_)
-        for some, (traces, ids, places) in (
+        same = np.empty(len(keys), np.bool_)
+        for selected, (traces, ids, places) in (
             (is_old, (known_trace, known_id, entries[is_old])),
             (~is_old, (numbers, span_ids, entries[~is_old] - np.uint32(first))),
         ):
-            same[some] = (ids[places] == span_ids[asked[some]]) & (traces[places] == numbers[asked[some]])
+            same[selected] = (ids[places] == span_ids[keys[selected]]) & (traces[places] == numbers[keys[selected]])
         return same
 
-    return _settle(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
+    return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
 
 
-def _settle(
+def _assign_slots(
     slots: Slots, hashes: Words, first: int, are_same: Callable[[Rows32, Places], Flags]
 ) -> tuple[Rows32, Flags]:
     """Give each key that is new a slot, in rounds.
@@ -184,39 +190,39 @@ def _settle(
         slots: Where rows are found by the hashes of their keys.
         hashes: Of the keys.
         first: The row of the first key that is new.
-        are_same: Tells for entries, rows below `first` or `first` and the place of a key, and for the places of keys
-            whether they are of one key.
+        are_same: Tells whether entries, rows below `first` or `first` plus the index of a key, have the keys at some
+            indexes.
 
     Returns:
-        The row of each key that is there or new, and which keys are new; of equal keys the first one is.
+        The row of each key, and which keys are new; of equal keys, the first one is.
     """
     slots.reserve(len(hashes))
     table, mask = np.asarray(slots.table), slots.mask
     slot = (hashes & np.uint64(mask)).astype(np.int64)
     own = np.arange(first + 1, first + 1 + len(hashes), dtype=np.uint32)
-    found, waiting, at = own.copy(), np.arange(len(hashes)), slot.copy()
+    rows, waiting, probed = own.copy(), np.arange(len(hashes)), slot.copy()
     while len(waiting):
-        # The last that takes a slot has it: in reverse order, that is the first.
-        free = np.flatnonzero(table[at] == 0)[::-1]
-        table[at[free]] = own[waiting[free]]
-        entries = table[at]
+        # The last one to take a slot has it: in reverse order, that is the first.
+        free = np.flatnonzero(table[probed] == 0)[::-1]
+        table[probed[free]] = own[waiting[free]]
+        entries = table[probed]
         others = np.flatnonzero(entries != own[waiting])
-        waiting, at, entries = waiting[others], at[others], entries[others]
+        waiting, probed, entries = waiting[others], probed[others], entries[others]
         same = are_same(entries - np.uint32(1), waiting)
-        found[waiting[same]] = entries[same]
-        waiting, at = waiting[~same], (at[~same] + 1) & mask
-        slot[waiting] = at
-    new = found == own
+        rows[waiting[same]] = entries[same]
+        waiting, probed = waiting[~same], (probed[~same] + 1) & mask
+        slot[waiting] = probed
+    new = rows == own
     count = int(new.sum())
     if count < len(new):
-        found[new] = own[:count]
+        rows[new] = own[:count]
         table[slot[new]] = own[:count]
     slots.used += count
-    return found - np.uint32(1), new
+    return rows - np.uint32(1), new
 
 
 def _next_rows(traces: Rows32, order: Places, first: int) -> Rows32:
-    """Return for each new span the next one of its trace, or `NO_ROW`."""
+    """Return the next row of each new span's trace, or `NO_ROW`."""
     following = np.full(len(order), NO_ROW, np.uint32)
     goes_on = traces[order[1:]] == traces[order[:-1]]
     following[order[:-1][goes_on]] = order[1:][goes_on] + first
@@ -224,27 +230,27 @@ def _next_rows(traces: Rows32, order: Places, first: int) -> Rows32:
 
 
 def _link(intake: Intake, columns: dict[str, NDArray[Any]], order: Places, first: int) -> None:
-    """Make new rows part of their traces."""
+    """Add new rows to their traces."""
     spans, traces = intake.spans, intake.traces
     numbers = columns["trace"][order]
-    begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
-    lasts = np.append(begins[1:], len(order)) - 1
-    some = numbers[begins]
+    firsts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    lasts = np.append(firsts[1:], len(order)) - 1
+    trace_numbers = numbers[firsts]
     first_row, last_row = np.asarray(traces.first_row), np.asarray(traces.last_row)
-    before = last_row[some]
-    is_new = before == NO_ROW
+    previous_rows = last_row[trace_numbers]
+    is_new = previous_rows == NO_ROW
     next_row = np.asarray(spans.next_row)
-    next_row[before[~is_new]] = order[begins[~is_new]] + first
-    first_row[some[is_new]] = order[begins[is_new]] + first
-    last_row[some] = order[lasts] + first
-    np.asarray(traces.span_count)[some] += (lasts - begins + 1).astype(np.uint32)
-    failed = (columns["status"] == ERROR)[order].astype(np.uint32)
-    np.asarray(traces.error_count)[some] += np.add.reduceat(failed, begins)
+    next_row[previous_rows[~is_new]] = order[firsts[~is_new]] + first
+    first_row[trace_numbers[is_new]] = order[firsts[is_new]] + first
+    last_row[trace_numbers] = order[lasts] + first
+    np.asarray(traces.span_count)[trace_numbers] += (lasts - firsts + 1).astype(np.uint32)
+    errors = (columns["status"] == ERROR)[order].astype(np.uint32)
+    np.asarray(traces.error_count)[trace_numbers] += np.add.reduceat(errors, firsts)
     starts, ends = np.asarray(traces.start_ns), np.asarray(traces.end_ns)
-    # NO_TIME is the least of all integers.
-    ends[some] = np.maximum(ends[some], np.maximum.reduceat(columns["end_ns"][order], begins))
-    earliest, known = np.minimum.reduceat(columns["start_ns"][order], begins), starts[some]
-    starts[some] = np.where((known == NO_TIME) | (earliest < known), earliest, known)
+    # NO_TIME is the smallest integer.
+    ends[trace_numbers] = np.maximum(ends[trace_numbers], np.maximum.reduceat(columns["end_ns"][order], firsts))
+    earliest, known = np.minimum.reduceat(columns["start_ns"][order], firsts), starts[trace_numbers]
+    starts[trace_numbers] = np.where((known == NO_TIME) | (earliest < known), earliest, known)
     _link_roots(intake, columns, order[columns["parent_id"][order] == 0], first)
 
 
@@ -256,15 +262,15 @@ def _link_roots(intake: Intake, columns: dict[str, NDArray[Any]], roots: Places,
     if (numbers[1:] == numbers[:-1]).any():
         roots = roots[np.lexsort((columns["span_id"][roots], columns["start_ns"][roots], numbers))]
         numbers = columns["trace"][roots]
-    begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
-    some = numbers[begins]
-    np.asarray(traces.root_count)[some] += np.diff(begins, append=len(roots)).astype(np.uint32)
+    firsts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    trace_numbers = numbers[firsts]
+    np.asarray(traces.root_count)[trace_numbers] += np.diff(firsts, append=len(roots)).astype(np.uint32)
     root_row = np.asarray(traces.root_row)
-    rows, known = roots[begins] + first, root_row[some]
+    rows, known = roots[firsts] + first, root_row[trace_numbers]
     is_first = known == NO_ROW
-    root_row[some[is_first]] = rows[is_first]
+    root_row[trace_numbers[is_first]] = rows[is_first]
     for trace, row, other in zip(
-        some[~is_first].tolist(), rows[~is_first].tolist(), known[~is_first].tolist(), strict=True
+        trace_numbers[~is_first].tolist(), rows[~is_first].tolist(), known[~is_first].tolist(), strict=True
     ):
         if intake.is_earlier(row, other):
             root_row[trace] = row

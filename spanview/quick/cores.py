@@ -1,4 +1,4 @@
-"""How many processes work side by side."""
+"""How many processes work at the same time."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from spanview.formats.decoder import Decoder
 
-_ATTEMPTS: Final = 3
-"""So often a failing read is tried: nobody comes back to the file later."""
+_MAX_ATTEMPTS: Final = 3
+"""Tries of a failing read, because the file isn't read again later."""
 _PAUSE_S: Final = 0.02
-_HEAD: Final = 1024
-_LAST: Final = 2048
+_HEAD_BYTES: Final = 1024
+_LAST_BYTES: Final = 2048
 """Bytes of the usual last record, and more."""
 
 
@@ -27,9 +27,9 @@ class ScanOptions:
     cap: int
     """Bytes of the longest record that is kept."""
     decodes_all: bool = False
-    """Whether each record that fits is decoded as well, and not taken unless that says the same."""
+    """Whether each record that fits is decoded, too, and only taken if that gives the same."""
     leaves_ends: bool = False
-    """Whether somebody reads the files on: what their ends would settle is left open."""
+    """Whether the files are read on later: what is unfinished at their ends is left open."""
 
 
 class QuickFile:
@@ -43,22 +43,22 @@ class QuickFile:
 
     def __init__(self, source: int, open: Callable[[], int], offset: int = 0) -> None:  # noqa: A002 - it is what it does
         self.source, self.open = source, open
-        self.bytes = offset
+        self.offset = offset
         """How far it was read; the next page begins here."""
         self.decoder: Decoder | None = None
-        """Decodes what doesn't fit; when all was read, what the end of the file settles is left to it."""
+        """Decodes what doesn't fit; when all was read, it still has what is unfinished at the end of the file."""
         self.failure: OSError | None = None
         """Why it could not be read, or not further."""
         self.descriptor = -1
         self.is_read = False
         self.head = self.last = b""
-        """The first bytes that were read, and the last; of files that are read on."""
+        """The first bytes that were read, and the last, of files that are read on."""
 
     @property
     def reported_until(self) -> int:
-        """All that begins before this offset was told."""
+        """All that begins before this offset was reported."""
         is_open = self.decoder is not None and self.decoder.waiting
-        return self.decoder.offset if self.decoder is not None and is_open else self.bytes
+        return self.decoder.offset if self.decoder is not None and is_open else self.offset
 
     def note_ends(self, data: bytes, offset: int) -> None:
         """Note what is compared when the file is read on.
@@ -68,8 +68,8 @@ class QuickFile:
             offset: Where they begin.
         """
         if not offset:
-            self.head = data[:_HEAD]
-        self.last = data[-_LAST:] or self.last
+            self.head = data[:_HEAD_BYTES]
+        self.last = data[-_LAST_BYTES:] or self.last
 
     def read_into(self, view: memoryview) -> int:
         """Read the next bytes; return how many, fewer than fit at the end of the file and where reading fails."""
@@ -78,7 +78,7 @@ class QuickFile:
             if self.descriptor < 0:
                 self.descriptor = self.open()
             while count < len(view):
-                more = self._read(view[count:], self.bytes + count)
+                more = self._read(view[count:], self.offset + count)
                 if not more:
                     self.is_read = True
                     break
@@ -91,7 +91,7 @@ class QuickFile:
         return count
 
     def _read(self, view: memoryview, offset: int) -> int:
-        for left in reversed(range(_ATTEMPTS)):
+        for left in reversed(range(_MAX_ATTEMPTS)):
             try:
                 return os.preadv(self.descriptor, [view], offset)
             except OSError:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Words
 
 NO_NUMBER: Final = -1
-_KEPT: Final = 1024
-"""Where there are more, those that were seen are forgotten: to look them up gets dear."""
+_MAX_ROWS: Final = 1024
+"""If there are more, all are forgotten: looking them up gets slow."""
 _SPREAD: Final = np.array(
     [
         *(0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93),
@@ -42,7 +42,7 @@ class KnownRows:
         self._forget()
 
     def _forget(self) -> None:
-        # Something stands behind all sums, so that for each there is a place.
+        # An entry after all sums, so that a search always finds one.
         self._sums = np.array([2**64 - 1], np.uint64)
         self._words = np.zeros((1, len(self._spread)), np.uint64)
         self._numbers = np.array([NO_NUMBER])
@@ -51,14 +51,14 @@ class KnownRows:
         """Return the number of each row, `NO_NUMBER` for what has none.
 
         Args:
-            words: The rows, N x as many words as the width has; the last one's rest is the same in all.
-            number_of: Returns the number of the row at a place; asked once for those that were not seen.
+            words: The rows, N x as many words as the width has; bytes beyond the width are equal in all.
+            number_of: Returns the number of the row at an index; called once for each new row.
         """
         sums = words @ self._spread
-        at = np.searchsorted(self._sums, sums)
-        new = np.flatnonzero(self._sums[at] != sums)
+        positions = np.searchsorted(self._sums, sums)
+        new = np.flatnonzero(self._sums[positions] != sums)
         if len(new):
-            if len(self._sums) > _KEPT:
+            if len(self._sums) > _MAX_ROWS:
                 self._forget()
                 new = np.arange(len(sums))
             rows = new[np.unique(sums[new], return_index=True)[1]]
@@ -68,7 +68,7 @@ class KnownRows:
             self._sums = known[order]
             self._words = np.concatenate([words[rows], self._words])[order]
             self._numbers = np.append(np.array(numbers, np.int64), self._numbers)[order]
-            at = np.searchsorted(self._sums, sums)
-        result = self._numbers[at]
-        result[np.flatnonzero(self._words.take(at, axis=0) != words) // words.shape[1]] = NO_NUMBER
+            positions = np.searchsorted(self._sums, sums)
+        result = self._numbers[positions]
+        result[np.flatnonzero(self._words.take(positions, axis=0) != words) // words.shape[1]] = NO_NUMBER
         return result

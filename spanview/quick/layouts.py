@@ -1,4 +1,4 @@
-"""The two layouts in which the SDK itself writes a span: what stands between the values.
+"""The two layouts in which the SDK itself writes a span: the text between the values.
 
 in one line                                         value that follows
 -----------                                         ------------------
@@ -11,7 +11,7 @@ in one line                                         value that follows
 , "start_time": "                                   a time of 27 characters
 ", "end_time": "                                    a time of 27 characters
 ", "status": {"status_code": "                      a code
-"}, "attributes": {                                 attributes, which nobody looks at here
+"}, "attributes": {                                 attributes, which are skipped here
 }, "events": [], "links": [], "resource": {         the tail, which many records have in common
 
 Indented by 4, the white space differs. A record that has anything else, events or a description of the status for
@@ -29,7 +29,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands before each value of a record."""
+    """The text before each value of a record."""
 
     name: bytes
     trace_id: bytes
@@ -63,7 +63,7 @@ def _layout(indent: int | None) -> Layout:
     }
     text = json.dumps(span, indent=indent).replace('"parent_id": 0', f'"parent_id": {_VALUE}')
     *parts, before_tail, _ = text.encode().split(_VALUE.encode())
-    # Behind the braces of attributes and resource white space follows, if they aren't empty.
+    # White space follows the braces of attributes and resource, if they aren't empty.
     attributes = parts[-1][: parts[-1].rindex(b"{") + 1]
     tail = before_tail[before_tail.index(b"}") : before_tail.rindex(b"{") + 1]
     return Layout(*[*parts[:-1], attributes, tail])

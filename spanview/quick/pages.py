@@ -1,10 +1,9 @@
-"""Files to rows: pages of bytes are scanned, and what doesn't fit goes to the general decoder in its place.
+"""Files to rows: pages of bytes are scanned, and what doesn't fit goes to the general decoder.
 
-page    | record | record | odd ... | record | record | half a rec
+page    | record | record | other   | record | record | half a rec
         |   scanned       | decoded |   scanned       | read again with the next page
 
-The general decoder is asked to agree before the scan takes over again: nothing may be left in it that what follows
-could be a part of.
+The scan takes over again only when nothing is left in the general decoder that what follows could be a part of.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
 from spanview.index.gather import places_of, word, words_at
 from spanview.quick.proof import agreeing
-from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN, ONE_LINE_TEMPLATES, LayoutScanner
+from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN_BYTES, ONE_LINE_TEMPLATES, LayoutScanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,19 +32,19 @@ if TYPE_CHECKING:
     from spanview.quick.files import QuickFile, ScanOptions
     from spanview.quick.rows import ScannedRows
 
-PAGE: Final = 2 * 1024 * 1024
+PAGE_BYTES: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
 _LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
 _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
 """Stands just once in a record."""
-_MOST_ODD: Final = 4
-"""Where one in so many records doesn't fit, going back and forth costs more than decoding all."""
-_FEW: Final = 16
-_MOST_WAITING: Final = 500
-"""So many documents of a file, at most, wait for others, because a batch has its price, however small."""
-_MOST_CARRIED: Final = 4
-"""A page's last record is read again with the next page if it is no longer than one in so many bytes of it."""
+_MISFIT_SHARE: Final = 4
+"""If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
+_MIN_BREAKS: Final = 16
+_MAX_WAITING_DOCUMENTS: Final = 500
+"""Documents of a file that wait to share a batch, because even a small one has its cost."""
+_CARRIED_SHARE: Final = 4
+"""A page's last record is read again with the next page if it is no longer than one in this many bytes."""
 
 
 @dataclass(slots=True)
@@ -64,17 +63,17 @@ class Pages:
 
     Args:
         rows: Takes the spans that fit.
-        how: How to scan.
+        options: How to scan.
     """
 
-    def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
-        self._how, self._size = how, PAGE
+    def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
+        self._options, self._size = options, PAGE_BYTES
         self.rows = rows
-        """There must be room for as many as a page can have before each page."""
-        self.most_rows = self._size // ONE_LINE_TEMPLATES.least + 1
-        """So many rows a page has at most."""
-        self.scanner = LayoutScanner(cap=how.cap)
-        self._data = bytearray(self._size + MARGIN)
+        """Before each page there must be room for `max_rows`."""
+        self.max_rows = self._size // ONE_LINE_TEMPLATES.min_bytes + 1
+        """Rows that a page has at most."""
+        self.scanner = LayoutScanner(cap=options.cap)
+        self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
         self._frames: dict[int, Frames] = {}
@@ -85,11 +84,11 @@ class Pages:
         file = next(files, None)
         while file is not None:
             pieces: list[_Piece] = []
-            at = 0
-            while file is not None and at < self._size:
-                count = file.read_into(memoryview(self._data)[at : self._size])
-                pieces.append(_Piece(file, at, at + count, file.is_read))
-                at += count
+            position = 0
+            while file is not None and position < self._size:
+                count = file.read_into(memoryview(self._data)[position : self._size])
+                pieces.append(_Piece(file, position, position + count, file.is_read))
+                position += count
                 if not file.is_read:
                     break
                 file = next(files, None)
@@ -98,7 +97,7 @@ class Pages:
 
     def _take(self, pieces: list[_Piece]) -> None:
         columns = self._scan(pieces)
-        if self._how.decodes_all:
+        if self._options.decodes_all:
             columns = self._agreed(columns)
         all_starts, all_ends = columns.pop("start"), columns.pop("end")
         keep = np.ones(len(all_starts), np.bool_)
@@ -106,13 +105,13 @@ class Pages:
         sources = np.empty(len(keep), np.uint32)
         bounds = np.searchsorted(all_starts, [piece.begin for piece in pieces] + [pieces[-1].end])
         for piece, first, last in zip(pieces, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            offsets[first:last] = all_starts[first:last] + (piece.file.bytes - piece.begin)
+            offsets[first:last] = all_starts[first:last] + (piece.file.offset - piece.begin)
             sources[first:last] = piece.file.source
-            walk = _Walk(self._data, piece, self._how.cap, all_starts[first:last], all_ends[first:last])
-            begin = piece.file.bytes
+            walk = _Walk(self._data, piece, self._options.cap, all_starts[first:last], all_ends[first:last])
+            begin = piece.file.offset
             walk.walk()
-            if self._how.leaves_ends:
-                piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.bytes - begin]), begin)
+            if self._options.leaves_ends:
+                piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.offset - begin]), begin)
             keep[first:last] = walk.keep
             if walk.frames != _NOTHING:
                 self._keep(piece.file.source, walk.frames)
@@ -128,25 +127,25 @@ class Pages:
     def _keep(self, source: int, frames: Frames) -> None:
         waiting = self._frames.setdefault(source, Frames())
         waiting.add(frames)
-        if len(waiting.documents) >= _MOST_WAITING:
+        if len(waiting.documents) >= _MAX_WAITING_DOCUMENTS:
             self._batches.append((source, batch_of(self._frames.pop(source))))
 
     def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
         """Return the columns of the records that fit, in their order."""
         starts, ends, are_indented = _candidates(self._data, self._buffer, self._flags, pieces)
-        found = [
-            self.scanner.take(self._data, self._buffer, starts[some], ends[some], templates)
-            for templates, some in ((INDENTED_TEMPLATES, are_indented), (ONE_LINE_TEMPLATES, ~are_indented))
-            if some.any() or not len(starts)
+        parts = [
+            self.scanner.take(self._data, self._buffer, starts[selected], ends[selected], templates)
+            for templates, selected in ((INDENTED_TEMPLATES, are_indented), (ONE_LINE_TEMPLATES, ~are_indented))
+            if selected.any() or not len(starts)
         ]
-        if len(found) == 1:
-            return found[0]
-        columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        if len(parts) == 1:
+            return parts[0]
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         order = np.argsort(columns["start"])
         return {name: values[order] for name, values in columns.items()}
 
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return those of the records of which a decoder says the same."""
+        """Return the records that decode to the same."""
         view = memoryview(self._data)
         places = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
         known = self.scanner.names.numbers, self.scanner.services.numbers
@@ -163,18 +162,18 @@ def _candidates(
 
     Args:
         buffer: The same bytes.
-        flags: Room for what is found out about each byte; memory that is new each time would be dear.
+        flags: Memory for two flags of each byte; new memory each time would be slow.
         pieces: The parts of the page.
     """
-    begins, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
+    file_starts, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
     count = max(end - 1, 0)
-    hits, more = (each[:count] for each in flags)
-    np.equal(buffer[:count], _LF, out=hits)
-    line_count = np.count_nonzero(hits)
-    hits &= np.not_equal(buffer[1:end], _SPACE, out=more)
-    has_spaces = np.count_nonzero(hits) < line_count
+    line_ends, more = (room[:count] for room in flags)
+    np.equal(buffer[:count], _LF, out=line_ends)
+    line_count = np.count_nonzero(line_ends)
+    line_ends &= np.not_equal(buffer[1:end], _SPACE, out=more)
+    has_spaces = np.count_nonzero(line_ends) < line_count
     # A line begins where a file does.
-    hits[begins[(begins > 0) & (begins < end)] - 1] = True
+    line_ends[file_starts[(file_starts > 0) & (file_starts < end)] - 1] = True
     marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
     np.equal(buffer[:count], _KIND[4], out=more)
     kinds = places_of(flags[1], count)
@@ -184,16 +183,16 @@ def _candidates(
     is_one_line &= (buffer[following - 1] == _LF) & (buffer[following - 2] == _CLOSE)
     is_indented = is_open & (buffer[starts + 1] == _LF)
     is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (behind == following + 2)
-    if len(begins) > 1:
+    if len(file_starts) > 1:
         # Not from one file into the next one.
-        is_indented &= np.searchsorted(begins, starts, "right") == np.searchsorted(begins, following, "right")
+        is_indented &= np.searchsorted(file_starts, starts, "right") == np.searchsorted(file_starts, following, "right")
     ends = np.where(is_indented, following + 1, following - 1)
     fit = np.flatnonzero((is_one_line | is_indented) & (starts < end))
     starts, ends, are_indented = starts[fit], ends[fit], is_indented[fit]
     kinds = kinds[words_at(buffer, np.maximum(kinds - 4, 0)) == word(_KIND)]
     # Damage can join the front of one record to another.
     fit = _counts(kinds, starts, ends) == 1
-    # A line may begin with a space and be the end of another record.
+    # A line that begins with a space may be the end of another record.
     if has_spaces and (~are_indented).any():
         places = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
         fit &= are_indented | (_counts(places, starts, ends) == 0)
@@ -203,12 +202,12 @@ def _candidates(
 
 
 def _counts(places: Places, starts: Places, ends: Places) -> Places:
-    """Return how many of some places are in each stretch."""
+    """Return how many of some positions are in each range."""
     return np.searchsorted(places, ends) - np.searchsorted(places, starts)
 
 
 class _Walk:
-    """The way through a piece, from what fits to what is to be decoded.
+    """A walk through a piece, from what fits to what must be decoded.
 
     Args:
         piece: The part of it.
@@ -224,35 +223,35 @@ class _Walk:
         """Which of the records that fit are not the general decoder's."""
         self.frames = Frames()
         """What was decoded."""
-        self._shift = piece.file.bytes - piece.begin
-        """From a place in the page to an offset in the file."""
+        self._shift = piece.file.offset - piece.begin
+        """From a position in the page to an offset in the file."""
 
     def walk(self) -> None:
         """Go to the end of the piece, or to a record that is to be read again with the next page."""
         starts, ends, piece = self._starts, self._ends, self._piece
-        at, number, count = piece.begin, 0, len(starts)
-        # Behind each of these something doesn't fit.
+        position, number, count = piece.begin, 0, len(starts)
+        # After each of these something doesn't fit.
         breaks = np.append(np.flatnonzero(starts[1:] != ends[:-1] + 1), count - 1) if count else np.empty(0, np.int64)
-        if len(breaks) > max(_FEW, count // _MOST_ODD):
+        if len(breaks) > max(_MIN_BREAKS, count // _MISFIT_SHARE):
             self.keep[:], number = False, count
         while number < count:
-            if starts[number] == at and self._is_clean:
+            if starts[number] == position and self._is_clean:
                 last = int(breaks[np.searchsorted(breaks, number)])
-                at, number = int(ends[last]) + 1, last + 1
+                position, number = int(ends[last]) + 1, last + 1
                 continue
-            if starts[number] > at:
-                self._decode(at, int(starts[number]))
-                at = int(starts[number])
+            if starts[number] > position:
+                self._decode(position, int(starts[number]))
+                position = int(starts[number])
                 if self._is_clean:
                     continue
-            # Nothing may be left that this record could be a part of: it is decoded as well.
-            self._decode(at, int(ends[number]) + 1)
-            self.keep[number], at, number = False, int(ends[number]) + 1, number + 1
-        is_carried = not piece.is_last and self._is_clean and at > piece.begin
-        if at < piece.end and not (is_carried and piece.end - at <= len(self._data) // _MOST_CARRIED):
-            self._decode(at, piece.end)
-            at = piece.end
-        piece.file.bytes = at + self._shift
+            # This record may be a part of what the decoder has left: it is decoded, too.
+            self._decode(position, int(ends[number]) + 1)
+            self.keep[number], position, number = False, int(ends[number]) + 1, number + 1
+        is_carried = not piece.is_last and self._is_clean and position > piece.begin
+        if position < piece.end and not (is_carried and piece.end - position <= len(self._data) // _CARRIED_SHARE):
+            self._decode(position, piece.end)
+            position = piece.end
+        piece.file.offset = position + self._shift
 
     @property
     def _is_clean(self) -> bool:
@@ -262,7 +261,7 @@ class _Walk:
     def _decode(self, begin: int, end: int) -> None:
         text = bytes(self._data[begin:end])
         if self._is_clean and text[:1] == b"{" and text[-2:] == b"}\n" and len(text) <= self._cap:
-            # One whole record mostly, which needs no framing.
+            # Mostly one whole record, which needs no framing.
             try:
                 kept = console.fields_of(orjson.loads(text))
             except orjson.JSONDecodeError:

@@ -3,7 +3,7 @@
 forked         at once, with all that is imported; not where threads run
 started        as new programs, which takes them a moment
 
-file numbers   a pipe that all read from: who is done with some files takes the next ones
+file numbers   a pipe that all read from: a process that is done takes the next ones
 rows           blocks of shared memory, a few for each process, handed back and forth
 everything else, texts, problems and what was decoded, comes through a pipe
 """
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.quick.files import ScanOptions
 
-CAPACITY: Final = 32 * 1024
+BLOCK_ROWS: Final = 32 * 1024
 """Rows of a block."""
-_NUMBERS: Final = "=II"
-"""The first and the end of some files."""
-_MOST_NUMBERS: Final = 4096
-"""So many of them fit into a pipe that nobody reads yet."""
-_NICE: Final = 5
-_BLOCKS: Final = 3
+_RANGE_FORMAT: Final = "=II"
+"""The first number of some files, and their end."""
+_MAX_RANGES: Final = 4096
+"""Ranges that fit into a pipe that isn't read yet."""
+_NICENESS: Final = 5
+_BLOCKS_PER_PROCESS: Final = 3
 """Blocks of each process: one that is filled, one that is adopted, one that waits."""
 
 
@@ -54,11 +54,11 @@ class Read:
     file: int
     """Its number."""
     size: int
-    """So many bytes of it."""
+    """How far, in bytes."""
     failure: OSError | None
     """Why it was not read further."""
     decoder: Decoder | None = None
-    """Of a file that is read on: what waits there for more; None for nothing."""
+    """Of a file that is read on: what is unfinished there; None for nothing."""
     head: bytes = b""
     last: bytes = b""
     """Its first bytes and its last ones, of a file that is read on."""
@@ -75,7 +75,7 @@ class BlockReport:
     """What was decoded, each with the number of its file."""
     read: list[Read]
     under_way: tuple[int, int] | None = None
-    """A file of which all was sent that begins before an offset."""
+    """A file, and the offset before which all was sent."""
 
 
 Job: TypeAlias = "tuple[Sequence[QuickFile], ScanOptions]"
@@ -83,33 +83,38 @@ Job: TypeAlias = "tuple[Sequence[QuickFile], ScanOptions]"
 Start: TypeAlias = "Callable[[Job, Connection, _Shared, list[Connection]], BaseProcess | Popen[bytes]]"
 """Makes a process, which is given its end of a pipe; it may inherit ends that are this process's own."""
 Block: TypeAlias = tuple[int, "ScannedRows", BlockReport]
-"""Which process scanned, the rows, which are its own again when the next block is asked for, and what was found."""
+"""Which process scanned; the rows, until the next block is asked for; and what else was found."""
 
 
 def scan(
-    opens: Sequence[Callable[[], int]], offsets: dict[int, int], *, how: ScanOptions, processes: int, forks: bool = True
+    openers: Sequence[Callable[[], int]],
+    offsets: dict[int, int],
+    *,
+    options: ScanOptions,
+    processes: int,
+    forks: bool = True,
 ) -> Iterator[Block]:
     """Scan files, each by one process.
 
     Args:
-        opens: Returns a descriptor of each file.
+        openers: Returns a descriptor of each file.
         offsets: Where to begin in those of the files that are not to be read from their start: where a record does.
-        how: How to scan.
+        options: How to scan.
         processes: How many to use; 1 for none but this one.
         forks: Whether they are forked, and not started; must not be where threads run.
     """
-    left = {*range(len(opens))}
+    remaining = {*range(len(openers))}
     offsets = {**offsets}
     if processes > 1:
-        for block in _blocks(([*_files(opens, offsets)], how), processes, _forked if forks else _started):
+        for block in _blocks(([*_files(openers, offsets)], options), processes, _forked if forks else _started):
             yield block
-            left.difference_update(read.file for read in block[2].read)
+            remaining.difference_update(read.file for read in block[2].read)
             offsets.update([block[2].under_way] if block[2].under_way else [])
-    # What is left when processes were killed, for their memory perhaps, is read here.
-    if left:
-        work = _Work(ScannedRows(bytearray(CAPACITY * ROW_BYTES), CAPACITY), how)
-        for found in work.scan(file for file in _files(opens, offsets) if file.source in left):
-            yield processes, work.pages.rows, found
+    # What is left if processes were killed, perhaps for their memory, is read here.
+    if remaining:
+        work = _Work(ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS), options)
+        for report in work.scan(file for file in _files(openers, offsets) if file.source in remaining):
+            yield processes, work.pages.rows, report
             work.pages.rows.count = 0
 
 
@@ -118,26 +123,26 @@ class _Work:
 
     Args:
         rows: Takes the spans that fit.
-        how: How to scan.
+        options: How to scan.
     """
 
-    def __init__(self, rows: ScannedRows, how: ScanOptions) -> None:
-        self.pages = Pages(rows, how)
-        self._leaves_ends = how.leaves_ends
+    def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
+        self.pages = Pages(rows, options)
+        self._leaves_ends = options.leaves_ends
         self._sent_counts = [0, 0]
 
     def scan(self, files: Iterator[QuickFile]) -> Iterator[BlockReport]:
         """Yield what was found when the rows are full, and at the end; other rows, or none, must be there then."""
         pages = self.pages
         read: list[QuickFile] = []
-        for file, done in pages.read(files):
-            read += done
-            if pages.rows.count + pages.most_rows > pages.rows.capacity:
-                yield self._found(read, (file.source, file.reported_until))
+        for file, finished in pages.read(files):
+            read += finished
+            if pages.rows.count + pages.max_rows > pages.rows.capacity:
+                yield self._report(read, (file.source, file.reported_until))
                 read.clear()
-        yield self._found(read)
+        yield self._report(read)
 
-    def _found(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> BlockReport:
+    def _report(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> BlockReport:
         batches = self.pages.batches()
         ends: list[Read] = []
         for file in read:
@@ -146,22 +151,22 @@ class _Work:
                 batches.append((file.source, decoder.close()))
             if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.waiting):
                 decoder = None
-            ends.append(Read(file.source, file.bytes, file.failure, decoder, file.head, file.last))
+            ends.append(Read(file.source, file.offset, file.failure, decoder, file.head, file.last))
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
         names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
         self._sent_counts = [*map(len, texts)]
         return BlockReport(names, services, batches, ends, under_way)
 
 
-def _files(opens: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:
-    return (QuickFile(number, each, offsets.get(number, 0)) for number, each in enumerate(opens))
+def _files(openers: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:
+    return (QuickFile(number, opener, offsets.get(number, 0)) for number, opener in enumerate(openers))
 
 
 def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
     numbers = _numbers(len(job[0]))
     workers: list[_Worker] = []
     try:
-        # Where memory, descriptors or processes are scarce, fewer have to do; what nobody scans is left to this one.
+        # If memory, descriptors or processes are scarce, there are fewer; what none of them scans is left to this one.
         with suppress(OSError):
             for _ in range(processes):
                 workers.append(_Worker(start, job, numbers, [worker.pipe for worker in workers]))
@@ -183,11 +188,14 @@ def _blocks(job: Job, processes: int, start: Start) -> Iterator[Block]:
 
 def _numbers(count: int) -> int:
     """Return a descriptor from which numbers of files are read, each the first of a run; a lock could stay locked."""
-    taken, given = os.pipe()
-    step = -(-count // _MOST_NUMBERS)
-    os.write(given, b"".join(struct.pack(_NUMBERS, at, min(at + step, count)) for at in range(0, count, step)))
-    os.close(given)
-    return taken
+    read_end, write_end = os.pipe()
+    step = -(-count // _MAX_RANGES)
+    os.write(
+        write_end,
+        b"".join(struct.pack(_RANGE_FORMAT, first, min(first + step, count)) for first in range(0, count, step)),
+    )
+    os.close(write_end)
+    return read_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +210,11 @@ class _Shared:
     def blocks(self) -> list[ScannedRows]:
         """Return the blocks that lie in the memory."""
         view = memoryview(mmap(self.memory, 0))
-        size = len(view) // _BLOCKS
-        return [ScannedRows(view[at * size : (at + 1) * size], size // ROW_BYTES) for at in range(_BLOCKS)]
+        size = len(view) // _BLOCKS_PER_PROCESS
+        return [
+            ScannedRows(view[index * size : (index + 1) * size], size // ROW_BYTES)
+            for index in range(_BLOCKS_PER_PROCESS)
+        ]
 
 
 class _Worker:
@@ -217,15 +228,15 @@ class _Worker:
     """
 
     def __init__(self, start: Start, job: Job, numbers: int, pipes: list[Connection]) -> None:
-        with ExitStack() as given:
+        with ExitStack() as cleanup:
             memory = os.memfd_create("spanview")
-            given.callback(os.close, memory)
-            os.ftruncate(memory, _BLOCKS * CAPACITY * ROW_BYTES)
+            cleanup.callback(os.close, memory)
+            os.ftruncate(memory, _BLOCKS_PER_PROCESS * BLOCK_ROWS * ROW_BYTES)
             shared = _Shared(numbers, memory)
             self._blocks = shared.blocks()
-            self.pipe, its_end = Pipe()
-            given.callback(its_end.close)
-            self._process = start(job, its_end, shared, [*pipes, self.pipe])
+            self.pipe, worker_end = Pipe()
+            cleanup.callback(worker_end.close)
+            self._process = start(job, worker_end, shared, [*pipes, self.pipe])
         if isinstance(self._process, Popen):
             with suppress(OSError):
                 self.pipe.send(job)
@@ -233,12 +244,12 @@ class _Worker:
     def receive(self) -> tuple[ScannedRows, BlockReport] | None:
         """Return the next block; None when it is done, or was killed."""
         try:
-            number, count, found = self.pipe.recv()
+            number, count, report = self.pipe.recv()
         except (EOFError, ConnectionError):
             return None
         rows = self._blocks[number]
         rows.count = count
-        return rows, found
+        return rows, report
 
     def give_back(self) -> None:
         """Have it fill the oldest block again."""
@@ -265,14 +276,14 @@ def _forked(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connect
 def _started(_: Job, pipe: Connection, shared: _Shared, __: list[Connection]) -> Popen[bytes]:
     """Start a process as a program of its own, which gets its job by its pipe.
 
-    It gives way to the process that somebody looks at.
+    Its priority is lower than that of the process on screen.
     """
-    given = (pipe.fileno(), shared.numbers, shared.memory)
+    descriptors = (pipe.fileno(), shared.numbers, shared.memory)
     home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
     return Popen(  # noqa: S603 - this Python and this package
-        [sys.executable, "-P", "-c", _PROGRAM, *map(str, given)],
-        pass_fds=given,
+        [sys.executable, "-P", "-c", _PROGRAM, *map(str, descriptors)],
+        pass_fds=descriptors,
         stdin=DEVNULL,
         stdout=DEVNULL,
         stderr=DEVNULL,
@@ -286,7 +297,7 @@ _PROGRAM: Final = "from spanview.quick.processes import run; run()"
 def run() -> None:
     """Scan, as the program that `_started` starts."""
     end, numbers, memory = map(int, sys.argv[1:])
-    os.nice(_NICE)
+    os.nice(_NICENESS)
     pipe = Connection(end)
     with suppress(EOFError, ConnectionError):
         _work(pipe.recv(), pipe, _Shared(numbers, memory), [])
@@ -296,22 +307,22 @@ def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connectio
     """Scan in a process of its own."""
     # Ctrl+C is for the process that started this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Or nobody would see that the process at the other end was killed.
-    for each in inherited:
-        each.close()
+    # Or it would go unnoticed that the process at the other end was killed.
+    for connection in inherited:
+        connection.close()
     gc.disable()
-    files, how = job
+    files, options = job
 
     def taken() -> Iterator[QuickFile]:
-        while run := os.read(shared.numbers, struct.calcsize(_NUMBERS)):
-            yield from files[slice(*struct.unpack(_NUMBERS, run))]
+        while run := os.read(shared.numbers, struct.calcsize(_RANGE_FORMAT)):
+            yield from files[slice(*struct.unpack(_RANGE_FORMAT, run))]
 
     blocks = shared.blocks()
-    work = _Work(blocks[0], how)
+    work = _Work(blocks[0], options)
     with suppress(EOFError, ConnectionError):
-        for sent, found in enumerate(work.scan(taken()), 1):
-            pipe.send(((sent - 1) % _BLOCKS, work.pages.rows.count, found))
-            if sent >= _BLOCKS:
+        for sent, report in enumerate(work.scan(taken()), 1):
+            pipe.send(((sent - 1) % _BLOCKS_PER_PROCESS, work.pages.rows.count, report))
+            if sent >= _BLOCKS_PER_PROCESS:
                 pipe.recv()
-            work.pages.rows = blocks[sent % _BLOCKS]
+            work.pages.rows = blocks[sent % _BLOCKS_PER_PROCESS]
             work.pages.rows.count = 0

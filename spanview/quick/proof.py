@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
-"""What the span table has of that which is compared, besides the trace."""
+"""Columns of the span table that are compared, besides the trace."""
 
 
 def agreeing(
@@ -32,11 +32,11 @@ def agreeing(
     names: Mapping[str, int],
     services: Mapping[str, int],
 ) -> Flags:
-    """Return of which records a decoder says what a scan has said.
+    """Return which records decode to what a scan has read.
 
     Args:
         records: The records.
-        columns: What the scan has said of them.
+        columns: What the scan has read.
         names: The numbers of names.
         services: The numbers of services.
     """
@@ -46,8 +46,8 @@ def agreeing(
             kept.append(console.fields_of(orjson.loads(record)))
         except orjson.JSONDecodeError:
             kept.append(None)
-    agree = np.array([type(each) is tuple for each in kept], np.bool_)
-    decoded = console.columns_of([each for each in kept if type(each) is tuple])
+    agree = np.array([type(fields) is tuple for fields in kept], np.bool_)
+    decoded = console.columns_of([fields for fields in kept if type(fields) is tuple])
     halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
     expected: dict[str, list[int | None]] = {
         "trace_high": [high for high, _ in halves],
@@ -64,7 +64,7 @@ def agreeing(
     fits = np.array(decoded.warnings, np.uint16) == 0
     for name, values in expected.items():
         known = columns[name][agree].tolist()
-        # All agree mostly, and to see that is cheaper than to ask one by one.
+        # Mostly all agree, and checking that is cheaper than comparing one by one.
         if known != values:
             fits &= np.array([*map(eq, known, values)], np.bool_)
     agree[agree] = fits
@@ -72,20 +72,20 @@ def agreeing(
 
 
 def prove(store: Store) -> Iterator[int]:
-    """Decode every record that was scanned; those that say something else are marked, and are problems.
+    """Decode every record that was scanned; those that differ are marked, and are problems.
 
     Args:
         store: What was loaded; other threads may add to it and read it meanwhile.
 
     Yields:
-        How many spans are still to be looked at.
+        How many spans are still to be decoded.
     """
     spans, traces, intake = store.spans, store.trace_table, store.intake
     rows = np.flatnonzero(are_scanned(intake))
     left = len(rows)
     for block in blocks(store, in_file_order(store, rows)):
         left -= len(block.rows)
-        # What can't be read any more is told when someone looks at it.
+        # What can't be read any more is reported when it is opened.
         if block.data is not None:
             data = memoryview(block.data)
             records = [data[start:end] for start, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True)]
@@ -93,7 +93,7 @@ def prove(store: Store) -> Iterator[int]:
             numbers = _values(spans.trace, block.rows)
             columns |= {"trace_high": _values(traces.id_high, numbers), "trace_low": _values(traces.id_low, numbers)}
             for row in block.rows[~agreeing(records, columns, store.names, store.services)].tolist():
-                # Some values are odd, and still no damage: the decoder that takes its time has the last word.
+                # Some values are unusual but not damaged: the general decoder decides.
                 if Warnings.DETAIL_LOST in store.span(row).warnings:
                     _mark(store, row)
         yield left

@@ -31,11 +31,11 @@ ROW_BYTES: Final = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())
 
 
 class ScannedRows:
-    """Some spans, a column an array; ids, times and places as the span table has them.
+    """Some spans, a column an array; ids, times and offsets as the span table has them.
 
     Args:
         buffer: `ROW_BYTES` for each row, or more.
-        capacity: ScannedRows that fit in.
+        capacity: Rows that fit in.
     """
 
     __slots__ = ("_columns", "capacity", "count")
@@ -43,17 +43,17 @@ class ScannedRows:
     def __init__(self, buffer: bytearray | memoryview, capacity: int) -> None:
         self.capacity, self.count = capacity, 0
         self._columns: dict[str, NDArray[Any]] = {}
-        at = 0
+        offset = 0
         for name, kind in _COLUMNS.items():
-            self._columns[name] = np.frombuffer(buffer, kind, capacity, at)
-            at += capacity * np.dtype(kind).itemsize
+            self._columns[name] = np.frombuffer(buffer, kind, capacity, offset)
+            offset += capacity * np.dtype(kind).itemsize
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.count]
 
-    def append(self, columns: dict[str, NDArray[Any]], places: Places | None = None) -> None:
-        """Add spans, those at some places of columns; all without. `capacity` must not be exceeded."""
-        end = self.count + len(columns["span_id"] if places is None else places)
+    def append(self, columns: dict[str, NDArray[Any]], indexes: Places | None = None) -> None:
+        """Add spans, those at some indexes of columns, or all. `capacity` must not be exceeded."""
+        end = self.count + len(columns["span_id"] if indexes is None else indexes)
         for name, values in columns.items():
-            self._columns[name][self.count : end] = values if places is None else values[places]
+            self._columns[name][self.count : end] = values if indexes is None else values[indexes]
         self.count = end

@@ -1,8 +1,8 @@
 """Spans straight from bytes to columns, many at a time, without decoding them.
 
-A record is taken when every literal stands where the layout has it, when what stands between is an id, a time, a kind
-or a text, and when its tail, resource and closing brace, is one that was decoded before. Attributes are not
-looked at. Any other record is for the general decoder.
+A record is taken if every literal is where the layout has it, if what is between them is an id, a time, a kind or a
+text, and if its tail, resource and closing brace, is one that was decoded before. Attributes are skipped. Any other
+record is for the general decoder.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
 
-MARGIN: Final = 1024
-"""Bytes behind the last record that a buffer has, so that a look beyond its end sees something."""
-_NAME: Final = 64
-"""Bytes of a name, its quote included, that are looked at for all records at once."""
+MARGIN_BYTES: Final = 1024
+"""Bytes after the last record in a buffer, so that reading beyond its end is possible."""
+_NAME_BYTES: Final = 64
+"""Bytes of a name, its quote included, that are compared for all records at once."""
 _QUOTE, _BACKSLASH = b'"\\'
-_FRONTS: Final = (np.tri(_NAME, _NAME, -1, np.uint8) * np.uint8(255)).view(np.uint64)
-"""For each length of a name the words that leave nothing of what is behind it."""
+_NAME_MASKS: Final = (np.tri(_NAME_BYTES, _NAME_BYTES, -1, np.uint8) * np.uint8(255)).view(np.uint64)
+"""For each length of a name, the words that mask what follows it."""
 
 
 _KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
@@ -47,23 +47,30 @@ class LayoutTemplates:
         self.layout = layout
         self.name = Template(layout.name)
         self.ids = Template(layout.trace_id, 32, layout.span_id, 16, layout.trace_state, b"[]", layout.kind)
-        self.trace_at = len(layout.trace_id)
-        self.span_at = self.trace_at + 32 + len(layout.span_id)
-        self.has_parent_at = len(layout.parent_id)
+        self.trace_offset = len(layout.trace_id)
+        self.span_offset = self.trace_offset + 32 + len(layout.span_id)
+        self.parent_value_offset = len(layout.parent_id)
         self.child = Template(layout.parent_id, b'"0x', 16, b'"')
         self.root = Template(layout.parent_id, b"null")
-        self.parent_at = self.has_parent_at + 3
+        self.parent_offset = self.parent_value_offset + 3
         self.times = Template(layout.start_time, *times.PARTS, layout.end_time, *times.PARTS, layout.status)
-        self.start_at = len(layout.start_time)
-        self.end_at = self.start_at + times.WIDTH + len(layout.end_time)
+        self.start_offset = len(layout.start_time)
+        self.end_offset = self.start_offset + times.WIDTH + len(layout.end_time)
         self.attributes = Template(layout.attributes)
         text = rb'((?:[^"\\\x00-\x1f]|\\.)*+)'
         parts = (layout.name, layout.trace_id, layout.span_id, layout.trace_state, layout.kind)
         name, trace_id, span_id, state, kind = map(re.escape, parts)
         digits = (rb"([0-9a-fA-F]{32})", rb"([0-9a-fA-F]{16})")
         self.head = re.compile(name + text + trace_id + digits[0] + span_id + digits[1] + state + text + kind)
-        widths = (self.ids.width, len("CLIENT"), self.root.width, self.times.width, len("OK"), self.attributes.width)
-        self.least = len(layout.name) + sum(widths)
+        widths = (
+            self.ids.width,
+            len("CLIENT"),
+            self.root.width,
+            self.times.width,
+            len("OK"),
+            self.attributes.width,
+        )
+        self.min_bytes = len(layout.name) + sum(widths)
         """Bytes from the beginning of a record that fits to its attributes, if not more."""
 
 
@@ -72,7 +79,7 @@ ONE_LINE_TEMPLATES: Final = LayoutTemplates(ONE_LINE)
 
 
 class TextNumbers(dict[bytes, int]):
-    """Texts as they stand in JSON, without their quotes, and the numbers of what they say; -1 for what is no text."""
+    """Texts as in JSON, without their quotes, and the numbers of their values; -1 for what isn't a text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,32 +100,32 @@ class TextNumbers(dict[bytes, int]):
 
 
 class _Live:
-    """The records that fit so far: where they are among all, where to look next, and what is known of them."""
+    """The records that fit so far: their indexes among all, the positions of their next parts, and their columns."""
 
-    __slots__ = ("at", "columns", "place")
+    __slots__ = ("columns", "indexes", "positions")
 
-    def __init__(self, at: Places, place: Places, **columns: NDArray[Any]) -> None:
-        self.at, self.place, self.columns = at, place, columns
+    def __init__(self, indexes: Places, positions: Places, **columns: NDArray[Any]) -> None:
+        self.indexes, self.positions, self.columns = indexes, positions, columns
 
     def keep(self, fits: Flags | None) -> bool:
-        """Go on with those that fit; tell whether any were left out."""
+        """Keep only those that fit; tell whether any were left out."""
         if fits is None or fits.all():
             return False
         # Numbers choose quicker than flags.
-        some = np.flatnonzero(fits)
-        self.at, self.place = self.at[some], self.place[some]
-        self.columns = {name: values[some] for name, values in self.columns.items()}
+        selected = np.flatnonzero(fits)
+        self.indexes, self.positions = self.indexes[selected], self.positions[selected]
+        self.columns = {name: values[selected] for name, values in self.columns.items()}
         return True
 
     def take(self, template: Template, buffer: Bytes) -> Bytes:
-        """Return the bytes where to look next, of those where a template fits."""
-        rows, fits = template.take(buffer, self.place)
-        self.place = self.place + template.width
+        """Return the next bytes of the records that fit a template, and keep only these."""
+        rows, fits = template.take(buffer, self.positions)
+        self.positions = self.positions + template.width
         return rows[fits] if self.keep(fits) else rows
 
 
 class LayoutScanner:
-    """What was seen before: texts and tails.
+    """Scans records of both layouts; it keeps the texts and tails it has seen.
 
     Args:
         cap: Bytes of the longest record that is taken.
@@ -129,7 +136,7 @@ class LayoutScanner:
         self.names = TextNumbers()
         self.services = TextNumbers()
         self._states = TextNumbers()
-        self._seen = KnownRows(_NAME)
+        self._seen = KnownRows(_NAME_BYTES)
         self._tails = {
             templates: Tails(templates.layout.tail, self.services.number)
             for templates in (INDENTED_TEMPLATES, ONE_LINE_TEMPLATES)
@@ -141,19 +148,19 @@ class LayoutScanner:
         """Return the columns of the records that fit a layout, with `start` and `end` among them.
 
         Args:
-            data: The bytes, with `MARGIN` behind them.
+            data: The bytes, with `MARGIN_BYTES` behind them.
             buffer: The same bytes.
             starts: Where each record begins, if it is one.
-            ends: Where it ends: behind a brace.
+            ends: Where it ends: after a brace.
             templates: The layout.
         """
         live = self._heads(data, buffer, starts, templates)
-        live.columns["start"], live.columns["end"] = starts[live.at], ends[live.at]
+        live.columns["start"], live.columns["end"] = starts[live.indexes], ends[live.indexes]
         self._middles(buffer, live, templates)
         columns = live.columns
-        records = Ends(data, buffer, columns["start"], live.place, columns["end"])
-        some = np.flatnonzero(records.ends - records.starts <= self._cap)
-        columns["service"] = self._tails[templates].services(records, some)
+        records = Ends(data, buffer, columns["start"], live.positions, columns["end"])
+        short_enough = np.flatnonzero(records.ends - records.starts <= self._cap)
+        columns["service"] = self._tails[templates].services(records, short_enough)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0
@@ -162,11 +169,11 @@ class LayoutScanner:
         return live.columns
 
     def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Live:
-        """Take names and ids; what is left stands at the kinds."""
-        places = starts + templates.name.width
-        texts = rows_at(buffer, places, _NAME)
+        """Take names and ids; the positions are then those of the kinds."""
+        name_starts = starts + templates.name.width
+        texts = rows_at(buffer, name_starts, _NAME_BYTES)
         lengths = (texts == _QUOTE).argmax(axis=1)
-        rows, fits = templates.ids.take(buffer, places + lengths)
+        rows, fits = templates.ids.take(buffer, name_starts + lengths)
         begin_well = templates.name.take(buffer, starts)[1]
         if begin_well is not None:
             fits = begin_well if fits is None else fits & begin_well
@@ -177,22 +184,22 @@ class LayoutScanner:
         names = np.full(len(starts), NO_NUMBER, np.int64)
         digits = np.concatenate(
             [
-                rows[:, templates.trace_at : templates.trace_at + 32],
-                rows[:, templates.span_at : templates.span_at + 16],
+                rows[:, templates.trace_offset : templates.trace_offset + 32],
+                rows[:, templates.span_offset : templates.span_offset + 16],
             ],
             axis=1,
         )
-        kinds = places + lengths + templates.ids.width
+        kinds = name_starts + lengths + templates.ids.width
         if fits is None:
             names = self._names(texts, lengths)
         else:
             names[fits] = self._names(texts[fits], lengths[fits])
-            for at in np.flatnonzero(~fits).tolist():
-                match = templates.head.match(data, int(starts[at]))
+            for index in np.flatnonzero(~fits).tolist():
+                match = templates.head.match(data, int(starts[index]))
                 if match and self._states[match[4]] >= 0:
-                    names[at] = self.names[match[1]]
-                    digits[at] = np.frombuffer(match[2] + match[3], np.uint8)
-                    kinds[at] = match.end()
+                    names[index] = self.names[match[1]]
+                    digits[index] = np.frombuffer(match[2] + match[3], np.uint8)
+                    kinds[index] = match.end()
         ids, are_ids = ids_of(digits)
         live = _Live(np.arange(len(starts)), kinds, name=names, ids=ids)
         live.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
@@ -202,32 +209,34 @@ class LayoutScanner:
 
     def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
         """Return the numbers of names that end before their rows do, none of them with an escape."""
-        words = texts.view(np.uint64) & _FRONTS.take(lengths, axis=0)
+        words = texts.view(np.uint64) & _NAME_MASKS.take(lengths, axis=0)
         return self._seen.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
 
     def _middles(self, buffer: Bytes, live: _Live, templates: LayoutTemplates) -> None:
-        """Take kinds, parents, times and statuses; what is left stands at the attributes."""
-        live.columns["kind"], live.place, fits = _KINDS.take(buffer, live.place)
+        """Take kinds, parents, times and statuses; the positions are then those of the attributes."""
+        live.columns["kind"], live.positions, fits = _KINDS.take(buffer, live.positions)
         live.keep(fits)
-        is_child = buffer[live.place + templates.has_parent_at] == _QUOTE
-        parent_ids = np.zeros(len(live.at), np.uint64)
-        fits = np.ones(len(live.at), np.bool_)
-        for template, some in (
+        is_child = buffer[live.positions + templates.parent_value_offset] == _QUOTE
+        parent_ids = np.zeros(len(live.indexes), np.uint64)
+        fits = np.ones(len(live.indexes), np.bool_)
+        for template, selected in (
             (templates.child, np.flatnonzero(is_child)),
             (templates.root, np.flatnonzero(~is_child)),
         ):
-            rows, some_fit = template.take(buffer, live.place[some])
-            fits[some] = True if some_fit is None else some_fit
-            live.place[some] += template.width
+            rows, some_fit = template.take(buffer, live.positions[selected])
+            fits[selected] = True if some_fit is None else some_fit
+            live.positions[selected] += template.width
             if template is templates.child:
-                ids, are_ids = ids_of(rows[:, templates.parent_at : templates.parent_at + 16])
-                parent_ids[some] = ids[:, 0]
-                fits[some] &= True if are_ids is None else are_ids
+                ids, are_ids = ids_of(rows[:, templates.parent_offset : templates.parent_offset + 16])
+                parent_ids[selected] = ids[:, 0]
+                fits[selected] &= True if are_ids is None else are_ids
         live.columns["parent_id"] = parent_ids
         live.keep(fits)
-        both, fits = times.times_of(live.take(templates.times, buffer), (templates.start_at, templates.end_at))
-        live.columns["start_ns"], live.columns["end_ns"] = both
+        start_and_end, fits = times.times_of(
+            live.take(templates.times, buffer), (templates.start_offset, templates.end_offset)
+        )
+        live.columns["start_ns"], live.columns["end_ns"] = start_and_end
         live.keep(fits)
-        live.columns["status"], live.place, fits = _STATUSES.take(buffer, live.place)
+        live.columns["status"], live.positions, fits = _STATUSES.take(buffer, live.positions)
         live.keep(fits)
         live.take(templates.attributes, buffer)

@@ -1,4 +1,4 @@
-"""The ends of records, from behind the attributes: told from those that were decoded."""
+"""The ends of records, after the attributes: recognized by those that were decoded."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
     from spanview.index.gather import Bytes
 
-_MOST_WIDTHS: Final = 16
-"""Tails of so many widths are looked up for all records at once; where there are more, each record is looked up."""
-_LONGEST: Final = 4096
+_MAX_WIDTHS: Final = 16
+"""Widths of tails that are looked up for all records at once; beyond, each record is looked up."""
+_MAX_TAIL_BYTES: Final = 4096
 """Bytes of a tail that is compared with others."""
-_KEPT: Final = 4096
-_AT_ONCE: Final = 64 * 1024
-"""Bytes of tails that are looked up together; more would be new memory each time."""
+_MAX_TAILS: Final = 4096
+_LOOKUP_BYTES: Final = 64 * 1024
+"""Bytes of tails that are looked up together; more would need new memory each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Ends:
     attributes: Places
     """Where its attributes begin."""
     ends: Places
-    """Where it ends: behind a brace."""
+    """Where it ends: after a brace."""
 
 
 class Tails:
@@ -68,57 +68,57 @@ class Tails:
         self._recent: _Tail | None = None
         self._widths: dict[int, KnownRows] = {}
 
-    def services(self, records: Ends, left: Places) -> NDArray[np.int64]:
-        """Return the numbers of the services, `NO_NUMBER` where the tail can't be told.
+    def services(self, records: Ends, remaining: Places) -> NDArray[np.int64]:
+        """Return the numbers of the services, `NO_NUMBER` where the tail isn't recognized.
 
         Args:
             records: All records.
-            left: Those that are asked for, by their numbers; the others are not looked at.
+            remaining: The indexes of those that are asked for.
         """
         services = np.full(len(records.ends), NO_NUMBER, np.int64)
         if self._recent is not None:
-            # Nearly always all have the one that was there last.
-            left = self._compare(records, left, self._recent, services)
+            # Nearly always, all have the most recent one.
+            remaining = self._compare(records, remaining, self._recent, services)
         for width in [*self._widths]:
-            left = self._look_up(records, left, width, services)
-        while len(left):
-            at = int(left[0])
-            tail = self._tail_of(records, at)
-            if tail is None or len(tail.text) > _LONGEST or len(self._widths) >= _MOST_WIDTHS:
-                services[at] = NO_NUMBER if tail is None else tail.service
-                left = left[1:]
+            remaining = self._look_up(records, remaining, width, services)
+        while len(remaining):
+            index = int(remaining[0])
+            tail = self._tail_of(records, index)
+            if tail is None or len(tail.text) > _MAX_TAIL_BYTES or len(self._widths) >= _MAX_WIDTHS:
+                services[index] = NO_NUMBER if tail is None else tail.service
+                remaining = remaining[1:]
                 continue
             self._recent = tail
-            left = self._compare(records, left, tail, services)
+            remaining = self._compare(records, remaining, tail, services)
             self._widths[len(tail.text)] = KnownRows(len(tail.text))
-            left = self._look_up(records, left, len(tail.text), services)
+            remaining = self._look_up(records, remaining, len(tail.text), services)
         return services
 
-    def _compare(self, records: Ends, left: Places, tail: _Tail, services: NDArray[np.int64]) -> Places:
+    def _compare(self, records: Ends, remaining: Places, tail: _Tail, services: NDArray[np.int64]) -> Places:
         """Note the service of those that have a tail; return the others."""
-        places = records.ends[left] - tail.template.width
-        fits = places >= records.attributes[left]
-        same = tail.template.take(records.buffer, np.maximum(places, 0))[1]
+        tail_starts = records.ends[remaining] - tail.template.width
+        fits = tail_starts >= records.attributes[remaining]
+        same = tail.template.take(records.buffer, np.maximum(tail_starts, 0))[1]
         if same is not None:
             fits &= same
-        services[left[fits]] = tail.service
-        return left[~fits]
+        services[remaining[fits]] = tail.service
+        return remaining[~fits]
 
-    def _look_up(self, records: Ends, left: Places, width: int, services: NDArray[np.int64]) -> Places:
+    def _look_up(self, records: Ends, remaining: Places, width: int, services: NDArray[np.int64]) -> Places:
         """Note the services of those whose tails have a width; return the others."""
-        if not len(left):
-            return left
-        places = records.ends[left] - width
-        fits = places >= records.attributes[left]
-        begin = self._template.take(records.buffer, np.maximum(places, 0))[1]
+        if not len(remaining):
+            return remaining
+        tail_starts = records.ends[remaining] - width
+        fits = tail_starts >= records.attributes[remaining]
+        begin = self._template.take(records.buffer, np.maximum(tail_starts, 0))[1]
         if begin is not None:
             fits &= begin
-        some = left[fits]
-        step = max(1, _AT_ONCE // width)
-        for first in range(0, len(some), step):
-            rows = some[first : first + step]
+        selected = remaining[fits]
+        step = max(1, _LOOKUP_BYTES // width)
+        for first in range(0, len(selected), step):
+            rows = selected[first : first + step]
             services[rows] = self._numbers(records, rows, width)
-        return left[~fits]
+        return remaining[~fits]
 
     def _numbers(self, records: Ends, rows: Places, width: int) -> NDArray[np.int64]:
         """Return the numbers of the services of records whose tails have a width."""
@@ -135,26 +135,26 @@ class Tails:
 
         return self._widths[width].find(words, number_of)
 
-    def _tail_of(self, records: Ends, at: int) -> _Tail | None:
+    def _tail_of(self, records: Ends, index: int) -> _Tail | None:
         """Return the tail of a record, decoded with the whole record where it is new."""
-        data, end = records.data, int(records.ends[at])
-        begin = data.rfind(self._begin, int(records.attributes[at]), end)
+        data, end = records.data, int(records.ends[index])
+        begin = data.rfind(self._begin, int(records.attributes[index]), end)
         if begin < 0:
             return None
         text = bytes(data[begin:end])
         tail = self._tails.get(text)
         if tail is None:
-            service = _service_of(bytes(data[int(records.starts[at]) : end]), text)
+            service = _service_of(bytes(data[int(records.starts[index]) : end]), text)
             if service is None:
                 return None
-            if len(self._tails) >= _KEPT:
+            if len(self._tails) >= _MAX_TAILS:
                 self._tails.clear()
             tail = self._tails[text] = _Tail(text, Template(text), self._number_of(service))
         return tail
 
 
 def _service_of(record: bytes, tail: bytes) -> str | None:
-    """Return the service of a record that has nothing to warn of, and nothing else in its tail; None of any other."""
+    """Return the service of a record without warnings, with nothing else in its tail; None for any other."""
     try:
         document, rest = orjson.loads(record), orjson.loads(b'{"attributes": {' + tail)
     except orjson.JSONDecodeError:

@@ -24,7 +24,7 @@ _WEIGHTS: Final = np.array(
     [part * NS_PER_SECOND for part in (36_000, 3_600, 600, 60, 10, 1)] + [10**power for power in range(8, 2, -1)],
     np.float64,
 )
-"""Nanoseconds that a digit at each of the places stands for; sums are below 2**53, so they are exact."""
+"""Nanoseconds of a digit at each of these; sums are below 2**53, so they are exact."""
 _NS_PER_DAY: Final = 86_400 * NS_PER_SECOND
 
 
@@ -32,7 +32,7 @@ def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], 
     """Return nanoseconds since 1970, and where all of the texts are times; None for everywhere.
 
     Args:
-        texts: N rows of bytes, which fit `PARTS` from each of the places on.
+        texts: N rows of bytes, which fit `PARTS` from each of `places` on.
         places: Where times begin in each row.
 
     Returns:
@@ -50,18 +50,18 @@ def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], 
         ns += _start_of(first)
         fits &= _start_of(first) != NO_TIME
     else:
-        different, which = np.unique(days.view(f"S{_DAY}"), return_inverse=True)
-        starts = np.array([_start_of(day) for day in different.tolist()])
-        # Where a day isn't one, the sum is nothing, and isn't used.
-        ns += starts[which]
-        fits &= (starts != NO_TIME)[which]
+        days_once, day_indexes = np.unique(days.view(f"S{_DAY}"), return_inverse=True)
+        starts = np.array([_start_of(day) for day in days_once.tolist()])
+        # Where a day isn't one, the sum isn't used.
+        ns += starts[day_indexes]
+        fits &= (starts != NO_TIME)[day_indexes]
     shape = len(texts), len(places)
     return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
 
 
 @lru_cache(4096)
 def _start_of(day: bytes) -> int:
-    """Return the nanoseconds since 1970 at which a day begins, or `NO_TIME` where not all of it can be counted."""
+    """Return the nanoseconds since 1970 at which a day begins, or `NO_TIME` if not all of it can be represented."""
     text = day.decode("latin-1")
     begin, end = (parse_time(f"{text}T{clock}Z") for clock in ("00:00:00.000000", "23:59:59.999999"))
     return NO_TIME if NO_TIME in (begin, end) else begin

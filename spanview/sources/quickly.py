@@ -59,12 +59,14 @@ def load_quickly(
 
     kind = reading.options.processes
     noted = _Noted(files, reading, partly_read)
-    how = ScanOptions(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
+    options = ScanOptions(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
     adopted: dict[int, Adopted] = {}
     opens = [partial(open_file, file.real, file.device, file.inode) for file in files]
     offsets = {} if partly_read is None else {0: partly_read.decoder.offset}
     processes = process_count(len(files)) if kind is not WorkerStart.NONE else 1
-    for worker, rows, report in scan(opens, offsets, how=how, processes=processes, forks=kind is WorkerStart.FORKED):
+    for worker, rows, report in scan(
+        opens, offsets, options=options, processes=processes, forks=kind is WorkerStart.FORKED
+    ):
         # Not before other processes are at work.
         from spanview.quick.adopt import Adopted
 

@@ -199,7 +199,7 @@ def test_one_trace_larger_than_the_cap(name: str, monkeypatch: pytest.MonkeyPatc
     one, three = (len(FORMATS[name](count)) for count in (1, 3))
     each = (three - one) // 2
     assert counts(decoded([FORMATS[name](3)], each // 2)) == (3 * SPANS, 0, 0)
-    monkeypatch.setattr(containers, "ELEMENT_CAPS", 1)
+    monkeypatch.setattr(containers, "ELEMENT_CAP_FACTOR", 1)
     spans, gaps, _ = counts(decoded([FORMATS[name](3)], each // 2))
     assert (spans, gaps > 0) == (0, True)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanview.formats.deepjson import DEEPEST, loads_deep
+from spanview.formats.deepjson import MAX_DEPTH, loads_deep
 from spanview.formats.jsontext import BadJsonError, dumps_strict, loads_exact, loads_quick
 
 VALUES = st.recursive(
@@ -42,7 +42,7 @@ def test_damage_is_refused_as_the_standard_library_refuses_it(value: Any, data: 
         assert json.dumps(loads_deep(damaged, int)) == json.dumps(expected)
 
 
-@pytest.mark.parametrize("depth", [1_100, 5_000, DEEPEST - 2])
+@pytest.mark.parametrize("depth", [1_100, 5_000, MAX_DEPTH - 2])
 def test_deep_values_are_kept_and_written_again(depth: int) -> None:
     """A value of any depth up to the limit is decoded exactly and encoded to the same text."""
     text = b'{"v":' + b"[" * depth + b"7" + b"]" * depth + b"}"

@@ -137,11 +137,11 @@ def integers_in(value: Any) -> list[int]:
     return [value] if isinstance(value, int) else []
 
 
-@pytest.mark.parametrize("has_odd_numbers", [True, False])
-def test_strict_output(has_odd_numbers: bool) -> None:  # noqa: FBT001 - both paths
+@pytest.mark.parametrize("has_non_finite", [True, False])
+def test_strict_output(has_non_finite: bool) -> None:  # noqa: FBT001 - both paths
     """Surrogates become U+FFFD in keys and values at any depth; other text stays itself."""
     value: Any = {"k\ud800": ["\udfff\ud83d", {"😀é": "a\u2028\x00"}], "pair": "\ud83d\ude00"}
-    text = dumps_strict(value, has_odd_numbers=has_odd_numbers)
+    text = dumps_strict(value, has_non_finite=has_non_finite)
     assert json.loads(text) == {"k\ufffd": ["\ufffd\ufffd", {"😀é": "a\u2028\x00"}], "pair": "😀"}
     text.decode("utf-8")
 

@@ -153,7 +153,7 @@ def test_runs_make_no_difference(texts: list[bytes], data: st.DataObject) -> Non
     names, states = [name for name in Scanner.__slots__ if name != "_string_is_key"], []
     for least in (0, 1 << 60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(scanner, "_LEAST_RUN", least)
+            patch.setattr(scanner, "_MIN_RUN_BYTES", least)
             one = Scanner(0)
             state = []
             for cut in cuts:

@@ -62,7 +62,7 @@ def _change(folder: Path, whole: Path, dice: random.Random) -> None:
 def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two folders live through the same, one of them scanned when it was loaded."""
     dice = random.Random(seed)
-    monkeypatch.setattr(pages, "PAGE", dice.choice((1_500, 4_000, pages.PAGE)))
+    monkeypatch.setattr(pages, "PAGE_BYTES", dice.choice((1_500, 4_000, pages.PAGE_BYTES)))
     (whole := tmp_path / "whole").mkdir()
     make(whole, dice, files=6, records=40)
     found = []
@@ -94,7 +94,7 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_only_what_is_new_is_read(kind: WorkerStart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind a scan a file is read from its end on; a record whose front was there already is whole then."""
     monkeypatch.setattr(quickly, "process_count", lambda files: min(2, files))
-    monkeypatch.setattr(processes, "CAPACITY", pages.PAGE // 100)
+    monkeypatch.setattr(processes, "BLOCK_ROWS", pages.PAGE_BYTES // 100)
     build = Builder()
     records = [file_of([build.span(attributes={"k": "v" * 50})]) for _ in range(3_000)]
     parts = [b"".join(records[at::4]) for at in range(4)]

@@ -93,7 +93,7 @@ def test_a_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("failures", [1, 2, 3])
 def test_a_failing_read_is_tried_again(failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice; when it fails once more the file is reported, with what was read of it."""
-    monkeypatch.setattr(pages, "PAGE", 20_000)
+    monkeypatch.setattr(pages, "PAGE_BYTES", 20_000)
     build, left, read = Builder(), failures, os.preadv
     for number in range(2):
         (tmp_path / f"{number}.json").write_bytes(file_of([build.span() for _ in range(100)]))
@@ -119,8 +119,8 @@ def test_a_failing_read_is_tried_again(failures: int, tmp_path: Path, monkeypatc
 def test_a_killed_process_costs_nothing(pages_until: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When processes are killed, what they would have read is read here, from where they were."""
     make(tmp_path, random.Random(7), files=6, records=300)
-    monkeypatch.setattr(pages, "PAGE", 20_000)
-    monkeypatch.setattr(processes, "CAPACITY", 100)
+    monkeypatch.setattr(pages, "PAGE_BYTES", 20_000)
+    monkeypatch.setattr(processes, "BLOCK_ROWS", 100)
     parent, count, take = os.getpid(), 0, pages.Pages._take
 
     def take_and_die(self: pages.Pages, pieces: list[pages._Piece]) -> None:
@@ -141,7 +141,7 @@ import os, signal, sys
 from spanview.quick import processes
 from spanview.sources import quickly
 quickly.process_count = lambda files: min(3, files)
-processes.CAPACITY = 6_000
+processes.BLOCK_ROWS = 6_000
 def receive(self):
     children = [worker for worker in os.listdir("/proc") if worker.isdecimal() and _parent(worker) == os.getpid()]
     print(*children, flush=True)
@@ -189,7 +189,7 @@ def _runs(process: str) -> bool:
 @pytest.mark.usefixtures("_two_cores")
 def test_more_files_than_a_pipe_has_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file is read once, however many there are."""
-    monkeypatch.setattr(processes, "_MOST_NUMBERS", 7)
+    monkeypatch.setattr(processes, "_MAX_RANGES", 7)
     build = Builder()
     for number in range(40):
         (tmp_path / f"{number}.json").write_bytes(file_of([build.span() for _ in range(number % 3)]))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spanview.index.slots import Slots
 
 _NEVER: Final = 1 << 60
-_SIZES: Final = (1_500, 4_000, 20_000, pages.PAGE)
+_SIZES: Final = (1_500, 4_000, 20_000, pages.PAGE_BYTES)
 
 
 def load(*paths: Path, **how: Any) -> Store:
@@ -98,14 +98,14 @@ def _compare(folder: Path, **how: Any) -> None:
 def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one process, with pages of any size."""
     dice = random.Random(seed)
-    monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
+    monkeypatch.setattr(pages, "PAGE_BYTES", dice.choice(_SIZES))
     monkeypatch.setattr(tail, "BLOCK_BYTES", dice.choice((700, 5_000)))
-    if pages.PAGE in _SIZES[:-1]:
+    if pages.PAGE_BYTES in _SIZES[:-1]:
         # ScannedRows of some pages, and of one page at least.
-        monkeypatch.setattr(processes, "CAPACITY", dice.choice((60, processes.CAPACITY)))
+        monkeypatch.setattr(processes, "BLOCK_ROWS", dice.choice((60, processes.BLOCK_ROWS)))
     # Names that are forgotten, and batches that are small.
-    monkeypatch.setattr(known_rows, "_KEPT", dice.choice((2, known_rows._KEPT)))
-    monkeypatch.setattr(pages, "_MOST_WAITING", dice.choice((1, 7, pages._MOST_WAITING)))
+    monkeypatch.setattr(known_rows, "_MAX_ROWS", dice.choice((2, known_rows._MAX_ROWS)))
+    monkeypatch.setattr(pages, "_MAX_WAITING_DOCUMENTS", dice.choice((1, 7, pages._MAX_WAITING_DOCUMENTS)))
     for number in range(5):
         folder = tmp_path / f"{number}"
         folder.mkdir()
@@ -160,7 +160,7 @@ def test_same_with_other_processes(
 ) -> None:
     """With as many processes as there are cores."""
     dice = random.Random(seed)
-    monkeypatch.setattr(pages, "PAGE", dice.choice(_SIZES))
+    monkeypatch.setattr(pages, "PAGE_BYTES", dice.choice(_SIZES))
     monkeypatch.setattr(quickly, "process_count", lambda files: min(count, files))
     make(tmp_path, dice, files=20, records=100)
     _compare(tmp_path, processes=kind)

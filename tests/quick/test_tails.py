@@ -106,7 +106,7 @@ def test_a_byte_makes_another_tail() -> None:
 
 def test_long_ones_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tails that are too long to be compared come to the same."""
-    monkeypatch.setattr(tails, "_LONGEST", 10)
+    monkeypatch.setattr(tails, "_MAX_TAIL_BYTES", 10)
     ends = ends_of([record("s1", "a"), record("s2", "b"), record("s1", "a")])
     assert Tails(ONE_LINE.tail, lambda name: int(name[1:])).services(ends, np.arange(3)).tolist() == [1, 2, 1]
 
@@ -125,7 +125,7 @@ def test_equal_sums(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was forgotten is asked for again, and the numbers stay right."""
-    monkeypatch.setattr("spanview.quick.known_rows._KEPT", 4)
+    monkeypatch.setattr("spanview.quick.known_rows._MAX_ROWS", 4)
     dice = random.Random(1)
     seen = KnownRows(16)
     for _ in range(30):

@@ -22,7 +22,7 @@ from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.otlp import otlp_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.exports.zipkin import zipkin_chunks
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -204,15 +204,15 @@ def values(form: str, first: int = 1) -> tuple[tuple[tuple[Any, frozenset[Key]],
         around = json.loads(b"".join(trace_tree_chunks(store, traces, summary=store.summary(), problems=[])))
         found = [(each, [*_in_tree(each)]) for each in around.pop("traces")]
     elif form == "jaeger":
-        around = json.loads(b"".join(jaeger_chunks(store, traces, nothing_lost)))
+        around = json.loads(b"".join(jaeger_chunks(store, traces, ignore_loss)))
         found = [
             (each, [_key(span["traceID"], span["spanID"]) for span in each["spans"]]) for each in around.pop("data")
         ]
     elif form == "zipkin":
-        spans = json.loads(b"".join(zipkin_chunks(store, traces, nothing_lost)))
+        spans = json.loads(b"".join(zipkin_chunks(store, traces, ignore_loss)))
         found = [(each, [_key(each["traceId"], each["id"])]) for each in spans]
     else:
-        for line in b"".join(otlp_chunks(store, traces, nothing_lost)).splitlines():
+        for line in b"".join(otlp_chunks(store, traces, ignore_loss)).splitlines():
             # A line is a document, and a part of one holds the spans of a resource.
             parts = [json.loads(line)] if form == "otlp" else json.loads(line)["resourceSpans"]
             found += [(part, [*_in_otlp(part)]) for part in parts]

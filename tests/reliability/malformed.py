@@ -31,7 +31,7 @@ from spanview.exports.chrome import chrome_chunks
 from spanview.exports.jaeger import jaeger_chunks
 from spanview.exports.otlp import otlp_chunks
 from spanview.exports.zipkin import zipkin_chunks
-from spanview.formats.tags import nothing_lost
+from spanview.formats.tags import ignore_loss
 from spanview.model.problems import ProblemKind, Warnings
 from spanview.sources.unpacking import zstd_module
 
@@ -303,7 +303,7 @@ def _export(store: Store) -> None:
     """Make all that no other trial makes of a store."""
     traces = [*store.traces_in_order()]
     for chunks in (otlp_chunks, jaeger_chunks, zipkin_chunks, chrome_chunks):
-        for _ in chunks(store, traces, nothing_lost):
+        for _ in chunks(store, traces, ignore_loss):
             pass
     diagnose(store)
 

@@ -36,10 +36,10 @@ class Store:
         """Return one trace.
 
         Args:
-            trace_id: Its id, or the first of the 32 hex digits, in either case, with or without `0x`.
+            trace_id: Its id, or the first of its 32 hex digits, in either case, with or without `0x`.
 
         Raises:
-            TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
+            TraceNotFoundError: No trace's id begins like that, or several do; these are listed.
         """
         from spanview.analysis.select import find_trace
 
@@ -48,7 +48,7 @@ class Store:
         return Trace(self._store, find_trace(self._store, trace_id))
 
     def summary(self) -> Summary:
-        """Count files, bytes, spans, traces and what is odd about them, as the export's `summary` does."""
+        """Count files, bytes, spans, traces and what is wrong with them, as the export's `summary` does."""
         return self._store.summary()
 
     def problems(self) -> list[Problem]:

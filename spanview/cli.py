@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from spanview.commands.options import Options
 
-BUILT: Final = {
+COMMANDS: Final = {
     "view": "the viewer (also without a command)",
     "tree": "traces as trees of text",
     "spans": "spans as JSON, one a line",
@@ -33,14 +33,14 @@ _TAKES_QUERY: Final = {
     "--query": ("--query",),
     "--fail-on": ("--fail-on",),
 }
-_WIDTH: Final = 100
-_NARROWEST, _WIDEST = 40, 1000
+_DEFAULT_WIDTH: Final = 100
+_MIN_WIDTH, _MAX_WIDTH = 40, 1000
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
-_NEAR: Final = 0.65
-"""How much of a word has to be the same as in a command to be taken for it: `tre` and `veiw`, not `data`."""
-_NEAR_OPTION: Final = 0.75
-"""The same for options, of which more are alike: `--folow`, but not `--color` for `--follow`."""
+_MIN_SIMILARITY: Final = 0.65
+"""Similarity from which a word is taken for a command: `tre` and `veiw`, not `data`."""
+_MIN_OPTION_SIMILARITY: Final = 0.75
+"""The same for options, of which more are similar: `--folow`, but not `--color` for `--follow`."""
 _INTERRUPTED: Final = 130
 
 _OVERVIEW: Final = """\
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read has had enough.
+        # The reader has had enough.
         _drop_output()
         return 0
     except OSError as error:
@@ -103,15 +103,15 @@ def _fill_standard_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # The least number that is free is taken.
+            # The lowest free number is taken.
             os.open(os.devnull, os.O_RDWR)
 
 
 def _answer(words: list[str]) -> int:
     word, rest = _split(words)
-    command = word if word in BUILT else None
+    command = word if word in COMMANDS else None
     if command is None and rest[:1] in (["-h"], ["--help"]):
-        commands = "\n".join(f"  {name:<7} {text}" for name, text in BUILT.items())
+        commands = "\n".join(f"  {name:<7} {text}" for name, text in COMMANDS.items())
         return _print(_OVERVIEW.format(commands=commands))
     if "--version" in rest[:1]:
         from spanview.version import __version__
@@ -160,11 +160,11 @@ def _print_completion(shell: str) -> int:
     from spanview.commands.completion import Commands, Option, options_of, script
     from spanview.docs import PAGES
 
-    options = {command: options_of(_parser(command), _WORDS) for command in BUILT}
+    options = {command: options_of(_parser(command), _WORDS) for command in COMMANDS}
     first = options["view"]
     first.append(Option(("--completion",), "print a shell's completion script", "SHELL", _SHELLS))
     first.append(Option(("--version",), "print the version", "", ()))
-    return _print(script(shell, Commands(BUILT, options, {"help": PAGES})))
+    return _print(script(shell, Commands(COMMANDS, options, {"help": PAGES})))
 
 
 def _print(text: str) -> int:
@@ -181,19 +181,19 @@ def _complain(*lines: str) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still in the buffer go nowhere: the interpreter's own flush at the end must not fail again."""
+    """Discard what is still in the buffer: the interpreter's own flush at the end must not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _split(words: list[str]) -> tuple[str, list[str]]:
     """Return the first word that is no option nor an option's value, and the others, or all where it is no command."""
-    at = 0
-    while at < len(words) and words[at] != "--":
-        if words[at] in _TAKES_VALUE:
-            at += 1
-        elif words[at] == "-" or not words[at].startswith("-"):
-            return words[at], words[:at] + words[at + 1 :] if words[at] in BUILT else words
-        at += 1
+    index = 0
+    while index < len(words) and words[index] != "--":
+        if words[index] in _TAKES_VALUE:
+            index += 1
+        elif words[index] == "-" or not words[index].startswith("-"):
+            return words[index], words[:index] + words[index + 1 :] if words[index] in COMMANDS else words
+        index += 1
     return "", words
 
 
@@ -206,7 +206,7 @@ def _mistaken_command(word: str) -> str | None:
         return f"there is no command {word} yet, and no file or folder of that name; spanview --help lists the commands"
     from difflib import get_close_matches
 
-    near = get_close_matches(word.lower(), BUILT, n=1, cutoff=_NEAR)
+    near = get_close_matches(word.lower(), COMMANDS, n=1, cutoff=_MIN_SIMILARITY)
     if not near:
         return None
     return (
@@ -218,11 +218,11 @@ def _mistaken_command(word: str) -> str | None:
 def _joined(words: list[str]) -> list[str]:
     """Join queries to their options: `-q -status=OK` is no option `-s`, though argparse would take it for one."""
     joined: list[str] = []
-    for at, word in enumerate(words):
-        option = words[at - 1] if at else ""
+    for index, word in enumerate(words):
+        option = words[index - 1] if index else ""
         if joined and joined[-1] == option and option in _TAKES_QUERY:
-            *before, last = _TAKES_QUERY[option]
-            joined[-1:] = [*before, f"{last}={word}"]
+            *others, last = _TAKES_QUERY[option]
+            joined[-1:] = [*others, f"{last}={word}"]
         else:
             joined.append(word)
     return joined
@@ -232,7 +232,7 @@ def _options(command: str, words: list[str]) -> Options:
     from spanview.commands.options import Options, parse_size
 
     parser = _parser(command)
-    # What stands behind -- is no option, which argparse forgets where PATHs and options are mixed.
+    # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
@@ -263,7 +263,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
             near = _near_option(message, self._option_string_actions)
             sys.exit(_complain(f"{message}{near}; {self.prog} --help lists its options"))
 
-    parser = Parser(prog=f"spanview {command}", description=f"spanview {command}: {BUILT[command]}", allow_abbrev=False)
+    parser = Parser(
+        prog=f"spanview {command}", description=f"spanview {command}: {COMMANDS[command]}", allow_abbrev=False
+    )
     add = parser.add_argument
     if command == "help":
         add("page", metavar="PAGE", nargs="?", help="the name of a page; without it, the pages are listed")
@@ -288,7 +290,9 @@ def _near_option(message: str, options: Iterable[str]) -> str:
         return ""
     # `unrecognized arguments: --sinec=2h --jsn`
     unknown = (word.partition("=")[0] for word in message.split() if word.startswith("--"))
-    near = [option for word in unknown for option in get_close_matches(word, options, n=1, cutoff=_NEAR_OPTION)]
+    near = [
+        option for word in unknown for option in get_close_matches(word, options, n=1, cutoff=_MIN_OPTION_SIMILARITY)
+    ]
     return f": did you mean {near[0]}?" if near else ""
 
 
@@ -305,8 +309,8 @@ def _output_format(name: str) -> str:
 def _width(text: str) -> int:
     import argparse
 
-    if not (text.isascii() and text.isdigit() and _NARROWEST <= int(text[:9]) <= _WIDEST):
-        raise argparse.ArgumentTypeError(f"{text}: expected {_NARROWEST} to {_WIDEST} columns")
+    if not (text.isascii() and text.isdigit() and _MIN_WIDTH <= int(text[:9]) <= _MAX_WIDTH):
+        raise argparse.ArgumentTypeError(f"{text}: expected {_MIN_WIDTH} to {_MAX_WIDTH} columns")
     return int(text)
 
 
@@ -354,7 +358,12 @@ _OPTIONS: Final = (
     _option("export tree", "--force", action="store_true", help="overwrite the file"),
     _option("tree", "--bars", action="store_true", help="draw the waterfall in characters, for a chat or a ticket"),
     _option(
-        "tree", "--width", type=_width, default=_WIDTH, metavar="N", help=f"columns with --bars (default {_WIDTH})"
+        "tree",
+        "--width",
+        type=_width,
+        default=_DEFAULT_WIDTH,
+        metavar="N",
+        help=f"columns with --bars (default {_DEFAULT_WIDTH})",
     ),
     _option("stats", "--by", default="name", metavar="KEY", help=f"by {', '.join(_BY)} or any attribute"),
     _option("stats check diff", "--json", action="store_true", help="as JSON"),
@@ -383,7 +392,7 @@ _WORDS: Final = {
     "KEY": _BY,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
-"""What a shell may propose for a value, by what stands for it in the help."""
+"""What a shell may propose for a value, by its name in the help."""
 _EPILOG_OF_DIFF: Final = (
     "Without PATH, where files or folders of both names are there, these are compared. Else A and B are looked for in "
     "PATH or in the default places: hex digits that one trace's id begins with are that trace, everything else is a "

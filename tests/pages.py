@@ -100,7 +100,7 @@ def findings_table() -> str:
 def options() -> dict[Option, list[str]]:
     """Return every option, and the commands that take it; those of no command have none."""
     taken: dict[Option, list[str]] = {}
-    for command in cli.BUILT:
+    for command in cli.COMMANDS:
         for option in options_of(cli._parser(command), cli._WORDS):
             taken.setdefault(option, []).append(command)
     return taken
@@ -112,7 +112,7 @@ def options_table() -> str:
     for option, commands in options().items():
         *short, last = option.flags
         flags = _code((*short, f"{last} {option.takes}".strip()))
-        everywhere = len(commands) >= len(cli.BUILT) - 1
+        everywhere = len(commands) >= len(cli.COMMANDS) - 1
         lines.append((flags, option.text, "" if everywhere else ", ".join(commands)))
     lines += [
         ("`--completion SHELL`", "print the completion script for bash, zsh or fish", "no command"),

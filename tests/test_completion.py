@@ -28,7 +28,7 @@ from spanview.docs import PAGES
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS: Final = {*cli.BUILT}
+COMMANDS: Final = {*cli.COMMANDS}
 FILES: Final = {"1.json", "stray file.txt"}
 COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("|", COMMANDS | FILES | {"spans"}),
@@ -114,7 +114,7 @@ def test_every_option_is_in_the_script(shell: str) -> None:
         for flag in flags:
             assert (flag if shell != "fish" else flag.lstrip("-")) in script
         assert how["help"] in script or shell == "bash"
-    for text in cli.BUILT.values():
+    for text in cli.COMMANDS.values():
         assert text in script or shell == "bash"
 
 

@@ -28,7 +28,7 @@ from builders import Builder, file_of
 from spanview.index.store import Store
 from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
-from spanview.sources.tail import BLOCK
+from spanview.sources.tail import BLOCK_BYTES
 from spanview.sources.terms import ReadOptions
 from test_startup import ROOT, command, modules_after
 
@@ -123,8 +123,8 @@ def test_a_load_that_decodes_reads_once(tmp_path: Path, disk: Disk) -> None:
     assert len(store.spans) == _SPANS * len(sizes)
     assert disk.opened == dict.fromkeys(sizes, 1)
     for name, size in sizes.items():
-        assert size > 2 * BLOCK
-        assert size <= disk.read[name] <= size + _AGAIN * -(-size // BLOCK)
+        assert size > 2 * BLOCK_BYTES
+        assert size <= disk.read[name] <= size + _AGAIN * -(-size // BLOCK_BYTES)
 
 
 def test_a_load_that_scans_reads_once(tmp_path: Path, disk: Disk) -> None:
@@ -172,7 +172,7 @@ def test_a_load_that_scans_decodes_what_is_new_to_it(tmp_path: Path, decoded: li
 def test_a_look_reads_what_is_new(tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """Whether it searches or was given a hint, a look reads the one file that has grown, and opens no other."""
     monkeypatch.setattr("spanview.sources.tail._CLOCK_TICK_S", 0.0)
-    monkeypatch.setattr("spanview.sources.held._MOST", held)
+    monkeypatch.setattr("spanview.sources.held._MAX_HELD_FILES", held)
     make(tmp_path, spans=10, files=_FILES)
     _, session = load(tmp_path, follow=True)
     # Of a span with the same ids the records would be compared.

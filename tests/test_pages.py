@@ -57,7 +57,7 @@ def written_commands() -> Iterator[tuple[str, str]]:
         for line in prose(text).splitlines():
             for command in INLINE.findall(line.replace("\\|", "|") if line.startswith("|") else line):
                 # `spanview diff` names a command, and is no call of it.
-                if command.split()[1:] not in ([], *([each] for each in cli.BUILT)):
+                if command.split()[1:] not in ([], *([each] for each in cli.COMMANDS)):
                     yield name, command
 
 
@@ -122,7 +122,7 @@ def test_commands_run(
 def split(words: list[str]) -> tuple[str, list[str]]:
     """Return the command and the rest of the words."""
     word, rest = cli._split(words)
-    return word if word in cli.BUILT else "view", rest
+    return word if word in cli.COMMANDS else "view", rest
 
 
 @pytest.mark.parametrize("command", PIPED)
@@ -250,7 +250,7 @@ def test_commands_are_all_in_the_readme() -> None:
     table = rows(TEXTS["README.md"].split("## Commands\n")[1].split("\n## ")[0])
     assert [cells[0] for cells in table] == [
         "`spanview`",
-        *(f"`spanview {name}`" for name in cli.BUILT if name != "view"),
+        *(f"`spanview {name}`" for name in cli.COMMANDS if name != "view"),
     ]
 
 

@@ -40,7 +40,7 @@ def run(options: Options) -> int:
     """Carry out a command and return the exit status.
 
     Raises:
-        SpanviewError: It can't be carried out; the text says what is wrong and how to mend it.
+        SpanviewError: It can't be carried out; the text says what is wrong and how to fix it.
     """
     command = options.command
     if command == "view" and not sys.stdout.isatty():
@@ -48,7 +48,7 @@ def run(options: Options) -> int:
     if options.follow or command == "view":
         from spanview.sources.descriptors import raise_limit
 
-        # A file that is held open can be read on after it was removed; the viewer can begin to follow later.
+        # A file that is held open can still be read after it was removed; the viewer can begin to follow later.
         raise_limit()
     if command == "view":
         # Nearly nothing of what is imported and made until something is shown is garbage; looking for it takes a tenth
@@ -59,7 +59,7 @@ def run(options: Options) -> int:
 
     options = with_standard_input(options, opens_viewer=command == "view")
     unread = Unread(options)
-    unread.look()
+    unread.report()
     try:
         status = cast("Callable[[Options], int]", module.run)(options)
     except NoSuchPathError as error:
@@ -68,5 +68,5 @@ def run(options: Options) -> int:
         raise
     finally:
         gc.enable()
-    unread.look(is_end=True)
+    unread.report(is_end=True)
     return status

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from spanview.model.problems import Problem
 
 _NOTHING_TO_MATCH = 2
-"""The exit status where what no span may match could match none."""
-_MOST_PROBLEM_LINES = 200
+"""The exit status where no query of `--fail-on` could match a span."""
+_MAX_PROBLEM_LINES = 200
 _WIDTH = 100
 """Cells of a line that doesn't go to a terminal."""
 
@@ -146,9 +146,9 @@ def _print_report(store: Store, report: Report) -> None:
             lines.append(f"                 {number:>12,}   {text}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
     lines += [line for finding in report.findings for line in finding_lines(finding, width)]
-    lines += [_line(problem) for problem in problems[:_MOST_PROBLEM_LINES]]
-    if len(problems) > _MOST_PROBLEM_LINES:
-        lines.append(f"and {len(problems) - _MOST_PROBLEM_LINES:,} more; --json prints them all")
+    lines += [_line(problem) for problem in problems[:_MAX_PROBLEM_LINES]]
+    if len(problems) > _MAX_PROBLEM_LINES:
+        lines.append(f"and {len(problems) - _MAX_PROBLEM_LINES:,} more; --json prints them all")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -1,9 +1,9 @@
 """`spanview --completion SHELL`: the script that completes commands, options, their values and PATHs in a shell.
 
-It is made of the parsers by which calls are read. What each shell has to be told is the same:
+It is made from the parsers of the command line. Each shell needs the same:
 
     which word is the command      the first that is neither an option nor an option's value
-    what stands behind an option   some words, a file, or what nobody can know
+    what follows an option         some words, a file, or anything
     what else there is             the command's options; the commands, as long as there is none; files, or pages
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FILES: Final = "FILE"
-"""What stands for an option's value where that is a file."""
+"""The name of an option's value where that is a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Option:
     flags: tuple[str, ...]
     text: str
     takes: str
-    """What stands for its value, as in the help; empty where it has none."""
+    """The name of its value, as in the help; empty where it has none."""
     words: tuple[str, ...]
     """What the value may be, as far as that is known."""
 
@@ -41,24 +41,26 @@ class Commands:
     options: Mapping[str, Sequence[Option]]
     """Of each command; those of a call without a command under the first."""
     words: Mapping[str, Sequence[str]]
-    """What stands behind a command that takes no PATH."""
+    """What follows a command that takes no PATH."""
 
     @property
     def all_options(self) -> list[Option]:
         """Every option once, whatever the command."""
-        return [*{option.flags: option for each in self.options.values() for option in each}.values()]
+        return [*{option.flags: option for options in self.options.values() for option in options}.values()]
 
     @property
     def takers(self) -> list[tuple[list[str], Option]]:
-        """Options that have a value, and their flags, also behind one that has none: `-fq`."""
-        found = []
-        for option in filter(lambda each: each.takes, self.all_options):
-            beside = [each for each in self.options.values() if option in each]
+        """Options that have a value, and their flags, also after one that has none: `-fq`."""
+        takers = []
+        for option in filter(lambda option: option.takes, self.all_options):
+            beside = [options for options in self.options.values() if option in options]
             alone = dict.fromkeys(
-                flag[1] for each in beside for other in each for flag in _letters(other) if not other.takes
+                flag[1] for options in beside for other in options for flag in _letters(other) if not other.takes
             )
-            found.append(([*option.flags, *(f"-{one}{flag[1]}" for one in alone for flag in _letters(option))], option))
-        return found
+            takers.append(
+                ([*option.flags, *(f"-{one}{flag[1]}" for one in alone for flag in _letters(option))], option)
+            )
+        return takers
 
 
 def options_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]) -> list[Option]:
@@ -66,7 +68,7 @@ def options_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str
 
     Args:
         parser: Of one command.
-        words: What may stand in the places of values, by what stands for these in the help.
+        words: What values may be, by their names in the help.
     """
     # There is no public way to ask a parser what it takes.
     return [
@@ -163,12 +165,12 @@ def _bash(commands: Commands) -> dict[str, str]:
         values.append(f"        {'|'.join(flags)}) {does} ;;")
     # A call without a command has the first one's options.
     options = [
-        f'                    {name if number else "*"}) words="{" ".join(_flags(each))}" ;;'
-        for number, (name, each) in enumerate(commands.options.items())
+        f'                    {name if number else "*"}) words="{" ".join(_flags(options))}" ;;'
+        for number, (name, options) in enumerate(commands.options.items())
     ]
     words = [
-        f'                {name}) COMPREPLY=($(compgen -W "{" ".join(each)}" -- "$cur")); return ;;'
-        for name, each in commands.words.items()
+        f'                {name}) COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$cur")); return ;;'
+        for name, words in commands.words.items()
     ]
     return {
         "command_words": " ".join(commands.texts),
@@ -223,13 +225,13 @@ fi
 
 
 def _zsh(commands: Commands) -> dict[str, str]:
-    options = []
-    for number, (name, each) in enumerate(commands.options.items()):
-        specs = "\n".join(f"            {_zsh_option(option)}" for option in each)
+    cases = []
+    for number, (name, options) in enumerate(commands.options.items()):
+        specs = "\n".join(f"            {_zsh_option(option)}" for option in options)
         others = f" others='1:{name}:({' '.join(commands.words[name])})'" if name in commands.words else ""
-        options.append(f"        {name if number else '*'}) takes=(\n{specs}\n        ){others} ;;")
+        cases.append(f"        {name if number else '*'}) takes=(\n{specs}\n        ){others} ;;")
     texts = "\n".join(f"        {_in_quotes(f'{name}:{text}')}" for name, text in commands.texts.items())
-    return {"texts": texts, "options": "\n".join([*options[1:], options[0]])}
+    return {"texts": texts, "options": "\n".join([*cases[1:], cases[0]])}
 
 
 def _zsh_option(option: Option) -> str:
@@ -292,7 +294,7 @@ def _fish(commands: Commands) -> dict[str, str]:
         for name, text in commands.texts.items()
     ]
     for option in commands.all_options:
-        having = " ".join(name for name, each in commands.options.items() if option in each)
+        having = " ".join(name for name, options in commands.options.items() if option in options)
         flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
         takes = (" -r -F" if option.takes == FILES else " -x") if option.takes else ""
         words = f" -a {_in_fish_quotes(' '.join(option.words))}" if option.words else ""
@@ -314,4 +316,4 @@ SHELLS: Final[Mapping[str, tuple[str, str, Callable[[Commands], dict[str, str]]]
     "zsh": (_ZSH, "|", _zsh),
     "fish": (_FISH, " ", _fish),
 }
-"""Of each the script, what stands between its words, and what makes the parts of it that only this shell has."""
+"""For each the script, what comes between its words, and what makes the parts of it that only this shell has."""

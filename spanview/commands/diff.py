@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.index.store import Store
 
-_MOST_PATHS: Final = 40
-"""So many paths a terminal gets."""
-_USUAL_WIDTH: Final = 80
-_LONGEST_SHOWN: Final = 200
+_MAX_PATHS: Final = 40
+"""Paths that are printed on a terminal."""
+_DEFAULT_WIDTH: Final = 80
+_MAX_SHOWN_LENGTH: Final = 200
 """Characters of A or B in a message."""
 
 
@@ -70,30 +70,30 @@ def run(options: Options) -> int:
 
 
 def _sides(options: Options) -> list[DiffSide]:
-    """Tell what A and B are, and read them.
+    """Find out what A and B are, and read them.
 
     Raises:
-        SpanviewError: It can't be told, or one of them is empty.
+        SpanviewError: It isn't clear, or one of them is empty.
     """
     given = dict(zip("AB", options.sides, strict=True))
     for letter, text in given.items():
         if not text.strip():
             raise DiffError(f"{letter} is empty: give a PATH, the first digits of a trace's id, or a query")
-    there = [text for text in given.values() if is_there(text)]
-    if len(there) < len(given):
-        if there and not options.paths:
-            absent = next(text for text in given.values() if text not in there)
+    existing = [text for text in given.values() if is_there(text)]
+    if len(existing) < len(given):
+        if existing and not options.paths:
+            absent = next(text for text in given.values() if text not in existing)
             raise DiffError(
-                f"{_shown(there[0])} is a file or folder and {_shown(absent)} is none: give two PATHs, "
+                f"{_shown(existing[0])} is a file or folder and {_shown(absent)} is none: give two PATHs, "
                 "or two traces or queries and behind them the PATH to look in"
             )
         return _chosen(options, given)
     if options.paths:
         raise DiffError(
-            f"{_shown(there[0])} and {_shown(there[-1])} are files or folders: to compare them leave out "
-            f"{_shown(options.paths[0])}; to search names for them, write name~{_shown(there[0])}"
+            f"{_shown(existing[0])} and {_shown(existing[-1])} are files or folders: to compare them leave out "
+            f"{_shown(options.paths[0])}; to search names for them, write name~{_shown(existing[0])}"
         )
-    if there == [STANDARD_INPUT] * len(there):
+    if existing == [STANDARD_INPUT] * len(existing):
         raise DiffError("-: standard input can be read only once: give a file as A or B")
     return [_path(options, letter, path) for letter, path in given.items()]
 
@@ -159,7 +159,7 @@ def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide
 
 def _shown(text: str) -> str:
     """Return what was given as a part of a line."""
-    return sanitise(text, _LONGEST_SHOWN)
+    return sanitise(text, _MAX_SHOWN_LENGTH)
 
 
 def _chunks(merged: Diff, sides: list[DiffSide]) -> Iterator[bytes]:
@@ -168,10 +168,10 @@ def _chunks(merged: Diff, sides: list[DiffSide]) -> Iterator[bytes]:
     given = [{"type": side.type, "value": side.value} for side in sides]
     value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)}
     head = dumps_strict(value, has_non_finite=False)
-    before = head.removesuffix(b"}") + b',"paths":['
+    prefix = head.removesuffix(b"}") + b',"paths":['
     for path in merged.by_change():
-        yield before + dumps_strict(to_json(merged, path), has_non_finite=False)
-        before = b","
+        yield prefix + dumps_strict(to_json(merged, path), has_non_finite=False)
+        prefix = b","
     yield b"]}\n"
 
 
@@ -179,7 +179,7 @@ def _print(merged: Diff, sides: list[DiffSide]) -> None:
     width = _width() if sys.stdout.isatty() else None
     labels = [f"{side.type} {sanitise(side.value)}" for side in sides]
     sys.stdout.write("\n".join(side_lines(merged, labels)) + "\n\n")
-    for line in path_lines(merged, width=width, most=None if width is None else _MOST_PATHS):
+    for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS):
         sys.stdout.write(line + "\n")
 
 
@@ -188,5 +188,5 @@ def _width() -> int:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
         columns = 0
-    # A terminal that nobody has told its size says 0.
-    return columns or _USUAL_WIDTH
+    # A terminal whose size was never set says 0.
+    return columns or _DEFAULT_WIDTH

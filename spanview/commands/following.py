@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.piped import has_hung_up
-from spanview.commands.standard_error import MOST_PROBLEM_NOTICES, say
+from spanview.commands.standard_error import MAX_PROBLEM_NOTICES, say
 from spanview.display.notices import NOTICED, notice_text
 from spanview.sources.follow import Watcher, follow
 
@@ -27,18 +27,18 @@ _NO_MORE: Final = "no more such notices are printed; spanview check lists all of
 
 @contextmanager
 def until_interrupted() -> Iterator[threading.Event]:
-    """Return an event that Ctrl+C and SIGTERM set, so that what is unfinished can be told at the end."""
+    """Return an event that Ctrl+C and SIGTERM set, so that what is unfinished can be reported at the end."""
     stop = threading.Event()
 
     def end(_number: int, _frame: FrameType | None) -> None:
         stop.set()
 
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, end) for number in numbers]
+    handlers = [signal.signal(number, end) for number in numbers]
     try:
         yield stop
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in zip(numbers, handlers, strict=True):
             signal.signal(number, handler)
 
 
@@ -46,10 +46,10 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
     """Yield what changes; say on standard error what is waited for and what can't be read, each once.
 
     Raises:
-        BrokenPipeError: Whoever read standard output is gone.
+        BrokenPipeError: The reader of standard output is gone.
     """
     watcher = Watcher(tallies.add_problem)
-    seen = said = 0
+    reported = noticed = 0
     waiting: set[str] = set()
     try:
         for update in follow(session, watcher, stop, time.monotonic):
@@ -59,16 +59,16 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
                     say(f"waiting for {path}")
             if update.changes.directories:
                 waiting.intersection_update(update.changes.missing)
-            problems = tallies.told(seen)
-            seen += len(problems)
+            problems = tallies.unsorted_problems(reported)
+            reported += len(problems)
             for problem in problems:
                 # After so many, only that there are more.
-                if problem.kind in NOTICED and said <= MOST_PROBLEM_NOTICES:
-                    said += 1
-                    is_last = said > MOST_PROBLEM_NOTICES
+                if problem.kind in NOTICED and noticed <= MAX_PROBLEM_NOTICES:
+                    noticed += 1
+                    is_last = noticed > MAX_PROBLEM_NOTICES
                     say(_NO_MORE if is_last else notice_text(problem))
             yield update
-            # Without a look, only the next span to print would tell that a pipe has lost its reader.
+            # Otherwise only the next span to print would show that a pipe has lost its reader.
             if has_hung_up(sys.stdout.fileno()):
                 raise BrokenPipeError
     finally:

@@ -32,7 +32,7 @@ def show(page: str | None) -> None:
         return
     from rich.style import Style
 
-    from spanview.display.page_text import WIDEST, page_console, typeset
+    from spanview.display.page_text import MAX_WIDTH, page_console, typeset
 
     console = page_console(Style(color="cyan"))
-    console.print(typeset(text_of(name)), width=min(console.width, WIDEST))
+    console.print(typeset(text_of(name)), width=min(console.width, MAX_WIDTH))

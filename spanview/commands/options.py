@@ -1,4 +1,4 @@
-"""The options of a call, as one frozen object; nobody below reads the command line or the environment."""
+"""The options of a call, as one frozen object; nothing below reads the command line or the environment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Options:
     fail_on: tuple[str, ...] = ()
     """Queries, of which none may match a span."""
     allow_empty: bool = False
-    """Whether they may be such that no span could match."""
+    """Whether queries that no span could match are allowed."""
     sides: tuple[str, ...] = ()
     """What `diff` compares, two as given; empty for the other commands."""
     environment: Mapping[str, str] = field(default_factory=dict)

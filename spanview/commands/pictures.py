@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
 
-_MOST_TRACES: Final = 20
-"""So many traces are drawn one below the other."""
+_MAX_TRACES: Final = 20
+"""Traces that are drawn one below the other."""
 
 
 def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool) -> None:
@@ -35,9 +35,9 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
     """
     if not traces:
         raise ExportError(f"no trace to draw: {path} is not written")
-    if len(traces) > _MOST_TRACES:
+    if len(traces) > _MAX_TRACES:
         raise ExportError(
-            f"{len(traces):,} traces to draw, and a picture has room for {_MOST_TRACES}: choose with --trace ID, -q or "
+            f"{len(traces):,} traces to draw, and a picture has room for {_MAX_TRACES}: choose with --trace ID, -q or "
             f"--since; {path} is not written"
         )
     models = [_folded(store, trace) for trace in traces]
@@ -62,7 +62,7 @@ def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
-    """Return a trace, where it has many rows with runs of like siblings as one row each."""
+    """Return a trace, where it has many rows with runs of similar siblings as one row each."""
     model = TraceModel(store, trace)
     if len(model.stitched.order) <= MOST_ROWS:
         model.toggle_folds()
@@ -72,7 +72,7 @@ def _folded(store: Store, trace: int) -> TraceModel:
 def _shares(wanted: Sequence[int], most: int) -> list[int]:
     """Share rows out: what small traces don't need is left for the others."""
     shares, left = [0] * len(wanted), most
-    for done, at in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
-        shares[at] = min(wanted[at], left // (len(wanted) - done))
-        left -= shares[at]
+    for done, index in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        shares[index] = min(wanted[index], left // (len(wanted) - done))
+        left -= shares[index]
     return shares

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 _DESCRIPTOR: Final = 0
 _NOTICE_AFTER_MS: Final = 1000
 """After so long without a byte a line says what is being waited for."""
-_VIEWER_WAITS_MS: Final = 200
+_VIEWER_WAIT_MS: Final = 200
 """The viewer opens after so long without a byte, and waits on its screen."""
 
 
 def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Options:
     """Return the options with `-` as PATH where none is given and there is something to read on standard input.
 
-    A pipe without data is waited for: only what comes next tells whether there is something.
+    A pipe without data is waited for: only what comes next shows whether there is something.
 
     Args:
         opens_viewer: Whether a screen shows what is being waited for.
@@ -50,7 +50,7 @@ def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Opti
     mode = _mode()
     if stat.S_ISFIFO(mode):
         default = " and ".join(default_places(options.environment))
-        has_data = _has_data(_VIEWER_WAITS_MS if opens_viewer else _NOTICE_AFTER_MS)
+        has_data = _has_data(_VIEWER_WAIT_MS if opens_viewer else _NOTICE_AFTER_MS)
         if has_data is None and not opens_viewer:
             say(
                 "waiting for standard input, because it is a pipe and no PATH is given; the default places are "
@@ -82,7 +82,7 @@ def is_readable() -> bool:
 
 
 class Unread:
-    """Says once that what is piped in isn't read."""
+    """Reports once that what is piped in isn't read."""
 
     def __init__(self, options: Options) -> None:
         self._descriptor: int | None = None
@@ -91,11 +91,11 @@ class Unread:
             # The viewer puts the terminal in the place of standard input.
             self._descriptor = os.dup(_DESCRIPTOR)
 
-    def look(self, *, is_end: bool = False) -> None:
-        """Say it where there is data by now.
+    def report(self, *, is_end: bool = False) -> None:
+        """Report it where there is data by now.
 
         Args:
-            is_end: Whether this is the last look. A pipe that is empty then, and that something could still write to,
+            is_end: Whether this is the last call. A pipe that is empty then, and that something could still write to,
                 may be anybody's; a person at a terminal has made it.
         """
         descriptor = self._descriptor
@@ -139,7 +139,7 @@ def _has_data(wait_ms: int | None) -> bool | None:
 
 
 def has_hung_up(descriptor: int) -> bool:
-    """Tell whether nobody is at the other end of a pipe any more."""
+    """Tell whether the other end of a pipe is closed."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
@@ -148,7 +148,7 @@ def has_hung_up(descriptor: int) -> bool:
 
 
 def _waiting_bytes(descriptor: int) -> int:
-    """Return how many bytes can be read at once; 0 where the system can't tell."""
+    """Return how many bytes can be read at once; 0 where the system doesn't say."""
     try:
         import fcntl
         import termios

@@ -34,17 +34,17 @@ def places(options: Options) -> tuple[str, ...]:
     """Return the PATHs to read: those given, or the default places.
 
     Raises:
-        NoSuchPathError: None is given, nobody follows, and none of the default places is there.
+        NoSuchPathError: None is given, none of the default places exists, and nothing is followed.
     """
     if options.paths:
         return options.paths
     looked_at = default_places(options.environment)
-    there = tuple(place for place in looked_at if os.path.exists(place))
+    existing = tuple(place for place in looked_at if os.path.exists(place))
     if options.follow:
         return tuple(looked_at)
-    if not there:
+    if not existing:
         raise NoSuchPathError("no spans: " + "\n".join(how_to_turn_tracing_on(looked_at)))
-    return there
+    return existing
 
 
 def read_options(options: Options, *, keep_details: bool = True, newest_first: bool = False) -> ReadOptions:

@@ -23,7 +23,7 @@ class Selection:
 
     Raises:
         QueryError: The query or the time can't be understood.
-        TraceNotFoundError: No trace's id can begin like the one that was given.
+        TraceNotFoundError: No trace's id can begin with the given one.
     """
 
     def __init__(self, options: Options) -> None:
@@ -36,11 +36,11 @@ class Selection:
 
     @property
     def needs_newest_run(self) -> bool:
-        """Whether it speaks of the newest run, which only all spans together tell."""
+        """Whether it refers to the newest run, which is known from all spans only."""
         return self._since is not None and self._since.moment_ns is None
 
     def settle_newest_run(self, store: Store) -> None:
-        """Let the newest run be the one that a store has now; for readers that keep no spans."""
+        """Take the newest run that a store has now; for readers that keep no spans."""
         if self._since is not None:
             self._since = replace(self._since, moment_ns=self._since.cutoff_ns(store))
 
@@ -53,7 +53,7 @@ class Selection:
         """Return the traces to show, by start, then id; with --follow, those of them that are there already.
 
         Raises:
-            TraceNotFoundError: The id that was given fits no trace, or several, and nobody follows.
+            TraceNotFoundError: The id that was given fits no trace, or several, without `--follow`.
         """
         only: list[int] | list[None] = [None]
         if self._trace is not None:

@@ -62,7 +62,7 @@ def _follow(options: Options, selection: Selection) -> int:
 
 
 class SpanPrinter:
-    """A sink that prints each batch and forgets it, but for ids and digests, by which doubles are told.
+    """A sink that prints each batch and forgets it, but for ids and digests, by which duplicates are recognised.
 
     Args:
         details: Gives records back.
@@ -77,7 +77,7 @@ class SpanPrinter:
         self._details = details
         self._selection = selection
         self._sources: list[tuple[str, int]] = []
-        self._seen: dict[tuple[int, int], bytes] = {}
+        self._digests: dict[tuple[int, int], bytes] = {}
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -107,15 +107,15 @@ class SpanPrinter:
         write_to_standard_output(lines)
 
     def _warnings_if_new(self, store: Store, row: int, span: Span) -> Warnings | None:
-        """Return None for a double, else what other spans of the same ids say of this one."""
+        """Return None for a duplicate, else what other spans of the same ids say of this one."""
         record = store.record(row)
         digest = b"" if record is None else digest_of(record, span)
         key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
-        digests = self._seen.get(key, b"")
-        if any(digests[at : at + len(digest)] == digest for at in range(0, len(digests), len(digest) or 1)):
+        digests = self._digests.get(key, b"")
+        if any(digests[offset : offset + len(digest)] == digest for offset in range(0, len(digests), len(digest) or 1)):
             self.tallies.duplicates += 1
             return None
-        self._seen[key] = digests + digest
+        self._digests[key] = digests + digest
         return Warnings.DUPLICATE_ID if digests and 0 not in key else NO_WARNINGS
 
 

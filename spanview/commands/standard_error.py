@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.index.store import Store
 
-MOST_PROBLEM_NOTICES: Final = 20
+MAX_PROBLEM_NOTICES: Final = 20
 
 
 def notice(store: Store, paths: Iterable[str] = ()) -> None:
@@ -27,14 +27,14 @@ def notice(store: Store, paths: Iterable[str] = ()) -> None:
 
 
 def notice_problems(store: Store) -> bool:
-    """Say on standard error what could not be read, and tell whether a file or the watcher had such a problem."""
+    """Say on standard error what could not be read, and return whether a file or the watcher had such a problem."""
     problems = store.problems()
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
-    for problem in noticed[:MOST_PROBLEM_NOTICES]:
+    for problem in noticed[:MAX_PROBLEM_NOTICES]:
         say(notice_text(problem))
-    if len(noticed) > MOST_PROBLEM_NOTICES:
-        say(f"and {len(noticed) - MOST_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
+    if len(noticed) > MAX_PROBLEM_NOTICES:
+        say(f"and {len(noticed) - MAX_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
     if too_large:
         say(f"{count(too_large, 'record')} skipped, longer than --max-span-size; spanview check says where")
     if len(store.spans) and store.tallies.torn:
@@ -46,7 +46,7 @@ def notice_problems(store: Store) -> bool:
 
 
 def nothing_in(store: Store, paths: Iterable[str]) -> str:
-    """Return what there is in the place of spans."""
+    """Return what there is instead of spans."""
     where = ", ".join(paths)
     files = [file for _, file in store.tallies.each_file() if file.bytes]
     damaged = sum(1 for file in files if file.gaps or file.fragments)
@@ -67,6 +67,6 @@ def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) ->
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, whatever is in the text; where that is closed, nobody wants to know."""
+    """Write one line to standard error, whatever is in the text; nothing where that is closed."""
     if sys.stderr is not None:
         sys.stderr.write(f"spanview: {sanitise(text)}\n")

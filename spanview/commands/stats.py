@@ -1,4 +1,4 @@
-"""`spanview stats`: counts, errors, percentiles and self time; or what Ray's own spans tell."""
+"""`spanview stats`: counts, errors, percentiles and self time; or those of Ray's own spans."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ..
     rows = [
         (
             f"{group.count:,}",
-            _some(group.errors),
+            _count_or_blank(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
             group_text(group.key, by) + _generator_note(generators.get(group.key)),
@@ -84,7 +84,7 @@ def _generators(store: Store, groups: Sequence[Group]) -> dict[str | None, Certa
     return {function + RAN: certainty for function, certainty in generators_of(store).items()}
 
 
-def _some(number: int) -> str:
+def _count_or_blank(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
@@ -107,17 +107,17 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
     )
     rows = [
         (
-            *(f"{number:,}" for number in (each.calls, each.attempts)),
-            *map(_some, (each.errors, each.submit_errors, each.retried, each.no_attempt)),
-            *map(_some, (each.untraced, each.existing)),
-            *map(duration, percentiles(each.waits_ns).values()),
-            _some(each.cold_starts),
-            duration(each.cold_wait_ns) if each.cold_starts else "",
-            *map(duration, percentiles(each.known_runs_ns).values()),
-            "" if each.generator else _some(each.max_concurrency),
-            (sanitise(each.function) or "(no name)") + _generator_note(each.generator),
+            *(f"{number:,}" for number in (function.calls, function.attempts)),
+            *map(_count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
+            *map(_count_or_blank, (function.untraced, function.existing)),
+            *map(duration, percentiles(function.waits_ns).values()),
+            _count_or_blank(function.cold_starts),
+            duration(function.cold_wait_ns) if function.cold_starts else "",
+            *map(duration, percentiles(function.known_runs_ns).values()),
+            "" if function.generator else _count_or_blank(function.max_concurrency),
+            (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
-        for each in functions
+        for function in functions
     ]
     return [header, *rows]
 
@@ -160,7 +160,7 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
 
 
 def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
         sys.stdout.write(f"{figures}  {row[-1]}".rstrip() + "\n")

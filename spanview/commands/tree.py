@@ -49,7 +49,7 @@ def run(options: Options) -> int:
     printer = _FollowingPrinter(store, selection, options)
     with until_interrupted() as stop:
         for _ in updates(session, store.tallies, stop):
-            printer.look(time.monotonic())
+            printer.print_ready(time.monotonic())
     session.close()
     printer.finish()
     return 0
@@ -87,7 +87,7 @@ class _FollowingPrinter:
         self._changed_at: dict[int, float] = {}
         self._printed: set[int] = set()
 
-    def look(self, now: float) -> None:
+    def print_ready(self, now: float) -> None:
         """Print what has become ready.
 
         Args:

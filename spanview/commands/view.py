@@ -52,7 +52,7 @@ def run(options: Options) -> int:
     while app.again is not None:
         again = app.again
         del app
-        # What was shown is let go of before the same is read again.
+        # What was shown is released before the same is read again.
         gc.unfreeze()
         gc.collect()
         app = _shown(replace(options, follow=True), paths, choose, stream, again)
@@ -76,7 +76,7 @@ def _shown(
         stream: What is piped in.
         opening: What to begin with, where that isn't what was asked for.
     """
-    _forget_told_size()
+    _forget_terminal_size()
     details = RecordReader()
     store = Store(details, notes_changes=True)
 
@@ -112,8 +112,8 @@ def _shown(
     return app
 
 
-def _forget_told_size() -> None:
-    """Let the terminal say how large it is, where it does, and not variables: Textual believes any number of these."""
+def _forget_terminal_size() -> None:
+    """Take the size from the terminal, where it has one, not from variables: Textual believes any number of these."""
     try:
         is_told = all(os.get_terminal_size(sys.stdout.fileno()))
     except (OSError, ValueError):
@@ -138,7 +138,7 @@ def _filter_text(queries: tuple[str, ...]) -> str:
 
 
 def _theme_for(environment: Mapping[str, str]) -> str:
-    """Return the theme that goes with the terminal's background, where the terminal tells it."""
+    """Return the theme that goes with the terminal's background, where the terminal reports it."""
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if background in _LIGHT else "dark"
 
@@ -149,7 +149,7 @@ def _is_colorless(environment: Mapping[str, str]) -> bool:
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
-    """Return what limits the traces by time; mistakes in the options are told before the screen is taken."""
+    """Return what limits the traces by time; mistakes in the options are reported before the screen opens."""
     if options.queries:
         from spanview.analysis.query import parse_queries
 

@@ -26,14 +26,14 @@ _BETWEEN: Final = " › "
 _LEAD: Final = f"…{_BETWEEN}"
 _PATH_SHARE: Final = 0.4
 """What the columns leave to the path: where there is less, the last of them go."""
-_LEAST_PATH: Final = 20
+_MIN_PATH_WIDTH: Final = 20
 """Cells that a path has however narrow it is."""
-_MOST_PATH: Final = 1000
-_SUMS: Final = frozenset(("SELF A", "COUNT", "ERRORS", "TOTAL"))
+_MAX_PATH_WIDTH: Final = 1000
+_SUMMED_COLUMNS: Final = frozenset(("SELF A", "COUNT", "ERRORS", "TOTAL"))
 """The heads of what can be per trace."""
-_ALWAYS: Final = 5
-"""So many columns stay however narrow it is."""
-_LARGE: Final = 10.0
+_MIN_COLUMNS: Final = 5
+"""Columns that stay however narrow it is."""
+_MIN_RATIO_SHOWN: Final = 10.0
 """From here on a ratio is written as such, not in per cent."""
 PER_TRACE: Final = "per trace"
 
@@ -69,14 +69,14 @@ def path_lines(merged: Diff, *, width: int | None = None, most: int | None = Non
     shown = ordered[:most]
     table = _table(shown)
     columns = len(table[0])
-    while width is not None and columns > _ALWAYS and _width(table, columns) > width * (1 - _PATH_SHARE):
+    while width is not None and columns > _MIN_COLUMNS and _width(table, columns) > width * (1 - _PATH_SHARE):
         columns -= 1
     table = [row[:columns] for row in table]
-    room = _MOST_PATH if width is None else max(_LEAST_PATH, width - _width(table, columns))
+    room = _MAX_PATH_WIDTH if width is None else max(_MIN_PATH_WIDTH, width - _width(table, columns))
     labels = Labels(merged)
     paths = ["PATH", *(labels.path(path, room) for path in shown)]
     if merged.is_per_trace:
-        yield per_trace_text([name.removesuffix(" A") for name in table[0] if name in _SUMS])
+        yield per_trace_text([name.removesuffix(" A") for name in table[0] if name in _SUMMED_COLUMNS])
     yield from _aligned([(*row, path) for row, path in zip(table, paths, strict=True)])
     if len(ordered) > len(shown):
         yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
@@ -126,7 +126,7 @@ def relative(path: PathDiff, figure: str = "self_ns") -> str:
     ratio = path.ratio(figure)
     if ratio is None or ratio == 1:
         return ""
-    if ratio >= _LARGE:
+    if ratio >= _MIN_RATIO_SHOWN:
         return f"×{ratio:,.0f}"
     percent = 100 * (ratio - 1)
     return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1g} %"
@@ -146,7 +146,7 @@ def signed_amount(number: float) -> str:
 
 
 def per_trace_text(heads: Sequence[str]) -> str:
-    """Return that what stands in some columns is per trace."""
+    """Return that some columns are per trace."""
     return f"{', '.join(heads)} {PER_TRACE}"
 
 
@@ -181,19 +181,19 @@ def _pair(a: str, b: str) -> str:
 
 def _width(table: Sequence[Sequence[str]], columns: int) -> int:
     """Return the cells before the path."""
-    return sum(max(len(row[at]) for row in table) + 2 for at in range(columns))
+    return sum(max(len(row[column]) for row in table) + 2 for column in range(columns))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield lines with all columns but the last to the right."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
         yield f"{figures}  {row[-1]}".rstrip()
 
 
 class Labels:
-    """What paths are called: by names, and by services too where names alone would say the same of two paths."""
+    """Labels of paths: names, and services too where two paths have the same names."""
 
     def __init__(self, merged: Diff) -> None:
         self._merged = merged

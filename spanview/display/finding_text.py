@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding, Place
 
 _INDENT: Final = "    "
-_LONGEST_NAME: Final = 80
+_MAX_NAME_LENGTH: Final = 80
 """Characters of a span's name."""
-_LEAST: Final = 12
+_MIN_WIDTH: Final = 12
 """Cells of a line, however narrow it is."""
 
 
@@ -30,7 +30,7 @@ def place_text(place: Place) -> str:
     """Return a place in words, safe to print."""
     if place.trace_id:
         span = f" span {format_span_id(place.span_id)}" if place.span_id else ""
-        name = f" {sanitise(place.name, _LONGEST_NAME)}" if place.name else ""
+        name = f" {sanitise(place.name, _MAX_NAME_LENGTH)}" if place.name else ""
         return f"trace {format_trace_id(place.trace_id)}{span}{name}"
     return sanitise(place.file) + ("" if place.offset is None else f" @ {place.offset:,}")
 
@@ -44,10 +44,10 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[s
         first: What the first line begins with.
         rest: What the others begin with.
     """
-    width = max(_LEAST, width)
+    width = max(_MIN_WIDTH, width)
     lines = wrap(sanitise(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     # Some characters take two cells.
-    return [part for each in lines for part in ([each] if cell_len(each) <= width else chop_cells(each, width))]
+    return [part for line in lines for part in ([line] if cell_len(line) <= width else chop_cells(line, width))]
 
 
 def finding_lines(finding: Finding, width: int) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from spanview.display.sanitise import LONGEST, sanitise
+from spanview.display.sanitise import MAX_LENGTH, sanitise
 
 _NONE: Final = "(none)"
 _EMPTY: Final = {"service": _NONE, "kind": _NONE}
 
 
-def group_text(key: str | None, by: str, longest: int = LONGEST) -> str:
+def group_text(key: str | None, by: str, longest: int = MAX_LENGTH) -> str:
     """Return the key of a group, safe to print; in words where its spans have none.
 
     Args:

@@ -14,7 +14,7 @@ _FIRST_POWER, _LAST_POWER = 3, 11
 HISTOGRAM: Final = _LAST_POWER - _FIRST_POWER
 """Cells of a histogram."""
 SCALE: Final = "µs ms s".ljust(HISTOGRAM)
-"""What its cells stand for: each unit is over, or below, the cell that begins with it."""
+"""What its cells mean: each unit is over, or below, the cell that begins with it."""
 
 
 def histogram_text(counts: Sequence[int]) -> str:

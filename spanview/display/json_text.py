@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.display.parts import LONGEST_TEXT, DetailPart, cell_len_at_most
+from spanview.display.parts import MAX_TEXT_LENGTH, DetailPart, cell_len_at_most
 from spanview.display.stack_text import is_stack, stack_parts
 from spanview.formats.jsontext import dumps_strict, loads_exact
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 OPEN: Final = "▾ "
 FOLDED: Final = "▸ "
-_LONGEST_PARSED: Final = 1_000_000
+_MAX_PARSED_LENGTH: Final = 1_000_000
 """Characters of a text that is looked at as JSON."""
-_FEW: Final = 8
-"""What takes more lines than this is folded at first."""
-_AT_ONCE: Final = 500
-"""So many members of one value are unfolded together."""
+_MAX_OPEN_LINES: Final = 8
+"""Values with more lines are folded at first."""
+_MAX_MEMBERS_AT_ONCE: Final = 500
+"""Members of one value that are unfolded together."""
 MARGIN: Final = len(OPEN)
-_DEEPEST: Final = 20
+_MAX_INDENTED_LEVELS: Final = 20
 """Levels that are indented."""
 
 
@@ -39,7 +39,7 @@ class _Opened(NamedTuple):
 
     value: Any
     members: list[tuple[str | int, Any]]
-    at: int
+    position: int
     path: Path
     ending: str
 
@@ -48,7 +48,7 @@ def nested_in(value: Any) -> Any:
     """Return the object or list that an attribute's value is, or that it holds as a text; None for any other value."""
     if isinstance(value, str):
         text = value.strip(" \t\r\n")
-        if not (text[:1] in "{[" and text[-1:] in "}]" and 2 < len(text) <= _LONGEST_PARSED):  # noqa: PLR2004
+        if not (text[:1] in "{[" and text[-1:] in "}]" and 2 < len(text) <= _MAX_PARSED_LENGTH):  # noqa: PLR2004
             return None
         try:
             value = loads_exact(text.encode())
@@ -63,7 +63,7 @@ class NestedValue:
     Args:
         whole: An attribute's value, as the file has it.
         nested: What `nested_in` has made of it.
-        path: Where it stands.
+        path: Where it is.
         folds: What a person has unfolded, or folded.
         room: Cells of a line.
     """
@@ -75,7 +75,7 @@ class NestedValue:
         self._folds = folds
         self._room = room
         self._above: list[_Opened] = []
-        """What is unfolded round the next line."""
+        """What is unfolded around the next line."""
 
     def parts(self, key: str) -> Iterator[DetailPart]:
         """Yield the lines; the first one has a key."""
@@ -87,7 +87,7 @@ class NestedValue:
         yield replace(self._begin("", self._nested, self._path, ""), key=key, whole=self._whole)
         while self._above:
             opened = self._above.pop()
-            if opened.at < len(opened.members):
+            if opened.position < len(opened.members):
                 yield from self._next(opened)
             else:
                 text = f"{indent(len(self._above))}{' ' * MARGIN}{_brackets(opened.value)[1]}{opened.ending}"
@@ -95,20 +95,20 @@ class NestedValue:
 
     def _next(self, opened: _Opened) -> Iterator[DetailPart]:
         """Yield the next member of what is unfolded, and before it whether there are too many to show them at once."""
-        if opened.at and opened.at % _AT_ONCE == 0:
-            path = (*opened.path, -opened.at)
+        if opened.position and opened.position % _MAX_MEMBERS_AT_ONCE == 0:
+            path = (*opened.path, -opened.position)
             is_open = self._folds.get(path, False)
-            mark, left = OPEN if is_open else FOLDED, len(opened.members) - opened.at
+            mark, left = OPEN if is_open else FOLDED, len(opened.members) - opened.position
             text = f"{indent(len(self._above) + 1)}{mark}… {left:,} more"
             yield DetailPart("", text, opened.value, fold=path, is_open=is_open, inside=opened.path)
             if not is_open:
-                self._above.append(opened._replace(at=len(opened.members)))
+                self._above.append(opened._replace(position=len(opened.members)))
                 return
-        self._above.append(opened._replace(at=opened.at + 1))
-        yield from self._member(opened, *opened.members[opened.at])
+        self._above.append(opened._replace(position=opened.position + 1))
+        yield from self._member(opened, *opened.members[opened.position])
 
     def _member(self, opened: _Opened, name: str | int, member: Any) -> Iterator[DetailPart]:
-        ending = "," if opened.at + 1 < len(opened.members) else ""
+        ending = "," if opened.position + 1 < len(opened.members) else ""
         label = f"{_text(name)}: " if isinstance(opened.value, dict) else ""
         margin = indent(len(self._above)) + " " * MARGIN
         text: str | None
@@ -140,12 +140,12 @@ class NestedValue:
 
 
 def indent(depth: int) -> str:
-    """Return what stands before the lines of a level."""
-    return "  " * min(depth, _DEEPEST)
+    """Return what comes before the lines of a level."""
+    return "  " * min(depth, _MAX_INDENTED_LEVELS)
 
 
 def hidden_text(members: int, *, is_object: bool) -> str:
-    """Return what stands between the brackets of what is folded."""
+    """Return what comes between the brackets of what is folded."""
     return f"… {members:,} {'key' if is_object else 'item'}{'s' * (members > 1)}"
 
 
@@ -154,17 +154,21 @@ def _brackets(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        begin = dumps_strict(value[:LONGEST_TEXT]).decode()[:-1]
+    if isinstance(value, str) and len(value) > MAX_TEXT_LENGTH:
+        begin = dumps_strict(value[:MAX_TEXT_LENGTH]).decode()[:-1]
         return f"{begin}… {len(value):,} characters in all; y copies them"
     return dumps_strict(value).decode()
 
 
 def _on_one_line(value: Any, room: int) -> str | None:
     """Return a list of simple values where it fits into so many cells; None for all that has a structure."""
-    if isinstance(value, dict) or 2 * len(value) > room or any(isinstance(each, dict | list | tuple) for each in value):
+    if (
+        isinstance(value, dict)
+        or 2 * len(value) > room
+        or any(isinstance(member, dict | list | tuple) for member in value)
+    ):
         return None
-    if sum(len(each) for each in value if isinstance(each, str)) > room:
+    if sum(len(member) for member in value if isinstance(member, str)) > room:
         return None
     text = dumps_strict(value).decode()
     return text if cell_len_at_most(text, room) else None
@@ -174,17 +178,17 @@ def _takes_many_lines(value: Any) -> bool:
     """Tell whether a value takes more lines than a few; no more of it is looked at than that needs."""
     lines, pending = 0, [value]
     while pending:
-        each = pending.pop()
-        has_lines = isinstance(each, dict | list | tuple) and each and not _is_simple(each)
+        member = pending.pop()
+        has_lines = isinstance(member, dict | list | tuple) and member and not _is_simple(member)
         lines += 2 if has_lines else 1
-        if lines + len(pending) + (len(each) if has_lines else 0) > _FEW:
+        if lines + len(pending) + (len(member) if has_lines else 0) > _MAX_OPEN_LINES:
             return True
         if has_lines:
-            pending.extend(each.values() if isinstance(each, dict) else each)
+            pending.extend(member.values() if isinstance(member, dict) else member)
     return False
 
 
 def _is_simple(value: Any) -> bool:
     """Tell whether something is a list of a few simple values, which is one line where there is room."""
-    few = not isinstance(value, dict) and len(value) < _FEW
-    return few and not any(isinstance(each, dict | list | tuple) and each for each in value)
+    few = not isinstance(value, dict) and len(value) < _MAX_OPEN_LINES
+    return few and not any(isinstance(member, dict | list | tuple) and member for member in value)

@@ -1,10 +1,10 @@
-"""What a person is told at once, in one line: what was refused, can't be read, or can't be watched."""
+"""What is reported at once, in one line: what was refused, can't be read, or can't be watched."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.sanitise import LONGEST, sanitise
+from spanview.display.sanitise import MAX_LENGTH, sanitise
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, Problem
 """The other kinds are counted, and `spanview check` lists them."""
 
 
-def notice_text(problem: Problem, longest_path: int = LONGEST) -> str:
+def notice_text(problem: Problem, longest_path: int = MAX_LENGTH) -> str:
     """Return a problem as one line that is safe to print.
 
     Args:

@@ -13,7 +13,7 @@ from rich.theme import Theme
 if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderResult
 
-WIDEST: Final = 120
+MAX_WIDTH: Final = 120
 """Columns of a page on a wider terminal: longer lines are hard to read, and no code of the pages is longer."""
 # rich's own styles have a black background, which light terminals would show.
 _MARKED: Final = ("code", "list", "item.number", "h2", "h3")

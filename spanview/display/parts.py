@@ -15,13 +15,13 @@ from spanview.formats.jsontext import dumps_strict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-LONGEST_TEXT: Final = 100_000
+MAX_TEXT_LENGTH: Final = 100_000
 """Characters of one value that are shown."""
-_MOST_LINES: Final = 20_000
-_WIDEST_KEY: Final = 32
+_MAX_LINES: Final = 20_000
+_MAX_KEY_WIDTH: Final = 32
 
 Path: TypeAlias = "tuple[str | int, ...]"
-"""Where something that can be folded stands: the section, the key, and the way into its value."""
+"""Where something that can be folded is: the section, the key, and the way into its value."""
 Folds: TypeAlias = "Mapping[Path, bool]"
 """What a person has unfolded, or folded; all else is as long as it is."""
 
@@ -53,7 +53,7 @@ class DetailPart:
     inside: Path | None = None
     """What the line is hidden with."""
     hang: int = 0
-    """Cells by which further lines of it stand to the right."""
+    """Cells by which further lines of it are indented."""
     target: int | None = None
     """The row of the span that it leads to."""
 
@@ -69,7 +69,7 @@ class DetailLine:
 
     @property
     def value(self) -> str:
-        """What it stands for as a whole, as the file has it: what is copied."""
+        """The whole value as the file has it: what is copied."""
         return value_text(self.part.whole)
 
 
@@ -83,19 +83,19 @@ def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[De
 
     Args:
         parts: What is shown.
-        column: Cells that the keys take, as `key_column` tells.
+        column: Cells that the keys take, as `key_column` returns them.
         width: Cells of a line.
     """
     room = max(10, width - column - (3 if column else 1))
     count = 0
     for part in parts:
-        key = sanitise(part.key, _WIDEST_KEY * 2)
+        key = sanitise(part.key, _MAX_KEY_WIDTH * 2)
         lines = _lines_of(part, room)
         # A key that is wider than its column goes on below too.
         for shown, text in zip_longest(_cut(key, column) if key else [], lines, fillvalue=""):
             yield DetailLine(shown, text, part, is_strong=bool(shown))
             count += 1
-            if count >= _MOST_LINES:
+            if count >= _MAX_LINES:
                 yield DetailLine("", "… and more: the export has it all", part)
                 return
 
@@ -103,16 +103,18 @@ def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[De
 def key_column(keys: Iterable[str], width: int) -> int:
     """Return the cells that keys take on lines of a width."""
     return min(
-        max((cell_len(sanitise(key, _WIDEST_KEY * 2)) for key in keys), default=0), _WIDEST_KEY, max(8, width // 3)
+        max((cell_len(sanitise(key, _MAX_KEY_WIDTH * 2)) for key in keys), default=0),
+        _MAX_KEY_WIDTH,
+        max(8, width // 3),
     )
 
 
 def _lines_of(part: DetailPart, room: int) -> Iterator[str]:
-    hang, text = " " * min(part.hang, room // 2), part.text[:LONGEST_TEXT]
+    hang, text = " " * min(part.hang, room // 2), part.text[:MAX_TEXT_LENGTH]
     if not text.isascii():
-        # To measure it takes long.
-        text = text[: LONGEST_TEXT // 2]
-    for line in sanitise_lines(text, LONGEST_TEXT):
+        # Measuring it takes long.
+        text = text[: MAX_TEXT_LENGTH // 2]
+    for line in sanitise_lines(text, MAX_TEXT_LENGTH):
         if cell_len_at_most(line, room):
             yield line
             continue
@@ -131,9 +133,9 @@ def cell_len_at_most(text: str, width: int) -> bool:
 
 def _cut(text: str, width: int) -> list[str]:
     """Return pieces of a text that is safe to print, each as many cells wide as fit."""
-    pieces, at = [], 0
-    # A character of ASCII is one cell wide; asking that of each takes long where a text is.
-    while at < len(text) and text[at : at + width + 1].isascii():
-        pieces.append(text[at : at + width])
-        at += width
-    return pieces + (chop_cells(text[at:], width) if at < len(text) else [])
+    pieces, start = [], 0
+    # ASCII characters are one cell wide; measuring each takes time in long texts.
+    while start < len(text) and text[start : start + width + 1].isascii():
+        pieces.append(text[start : start + width])
+        start += width
+    return pieces + (chop_cells(text[start:], width) if start < len(text) else [])

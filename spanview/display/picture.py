@@ -18,7 +18,7 @@ class Row:
     """Two cells: whether something hangs below, and whether it is shown."""
     name: str
     marks: tuple[str, ...]
-    """What stands behind the name: the longest first, then the same where there is less room."""
+    """What follows the name: the longest first, then the same where there is less room."""
     lasted: tuple[str, ...]
     """How long it took, in the same way."""
     about: str
@@ -39,7 +39,7 @@ class Row:
     events: tuple[float, ...] = ()
     is_error: bool = False
     density: tuple[float, ...] = ()
-    """Of like siblings that are one row: how many of them run in each equal part of the time, as shares of the most."""
+    """Of similar siblings in one row: how many run in each equal part of the time, as shares of the most."""
     failures: tuple[float, ...] = ()
     """Where some of them failed, by time; of many, some."""
 
@@ -59,6 +59,6 @@ class Picture:
     """How much is not drawn, in words; empty where everything is."""
     color_by: str
     legend: tuple[tuple[int, str], ...]
-    """What the colours stand for."""
+    """What the colours mean."""
     is_lit: bool
     """Whether the critical path is lit."""

@@ -33,11 +33,11 @@ _GAP: Final = 12
 _TOP: Final = 84
 """Pixels above the first row."""
 _BAR: Final = 12
-_LEAST_NAME, _MOST_NAME = 24, 64
-_DEEPEST: Final = 16
+_MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 24, 64
+_MAX_DRAWN_LEVELS: Final = 16
 """Levels that are drawn with lines; deeper ones are written as a number."""
 _RULER_PARTS: Final = 7
-_ROOM_FOR_TIME: Final = 70
+_MIN_TIME_WIDTH: Final = 70
 _STYLE: Final = """\
 text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#1f2328}
 .h{font-weight:bold;font-size:14px}.d{fill:#59636e}.e{fill:#cf222e}.o{fill:#9a6700}.r{text-anchor:end}.m{text-anchor:middle}
@@ -58,7 +58,7 @@ def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
         pictures: At least one; all their texts are safe to print, and so are characters of XML.
     """
     cells = max((_cells_of(row) for picture in pictures for row in picture.rows), default=0)
-    sheet = _Sheet(max(_LEAST_NAME, min(_MOST_NAME, cells)))
+    sheet = _Sheet(max(_MIN_NAME_WIDTH, min(_MAX_NAME_WIDTH, cells)))
     drawn = [[*sheet.lines(picture)] for picture in pictures]
     heights = [sheet.height(picture) for picture in pictures]
     size = f'width="{_number(sheet.width)}" height="{sum(heights)}"'
@@ -74,7 +74,7 @@ def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
 
 
 def _cells_of(row: Row) -> int:
-    levels = min(row.depth, _DEEPEST) * _LEVEL / _CELL
+    levels = min(row.depth, _MAX_DRAWN_LEVELS) * _LEVEL / _CELL
     return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks[0]) + 2
 
 
@@ -103,8 +103,8 @@ class _Sheet:
         yield _text(_MARGIN, 48, fixed(picture.title, room).rstrip(), "d")
         yield from self._ruler(picture, below)
         yield _path("g", _verticals(picture.rows))
-        for at, row in enumerate(picture.rows):
-            yield from self._row(row, _TOP + at * _LINE, is_lit=picture.is_lit)
+        for index, row in enumerate(picture.rows):
+            yield from self._row(row, _TOP + index * _LINE, is_lit=picture.is_lit)
         for text in filter(None, (picture.left_out, _key(picture))):
             below += _LINE
             yield _text(_MARGIN, below - 4, text, "d")
@@ -122,20 +122,20 @@ class _Sheet:
         yield _text(edges[0], y, duration(picture.first_ns), "d")
         yield _text(edges[1], y, duration(picture.last_ns), "d r")
         for x, ns in places:
-            if edges[0] + _ROOM_FOR_TIME < x < edges[1] - 1.5 * _ROOM_FOR_TIME:
+            if edges[0] + _MIN_TIME_WIDTH < x < edges[1] - 1.5 * _MIN_TIME_WIDTH:
                 yield _text(x, y, duration(ns), "d m")
 
     def _row(self, row: Row, y: int, *, is_lit: bool) -> Iterator[str]:
-        base, x = y + 14, _MARGIN + min(row.depth, _DEEPEST) * _LEVEL
+        base, x = y + 14, _MARGIN + min(row.depth, _MAX_DRAWN_LEVELS) * _LEVEL
         yield f"<g><title>{escape(row.about)}</title>"
-        lead = f"{row.depth}│ {row.arrow}" if row.depth > _DEEPEST else row.arrow
+        lead = f"{row.depth}│ {row.arrow}" if row.depth > _MAX_DRAWN_LEVELS else row.arrow
         room = int((self._ends - _DURATION - x) / _CELL) - cell_len(lead)
-        marks = fitting(row.marks, room - _LEAST_NAME // 2)
+        marks = fitting(row.marks, room - _MIN_NAME_WIDTH // 2)
         name = fixed(row.name, max(1, room - cell_len(marks) - 1)).rstrip()
         if lead.strip():
             yield _text(x, base, lead.rstrip(), "d")
         x += round(cell_len(lead) * _CELL)
-        # Fonts that stand in for others are as wide as they like.
+        # Substitute fonts can be of any width.
         yield _text(x, base, name, "", length=None if name.isascii() else cell_len(name) * _CELL)
         if marks:
             x += round((cell_len(name) + 1) * _CELL)
@@ -149,26 +149,26 @@ class _Sheet:
     def _bar(self, row: Row, y: float, *, is_lit: bool) -> Iterator[str]:
         color, middle = f'fill="{COLORS[row.color % len(COLORS)]}"', _number(y + _BAR / 2)
         for kind, stretch in (("n" if row.is_open else "i", row.inferred), ("w", row.wait)):
-            if stretch is not None and (seen := self._seen(stretch)):
-                yield _path(kind, f"M{_number(seen[0])} {middle}H{_number(seen[1])}")
+            if stretch is not None and (visible := self._clipped(stretch)):
+                yield _path(kind, f"M{_number(visible[0])} {middle}H{_number(visible[1])}")
         if row.density:
             yield _path("", self._profile(row.density, y), color)
-            yield _path("x", "".join(_cross(self._left + place * _TIME, y) for place in row.failures))
+            yield _path("x", "".join(_cross(self._left + position * _TIME, y) for position in row.failures))
         if row.bar is None:
             return
-        seen = self._seen(row.bar)
-        if seen is None:
+        visible = self._clipped(row.bar)
+        if visible is None:
             is_before = row.bar[1] < 0
             edge = self._left if is_before else self._left + _TIME
             yield _text(edge, y + _BAR - 2, "‹" if is_before else "›", "d" if is_before else "d r")
             return
         faded = " f" if is_lit else ""
-        yield _path(f"l{faded}", _boxes([seen], y, _BAR), color)
-        yield _path(faded.strip(), _boxes(filter(None, map(self._seen, row.own)), y, _BAR), color)
-        yield _path("c", _boxes(filter(None, map(self._seen, row.lit)), y + 3, _BAR - 6))
-        yield _path("v", "".join(_diamond(self._left + place * _TIME, y) for place in row.events))
+        yield _path(f"l{faded}", _boxes([visible], y, _BAR), color)
+        yield _path(faded.strip(), _boxes(filter(None, map(self._clipped, row.own)), y, _BAR), color)
+        yield _path("c", _boxes(filter(None, map(self._clipped, row.lit)), y + 3, _BAR - 6))
+        yield _path("v", "".join(_diamond(self._left + position * _TIME, y) for position in row.events))
         if row.is_error:
-            yield _path("x", _cross(seen[1] + 8, y))
+            yield _path("x", _cross(visible[1] + 8, y))
 
     def _legend(self, picture: Picture, y: int) -> Iterator[str]:
         x: float = _MARGIN
@@ -183,7 +183,7 @@ class _Sheet:
             yield _text(x + 16, y, name, "")
             x += 16 + (cell_len(name) + 2) * _CELL
 
-    def _seen(self, stretch: Stretch) -> Stretch | None:
+    def _clipped(self, stretch: Stretch) -> Stretch | None:
         """Return where a stretch is drawn, at least a pixel of it; None where it lies outside."""
         if stretch[1] < 0 or stretch[0] > 1:
             return None
@@ -193,8 +193,9 @@ class _Sheet:
     def _profile(self, density: Sequence[float], y: float) -> str:
         wide, bottom = _TIME / len(density), _number(y + _BAR)
         return "".join(
-            f"M{_number(self._left + at * wide)} {bottom}v-{_number(max(2.0, share * _BAR))}h{_number(wide)}V{bottom}z"
-            for at, share in enumerate(density)
+            f"M{_number(self._left + index * wide)} {bottom}"
+            f"v-{_number(max(2.0, share * _BAR))}h{_number(wide)}V{bottom}z"
+            for index, share in enumerate(density)
             if share
         )
 
@@ -233,11 +234,11 @@ def _verticals(rows: Sequence[Row]) -> str:
     """Return the lines that join siblings: one at each level, as far as rows are below it."""
     parts: list[str] = []
     opened: list[int] = []
-    for at, depth in [*enumerate(min(row.depth, _DEEPEST) for row in rows), (len(rows), 0)]:
+    for index, depth in [*enumerate(min(row.depth, _MAX_DRAWN_LEVELS) for row in rows), (len(rows), 0)]:
         while len(opened) > depth:
             x, first = _MARGIN + (len(opened) - 1) * _LEVEL + 4, opened.pop()
-            parts.append(f"M{x} {_TOP + first * _LINE}V{_TOP + at * _LINE}")
-        opened += [at] * (depth - len(opened))
+            parts.append(f"M{x} {_TOP + first * _LINE}V{_TOP + index * _LINE}")
+        opened += [index] * (depth - len(opened))
     return "".join(parts)
 
 

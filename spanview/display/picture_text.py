@@ -28,11 +28,11 @@ _MEANINGS: Final = {
     _ERROR: "error",
 }
 _DURATION: Final = 10
-_LEAST_TIME: Final = 13
+_MIN_TIME_WIDTH: Final = 13
 """Both labels of the ruler, mostly."""
-_LEAST_NAME: Final = 12
-_APART: Final = 4
-"""Cells from one failure among like siblings to the next, at least."""
+_MIN_NAME_WIDTH: Final = 12
+_FAILURE_SPACING: Final = 4
+"""Cells from one failure among similar siblings to the next, at least."""
 _HALF: Final = 0.5
 _BETWEEN: Final = "   "
 
@@ -44,9 +44,9 @@ def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
         picture: What is drawn.
         width: Columns; names and bars share what the durations leave.
     """
-    most = max(_LEAST_NAME, min(round(width * 0.45), width - _DURATION - 2 - _LEAST_TIME))
+    most = max(_MIN_NAME_WIDTH, min(round(width * 0.45), width - _DURATION - 2 - _MIN_TIME_WIDTH))
     name = min(most, max(16, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
-    time = max(_LEAST_TIME, width - name - _DURATION - 2)
+    time = max(_MIN_TIME_WIDTH, width - name - _DURATION - 2)
     yield from _wrapped(picture.title.split(" · "), " · ", width)
     yield f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}  {ruler(picture.first_ns, picture.last_ns, time)}"
     used: set[str] = set()
@@ -93,25 +93,25 @@ def _cells_of(row: Row) -> int:
 
 def _label(row: Row, width: int) -> str:
     indent = _indent(row, width)
-    marks = fitting(row.marks, width - len(indent) - len(row.arrow) - _LEAST_NAME)
+    marks = fitting(row.marks, width - len(indent) - len(row.arrow) - _MIN_NAME_WIDTH)
     marks = f" {marks}" if marks else ""
     room = width - len(indent) - len(row.arrow) - cell_len(marks)
     return fixed(indent + row.arrow + fixed(row.name, min(room, cell_len(row.name))) + marks, width)
 
 
 def _run(row: Row, width: int) -> str:
-    """Return like siblings as how many of them run at each time, and where some failed."""
+    """Return similar siblings as how many of them run at each time, and where some failed."""
     cells, parts = list[str](), len(row.density)
-    for at in range(width):
-        first = at * parts // width
-        share = max(row.density[first : max(first + 1, (at + 1) * parts // width)])
+    for cell in range(width):
+        first = cell * parts // width
+        share = max(row.density[first : max(first + 1, (cell + 1) * parts // width)])
         cells.append(_SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " ")
     free = 0
-    for place in row.failures:
-        at = min(width - 1, int(place * width))
-        if at >= free:
+    for position in row.failures:
+        cell = min(width - 1, int(position * width))
+        if cell >= free:
             # What runs is to be seen between them.
-            cells[at], free = _ERROR, at + _APART
+            cells[cell], free = _ERROR, cell + _FAILURE_SPACING
     return "".join(cells)
 
 
@@ -127,10 +127,10 @@ def _bar(row: Row, width: int) -> str:
         return "".join(cells)
     first, drawn = span_cells(row.bar[0] * width, row.bar[1] * width, width)
     own = _shares(row.own, width)
-    for at, character in enumerate(drawn, first):
-        cells[at] = _LIGHT if character == _OWN and own[at] < _HALF else character
-    for place in row.events:
-        cells[min(width - 1, int(place * width))] = _EVENT
+    for cell, character in enumerate(drawn, first):
+        cells[cell] = _LIGHT if character == _OWN and own[cell] < _HALF else character
+    for position in row.events:
+        cells[min(width - 1, int(position * width))] = _EVENT
     if row.is_error:
         cells[min(width - 1, first + len(drawn))] = _ERROR
     return "".join(cells)
@@ -138,8 +138,8 @@ def _bar(row: Row, width: int) -> str:
 
 def _fill(cells: list[str], stretch: Stretch, character: str) -> None:
     first, last = int(stretch[0] * len(cells)), int(stretch[1] * len(cells))
-    for at in range(max(0, first), min(len(cells), last + 1)):
-        cells[at] = character
+    for cell in range(max(0, first), min(len(cells), last + 1)):
+        cells[cell] = character
 
 
 def _shares(stretches: tuple[Stretch, ...], width: int) -> list[float]:
@@ -147,6 +147,6 @@ def _shares(stretches: tuple[Stretch, ...], width: int) -> list[float]:
     shares = [0.0] * width
     for start, end in stretches:
         left, right_ = max(0.0, start * width), min(float(width), end * width)
-        for at in range(int(left), min(width, int(right_) + 1)):
-            shares[at] += max(0.0, min(right_, at + 1) - max(left, at))
+        for cell in range(int(left), min(width, int(right_) + 1)):
+            shares[cell] += max(0.0, min(right_, cell + 1) - max(left, cell))
     return shares

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from spanview.display.parts import Folds, Path
 
 _TOKEN: Final = re.compile(r'\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]++)', re.DOTALL)
-_MOST_TOKENS: Final = 12_000
-"""What has more isn't laid out anew: each key would take too long."""
+_MAX_TOKENS: Final = 12_000
+"""What has more isn't laid out: each key would take too long."""
 _ENDS: Final = {"{": "}", "[": "]"}
 
 
@@ -46,8 +46,8 @@ class _Opened:
     """An object or a list whose end is still to come."""
 
     bracket: str
-    at: int
-    """The number of its line."""
+    line_index: int
+    """Of its first line."""
     start: int
     path: Path
     is_hidden: bool
@@ -79,12 +79,12 @@ class _Layout:
         self._count = 0
         """Of all objects and lists so far."""
         self.lines: list[_Line] = []
-        tokens = [(match[1], match.start(1)) for match in islice(_matches(text), _MOST_TOKENS + 1)]
-        if not tokens or tokens[0][0] not in _ENDS or len(tokens) > _MOST_TOKENS:
+        tokens = [(match[1], match.start(1)) for match in islice(_matches(text), _MAX_TOKENS + 1)]
+        if not tokens or tokens[0][0] not in _ENDS or len(tokens) > _MAX_TOKENS:
             raise _NoRecordError
-        at = 0
-        while at < len(tokens):
-            at = self._take(tokens, at)
+        index = 0
+        while index < len(tokens):
+            index = self._take(tokens, index)
         if self._above:
             raise _NoRecordError
 
@@ -92,36 +92,41 @@ class _Layout:
     def _is_hidden(self) -> bool:
         return bool(self._above) and self._above[-1].is_hidden
 
-    def _take(self, tokens: list[tuple[str, int]], at: int) -> int:
-        """Take the next piece, or the next ones; return the number of the one behind."""
-        piece, start = tokens[at]
+    def _take(self, tokens: list[tuple[str, int]], index: int) -> int:
+        """Take one or more tokens; return the index of the next one."""
+        piece, start = tokens[index]
         if not self._above and self.lines:
             raise _NoRecordError
         if piece in _ENDS.values():
             self._close(piece, start + 1)
-            return at + 1
+            return index + 1
         if piece == ",":
             if not self._above[-1].members:
                 raise _NoRecordError
             if not self._is_hidden:
                 self.lines[-1].text += ","
-            return at + 1
+            return index + 1
         label = ""
-        if piece[0] == '"' and self._above[-1].bracket == "{" and at + 2 < len(tokens) and tokens[at + 1][0] == ":":
+        if (
+            piece[0] == '"'
+            and self._above[-1].bracket == "{"
+            and index + 2 < len(tokens)
+            and tokens[index + 1][0] == ":"
+        ):
             label = f"{piece}: "
-            at += 2
-            piece, start = tokens[at]
+            index += 2
+            piece, start = tokens[index]
         if piece in {":", ",", "}", "]"}:
             raise _NoRecordError
         if self._above:
             self._above[-1].members += 1
         end = _ENDS.get(piece)
-        if end is not None and (at + 1 == len(tokens) or tokens[at + 1][0] != end):
+        if end is not None and (index + 1 == len(tokens) or tokens[index + 1][0] != end):
             self._open(label, piece, start)
-            return at + 1
-        text, behind = (piece, at + 1) if end is None else (piece + end, at + 2)
-        self._add(label + text, start, tokens[behind - 1][1] + len(tokens[behind - 1][0]))
-        return behind
+            return index + 1
+        text, following = (piece, index + 1) if end is None else (piece + end, index + 2)
+        self._add(label + text, start, tokens[following - 1][1] + len(tokens[following - 1][0]))
+        return following
 
     def _add(self, text: str, start: int, end: int) -> None:
         if not self._is_hidden:
@@ -144,7 +149,7 @@ class _Layout:
         opened = self._above.pop()
         if self._is_hidden:
             return
-        line = self.lines[opened.at]
+        line = self.lines[opened.line_index]
         line.end = end
         if opened.is_hidden:
             line.text += hidden_text(opened.members, is_object=opened.bracket == "{") + bracket
@@ -152,22 +157,22 @@ class _Layout:
         # The comma that may follow has its room.
         room = self._room - len(indent(line.depth)) - MARGIN - 1
         if opened.is_simple and 2 * opened.members <= room:
-            short = line.text + " ".join(each.text for each in self.lines[opened.at + 1 :]) + bracket
+            short = line.text + " ".join(following.text for following in self.lines[opened.line_index + 1 :]) + bracket
             if cell_len_at_most(short, room):
-                self.lines[opened.at :] = [_Line(short, line.depth, opened.start, end, line.inside)]
+                self.lines[opened.line_index :] = [_Line(short, line.depth, opened.start, end, line.inside)]
                 return
         self.lines.append(_Line(bracket, line.depth, opened.start, end, opened.path))
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
-    """Yield the tokens, one right behind the other."""
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        match = _TOKEN.match(text, at)
+    """Yield the tokens, one right after the other."""
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
         if match is None:
             raise _NoRecordError
         yield match
-        at = match.end()
+        position = match.end()
 
 
 def raw_parts(text: str, section: str, *, folds: Folds, room: int) -> list[DetailPart] | None:

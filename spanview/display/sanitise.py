@@ -11,12 +11,12 @@ import sys
 import unicodedata
 from typing import Final
 
-LONGEST: Final = 4096
+MAX_LENGTH: Final = 4096
 """Characters of one text that are shown."""
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _BLANK: Final = "Zs"
 _IGNORABLE: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]")
-"""Letters and marks that nothing is shown for."""
+"""Letters and marks that are invisible."""
 _STAND_IN: Final = re.compile(r"([\u2400-\u2421])|\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _CONTROL_PICTURES: Final = 0x2400
 _DELETE: Final = 0x7F
@@ -37,7 +37,7 @@ class _StandIns(dict[int, str]):
         elif category in _HIDDEN or _IGNORABLE.match(shown):
             shown = f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
         elif category == _BLANK:
-            # Blanks of other widths would let one text look like two columns.
+            # Blanks of other widths could make one text look like two columns.
             shown = " "
         self[code] = shown
         return shown
@@ -46,14 +46,14 @@ class _StandIns(dict[int, str]):
 _STAND_INS: Final = _StandIns()
 
 
-def sanitise(text: str, longest: int = LONGEST) -> str:
+def sanitise(text: str, longest: int = MAX_LENGTH) -> str:
     """Return a text as one line that is safe to print, whatever is in it.
 
     Control characters become their pictures, other invisible ones their hexadecimal form.
 
     Args:
         text: Anything.
-        longest: Characters that are kept; an ellipsis stands for the rest.
+        longest: Characters that are kept; an ellipsis replaces the rest.
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"
@@ -62,14 +62,16 @@ def sanitise(text: str, longest: int = LONGEST) -> str:
     )
 
 
-def sanitise_lines(text: str, longest: int = LONGEST) -> list[str]:
+def sanitise_lines(text: str, longest: int = MAX_LENGTH) -> list[str]:
     """Return the lines of a text, each safe to print; for stack traces and other texts of several lines."""
     return [sanitise(line.expandtabs(4), longest) for line in text.split("\n")]
 
 
 def typed(text: str) -> str:
-    """Return a text as it can be typed on: stand-ins for what isn't shown, and every blank as it is."""
-    return "".join(each if unicodedata.category(each) == _BLANK else sanitise(each) for each in text)
+    """Return a text as it can be edited: stand-ins for what isn't shown, and every blank as it is."""
+    return "".join(
+        character if unicodedata.category(character) == _BLANK else sanitise(character) for character in text
+    )
 
 
 def meant(text: str) -> str:

@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from spanview.analysis.serve import Request, RequestKey
     from spanview.analysis.serve_groups import RequestGroup
 
-_LONGEST: Final = 200
+_MAX_LENGTH: Final = 200
 
 
 def request_text(key: RequestKey) -> str:
     """Return application, deployment, method and route, safe to print."""
     app, deployment, method, route = (
-        sanitise(text, _LONGEST) for text in (key.app, key.deployment, key.method, key.route)
+        sanitise(text, _MAX_LENGTH) for text in (key.app, key.deployment, key.method, key.route)
     )
     return f"{app or '–'} › {deployment or '–'}  {method} {route}".rstrip()
 
 
 def status_text(key: RequestKey) -> str:
     """Return how it ended, as Serve says it, safe to print."""
-    return sanitise(key.status, _LONGEST) or "–"
+    return sanitise(key.status, _MAX_LENGTH) or "–"
 
 
 def failures_text(group: RequestGroup) -> str:

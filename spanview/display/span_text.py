@@ -1,4 +1,4 @@
-"""A span's details as lines of text, section by section; what a line would copy stands beside it."""
+"""A span's details as lines of text, section by section; with what each line would copy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 RAW: Final = "Raw"
 SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
-_FOUND_AT_ONCE: Final = 50_000
-"""Rows of the tables that are looked at for names."""
-_BESIDES: Final = "· "
-"""Before what a format says besides, as `flags` and counts of what was dropped."""
-_LONGEST_RECORD: Final = 200_000
+_MAX_ROWS_SEARCHED: Final = 50_000
+"""Rows of the tables that are searched for names."""
+_EXTRA_MARK: Final = "· "
+"""Before what a format adds, as `flags` and counts of what was dropped."""
+_MAX_RECORD_LENGTH: Final = 200_000
 
 
 class _Field(NamedTuple):
@@ -41,7 +41,7 @@ _Shown: TypeAlias = "_Field | DetailPart"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a span is looked at."""
+    """How a span is shown."""
 
     folds: Folds
     """What was unfolded, or folded."""
@@ -63,23 +63,23 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: View | Non
     Args:
         subject: The span.
         section: One of `SECTIONS`.
-        view: How it is looked at; as at first, with all that is to be counted, without.
+        view: How it is shown; by default as at first, with everything counted.
     """
     if view is None:
         from spanview.display.timing_text import timing_facts
 
         view = View({}, timing_facts(subject) if section == "Timing" else None)
     shown = [*_section(subject, section, view, width)] or [DetailPart("", f"no {section.lower()}", "")]
-    column = key_column((each.key for each in shown), width)
+    column = key_column((part.key for part in shown), width)
     return [*wrapped(_unfolded(shown, section, view.folds, max(10, width - column - 3)), column, width)]
 
 
 def _section(subject: SpanInTree, section: str, view: View, width: int) -> Iterable[_Shown]:
     span = subject.span
     if section == "Attributes":
-        return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _BESIDES)]
+        return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _EXTRA_MARK)]
     if section == "Events":
-        return [each for event in span.events for each in _of_event(event, span)]
+        return [part for event in span.events for part in _of_event(event, span)]
     if section == "Links":
         return [*(list(_of_links(subject)) or [DetailPart("", "no links", "")]), *view.linked]
     if section == "Resource":
@@ -93,17 +93,17 @@ def _section(subject: SpanInTree, section: str, view: View, width: int) -> Itera
 
 def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) -> Iterator[DetailPart]:
     """Yield each value in as many parts as it is shown in."""
-    for at, each in enumerate(shown):
-        if isinstance(each, DetailPart):
-            yield each
+    for index, part in enumerate(shown):
+        if isinstance(part, DetailPart):
+            yield part
             continue
-        nested = nested_in(each.value)
+        nested = nested_in(part.value)
         if nested is not None:
-            yield from NestedValue(each.value, nested, (section, at), folds=folds, room=room).parts(each.key)
-        elif isinstance(each.value, str) and is_stack(each.value):
-            yield from stack_parts(each.value, key=each.key)
+            yield from NestedValue(part.value, nested, (section, index), folds=folds, room=room).parts(part.key)
+        elif isinstance(part.value, str) and is_stack(part.value):
+            yield from stack_parts(part.value, key=part.key)
         else:
-            yield DetailPart(each.key, value_text(each.value), each.value)
+            yield DetailPart(part.key, value_text(part.value), part.value)
 
 
 def _of_mapping(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[_Shown]:
@@ -114,7 +114,7 @@ def _of_mapping(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[_Shown
 def _of_source(source: Resource | Scope, prefix: str = "") -> Iterator[_Shown]:
     yield from _of_mapping(source.attributes, prefix)
     yield from _of_mapping({"schema_url": source.schema_url} if source.schema_url else {}, prefix)
-    yield from _of_mapping(source.extra, prefix + _BESIDES)
+    yield from _of_mapping(source.extra, prefix + _EXTRA_MARK)
 
 
 def _of_scope(span: Span) -> Iterator[_Shown]:
@@ -143,7 +143,7 @@ def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
     else:
         yield DetailPart(event.name or "(no name)", after.strip(), event.name)
     yield from _of_mapping(rest, "  ")
-    yield from _of_mapping(event.extra, f"  {_BESIDES}")
+    yield from _of_mapping(event.extra, f"  {_EXTRA_MARK}")
 
 
 def _of_links(subject: SpanInTree) -> Iterator[_Shown]:
@@ -155,7 +155,7 @@ def _of_links(subject: SpanInTree) -> Iterator[_Shown]:
         yield DetailPart("link", f"{what} of {where}", f"{link.trace_id} {link.span_id}", Tone.LINK)
         yield from _of_mapping(link.trace_state, "  ")
         yield from _of_mapping(link.attributes, "  ")
-        yield from _of_mapping(link.extra, f"  {_BESIDES}")
+        yield from _of_mapping(link.extra, f"  {_EXTRA_MARK}")
 
 
 def _names_of_linked(subject: SpanInTree) -> dict[tuple[str | None, str | None], str]:
@@ -163,7 +163,7 @@ def _names_of_linked(subject: SpanInTree) -> dict[tuple[str | None, str | None],
     store, spans = subject.store, subject.store.spans
     wanted = {(link.trace_id, int(link.span_id, 16)) for link in subject.span.links if link.trace_id and link.span_id}
     names: dict[tuple[str | None, str | None], str] = {}
-    left = _FOUND_AT_ONCE
+    left = _MAX_ROWS_SEARCHED
     for trace_id in dict.fromkeys(trace_id for trace_id, _ in wanted):
         left -= len(store.trace_table)
         if left < 0:
@@ -181,8 +181,8 @@ def _of_record(subject: SpanInTree, folds: Folds, room: int) -> list[DetailPart]
     if record is None:
         return [DetailPart("", "the record can't be read again", "")]
     text = shown = record.decode("utf-8", "replace")
-    if len(text) > _LONGEST_RECORD:
-        shown = text[:_LONGEST_RECORD] + f"\n… {len(record):,} bytes in all"
+    if len(text) > _MAX_RECORD_LENGTH:
+        shown = text[:_MAX_RECORD_LENGTH] + f"\n… {len(record):,} bytes in all"
     elif (laid_out := raw_parts(text, RAW, folds=folds, room=room)) is not None:
         return laid_out
     return [DetailPart("", line, text) for line in shown.split("\n")]

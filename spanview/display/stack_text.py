@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.parts import LONGEST_TEXT, DetailPart, Tone
+from spanview.display.parts import MAX_TEXT_LENGTH, DetailPart, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,15 +31,15 @@ _LIBRARY: Final = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\]python\d|[/\\]Python\d+[/\\]Lib[/\\]|^<frozen |^python/ray/",
     re.IGNORECASE,
 )
-"""Where frames stand that are nobody's own code; of Ray's compiled modules only the way in its sources is told."""
+"""Paths of code that is nobody's own; of Ray's compiled modules only the path in its sources is known."""
 _COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0\w+\.[\w.]+")
-"""A way in some sources and a function with its module before it: so Cython names frames of compiled modules."""
+"""A source path, then a function with its module: Cython's names for frames of compiled modules."""
 _BETWEEN: Final = ("During handling of the above exception", "The above exception was the direct cause")
 
 
 def is_stack(text: str) -> bool:
     """Tell whether a text of several lines has a stack trace of Python in it."""
-    shown = text[:LONGEST_TEXT]
+    shown = text[:MAX_TEXT_LENGTH]
     return "\n" in shown and (_BEGINS in shown or ('File "' in shown and any(map(_FRAME.fullmatch, shown.split("\n")))))
 
 
@@ -48,15 +48,15 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
 
     Args:
         text: For which `is_stack` holds.
-        key: What stands before its first line.
+        key: What comes before its first line.
         inside: What it is hidden with.
-        margin: What stands before each line.
+        margin: What comes before each line.
     """
     frame = Tone.PLAIN
     depth: int | None = None
-    """Of the frames' lines; what stands further to the left ends them."""
+    """Of the frames' lines; what is further to the left ends them."""
     raised = False
-    for line in text[:LONGEST_TEXT].rstrip("\n").expandtabs(4).split("\n"):
+    for line in text[:MAX_TEXT_LENGTH].rstrip("\n").expandtabs(4).split("\n"):
         shown, tone, match = line, Tone.PLAIN, _FRAME.fullmatch(line)
         indent = len(line) - len(line.lstrip(" |+"))
         if match is not None:
@@ -65,7 +65,7 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
             frame = Tone.DIM if is_compiled or _LIBRARY.search(match[2]) else Tone.OWN
             tone = frame
             if frame is Tone.OWN:
-                # The mark stands in the margin, where there is one.
+                # The mark is in the margin, where there is one.
                 margin_end = indent - 2 if line[max(0, indent - 2) : indent] == "  " else indent
                 shown = line[:margin_end] + _OWN_MARK + line[indent:]
         elif depth is not None and indent >= depth and line.strip():
@@ -80,5 +80,5 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
             tone = Tone.ERROR
         yield DetailPart(key, margin + shown, text, tone, inside=inside, hang=len(margin) + 4)
         key = ""
-    if len(text) > LONGEST_TEXT:
+    if len(text) > MAX_TEXT_LENGTH:
         yield DetailPart("", f"{margin}… {len(text):,} characters in all; y copies them", text, inside=inside)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spanview.display.units import duration
 
-_CELLS_APART = 14
+_MIN_CELLS_APART = 14
 
 
 def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
@@ -13,7 +13,7 @@ def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
     Args:
         first_ns: Where the line begins, in nanoseconds after any moment.
         last_ns: Where it ends.
-        most: About so many parts have room.
+        most: About how many parts have room.
     """
     step = _round_step(max(1, last_ns - first_ns) / max(1, most))
     return [*range((first_ns // step + 1) * step, last_ns, step)]
@@ -36,9 +36,9 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
     line, end_text = duration(first_ns), duration(last_ns)
     if len(line) + 2 + len(end_text) > width:
         return end_text.rjust(width) if width > len(end_text) else ""
-    for ns in round_times(first_ns, last_ns, width // _CELLS_APART):
-        place = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
+    for ns in round_times(first_ns, last_ns, width // _MIN_CELLS_APART):
+        position = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
         text = duration(ns)
-        if place > len(line) + 1 and place + len(text) + 1 < width - len(end_text):
-            line = line.ljust(place) + text
+        if position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
+            line = line.ljust(position) + text
     return line.ljust(width - len(end_text)) + end_text

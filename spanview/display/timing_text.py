@@ -127,7 +127,7 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
 
 
 def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
-    """Say how long an attempt waited, and for what, as far as files tell."""
+    """Say how long an attempt waited, and for what, as far as files say."""
     wait = wait_of(subject.store, subject.tree, subject.node)
     if not wait:
         return
@@ -137,9 +137,9 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
     spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
     siblings = _children(subject, subject.tree.parents[subject.node])
     earlier = [spans.end_ns[row] for row in siblings if spans.kind[row] == CONSUMER and spans.start_ns[row] < start]
-    before = max(earlier, default=NO_TIME)
-    if before != NO_TIME:
-        retry = max(0, start - before)
+    previous_end = max(earlier, default=NO_TIME)
+    if previous_end != NO_TIME:
+        retry = max(0, start - previous_end)
         yield DetailPart("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
         return
     yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))

@@ -1,4 +1,4 @@
-"""A trace as lines of text, for pipes and logs: figures in columns on the left, the tree behind them."""
+"""A trace as lines of text, for pipes and logs: figures in columns on the left, the tree after them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
-_DEEPEST: Final = 40
+_MAX_DRAWN_LEVELS: Final = 40
 """Levels that are drawn with lines; deeper ones are written as a number, or lines would grow without end."""
-_LONGEST_MESSAGE: Final = 200
-_WORTH_A_WORD: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGATIVE_DURATION | Warnings.BAD_ID
+_MAX_MESSAGE_LENGTH: Final = 200
+_SHOWN_WARNINGS: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGATIVE_DURATION | Warnings.BAD_ID
 
 
 def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = False) -> str:
-    """Return the line that stands above a trace's tree.
+    """Return the line above a trace's tree.
 
     Args:
         trace: The trace's row in the trace table.
@@ -62,13 +62,13 @@ def tree_lines(store: Store, trace: int, tree: TraceTree) -> Iterator[str]:
         del open_levels[depth:]
         siblings = tree.roots if not depth else tree.children(tree.parents[node])
         is_last = siblings[-1] == node
-        place = _branches(open_levels, is_last=is_last) if depth else ""
+        branches = _branches(open_levels, is_last=is_last) if depth else ""
         open_levels.append(not is_last)
-        yield f"{_figures(store, tree, node, origin)}  {place}{_label(store, tree, node)}".rstrip()
+        yield f"{_figures(store, tree, node, origin)}  {branches}{_label(store, tree, node)}".rstrip()
 
 
 def _branches(open_levels: list[bool], *, is_last: bool) -> str:
-    hidden = len(open_levels) - 1 - _DEEPEST
+    hidden = len(open_levels) - 1 - _MAX_DRAWN_LEVELS
     lead = f"({hidden} levels more) " if hidden > 0 else ""
     lines = "".join("│  " if is_open else "   " for is_open in open_levels[max(1, hidden + 1) :])
     return f"{lead}{lines}{'└─ ' if is_last else '├─ '}"
@@ -94,7 +94,7 @@ def _label(store: Store, tree: TraceTree, node: int) -> str:
         parts.append(f"({wait_word(store, row)} {duration(wait)})")
     if store.spans.status[row] == ERROR:
         parts.append(f"✖ {error_text(store, row)}")
-    warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _WORTH_A_WORD
+    warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _SHOWN_WARNINGS
     parts.extend(f"[{name}]" for name in warnings.names())
     return "  ".join(parts)
 
@@ -104,4 +104,4 @@ def error_text(store: Store, row: int) -> str:
     description = store.span(row).status.description
     if is_exit(description):
         return "AsyncioActorExit: exit_actor was called, which is no failure"
-    return sanitise(description.strip(" \r\n").split("\n")[0], _LONGEST_MESSAGE) if description else "ERROR"
+    return sanitise(description.strip(" \r\n").split("\n")[0], _MAX_MESSAGE_LENGTH) if description else "ERROR"

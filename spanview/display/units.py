@@ -42,7 +42,7 @@ def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = No
 
     Args:
         ns: Nanoseconds since 1970.
-        with_date: Whether the date stands before it.
+        with_date: Whether the date comes before it.
         zone: Another zone than the local one.
         digits: Decimals of the second, 0 to 6.
     """
@@ -73,7 +73,7 @@ def count(number: int, noun: str) -> str:
 
 
 def amount(number: float) -> str:
-    """Return a number of things that needn't be whole as `3`, `0.25`, `17.3`, `1,204` or `<0.01`."""
+    """Return a number of things, whole or not, as `3`, `0.25`, `17.3`, `1,204` or `<0.01`."""
     if number == int(number):
         return f"{int(number):,}"
     text = _three_digits(number)

@@ -9,7 +9,7 @@ from spanview.display.sanitise import sanitise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LONGEST: Final = 60
+_MAX_LENGTH: Final = 60
 
 
 class Unnamed:
@@ -21,7 +21,7 @@ class Unnamed:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = [*words]
-        self._seen = 0
+        self._searched_count = 0
         """How many names were looked at."""
 
     def says(self, names: Sequence[str]) -> list[str]:
@@ -30,15 +30,15 @@ class Unnamed:
         Args:
             names: All there are by now; those that were there before are not looked at again.
         """
-        if self._words and len(names) > self._seen:
+        if self._words and len(names) > self._searched_count:
             # One long text is looked through much quicker than many. Few words have a line end in them: for one that
-            # stands in two names, nothing is said.
-            new = "\n".join(names[self._seen :]).casefold()
+            # is in two names, nothing is said.
+            new = "\n".join(names[self._searched_count :]).casefold()
             self._words = [word for word in self._words if word.casefold() not in new]
-            self._seen = len(names)
+            self._searched_count = len(names)
         if not self._words:
             return []
         from spanview.analysis.query_written import anywhere
 
-        word, term = (sanitise(text, _LONGEST) for text in (self._words[0], anywhere(self._words[0])))
+        word, term = (sanitise(text, _MAX_LENGTH) for text in (self._words[0], anywhere(self._words[0])))
         return [f'no span has "{word}" in its name · {term} looks in ids, services, attributes and events, too']

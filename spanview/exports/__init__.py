@@ -1,15 +1,15 @@
 """Traces and spans to other formats, and to files; the modules in the order of the pipeline.
 
 records        the bytes of many spans' records, read together
-known_records  records that begin as the columns tell, of which only the rest is decoded
+known_records  records that begin as the columns say, of which only the rest is decoded
 walks          the spans of traces in the order in which exports write them
 shares         shares of traces or rows that forked processes write or draft side by side, put together in order
 gathered       small pieces of text made into larger ones
 losses         what a format can't say, counted
 span_texts     the objects of spans in formats of spanview's own
 alike_records  what the records of a run of spans have in common, and where their values differ
-alike_texts    the objects of spans whose records are alike, many at once
-trace_nodes    the spans of traces in the order of the trace tree, and what stands between them
+alike_texts    the objects of spans whose records are similar, many at once
+trace_nodes    the spans of traces in the order of the trace tree, and what comes between them
 trace_tree     the format trace-tree: whole traces with their trees
 jsonl          the format jsonl: a span a line
 otlp           the format otlp

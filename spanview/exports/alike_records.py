@@ -5,10 +5,10 @@ template  {"name": "~", … "attributes": {"task": "~~~~", "x": true}, "events":
 object    "span_id":"~", … "attributes":{"task":"~~~~","x":true},"events":[],"links":[],…              of all of them
 
 Why an object made so is to the byte what the plain writer makes: that writer's text of the sample is what the columns
-tell and then, from the status on, the sample without white space (with a trace state, a scope and a file put in), or
+hold and then, from the status on, the sample without white space (with a trace state, a scope and a file put in), or
 there is no template. Another record of the template has the same bytes but for its gaps, and in these, ids, times and
-name as the columns tell, or texts of printable ASCII without `"` and `\`, integers of up to 15 digits, and times.
-Such values decode and encode to themselves wherever they stand, but under the keys in `_FIXED`, which have no gaps; so
+name as the columns say, or texts of printable ASCII without `"` and `\`, integers of up to 15 digits, and times.
+Such values decode and encode to themselves everywhere but under the keys in `_FIXED`, which have no gaps; so
 its object is the sample's with its own values.
 """
 
@@ -48,7 +48,7 @@ _FIXED: Final = frozenset(
 """Keys whose values may be written in another way than they are read."""
 _TIME_KEY: Final = b'"timestamp": '
 _VALUE: Final = re.compile(rb"%(?:\.0)?[bd]")
-"""`%b`, `%d`, `%.0b`: where a value stands in what `parts_around_names` returns."""
+"""`%b`, `%d`, `%.0b`: a value in what `parts_around_names` returns."""
 _NAME: Final = b'"%b"'
 _STATUS, _CODE = b'"status_code"', b'"code"'
 """The same key in a record and in an object."""
@@ -61,7 +61,7 @@ _QUOTE, _BACKSLASH, _BLANK, _LAST_PLAIN, _ZERO = b'"\\ ~0'
 class VaryingValue(NamedTuple):
     """A value that differs from record to record."""
 
-    place: int
+    position: int
     """In the record."""
     width: int
     is_number: bool
@@ -71,7 +71,7 @@ class VaryingValue(NamedTuple):
 
     def unusual(self, rows: Bytes) -> Flags | None:
         """Return which records have something else in the gap, None for no record."""
-        texts = np.ascontiguousarray(rows[:, self.place : self.place + self.width])
+        texts = np.ascontiguousarray(rows[:, self.position : self.position + self.width])
         if self.is_time:
             are_times = times.times_of(texts, (0,))[1]
             return None if are_times is None else ~are_times
@@ -82,7 +82,7 @@ class VaryingValue(NamedTuple):
             bad = texts - np.uint8(_BLANK) > _LAST_PLAIN - _BLANK
             bad |= texts == _QUOTE
             bad |= texts == _BACKSLASH
-        # Nearly always there is none, and to see that of all bytes at once is cheaper.
+        # Nearly always there is none, and checking all bytes at once is cheaper.
         return np.logical_or.reduce(bad, axis=1) if bad.any() else None
 
 
@@ -90,8 +90,8 @@ class VaryingValue(NamedTuple):
 class RecordTemplate:
     """What records of one width have in common, and their objects.
 
-    The object is `first`, the duration, `between`, the self time, `second`, the path of the file, `behind`, the offset,
-    `third`.
+    The object is `first`, the duration, `before_own`, the self time, `second`, the path of the file, `before_offset`,
+    the offset, `third`.
     """
 
     record: Template
@@ -100,9 +100,9 @@ class RecordTemplate:
     targets: tuple[int, ...]
     """Of span id, parent id, name, start and end: places in `first`."""
     first: bytes
-    between: bytes
+    before_own: bytes
     second: bytes
-    behind: bytes
+    before_offset: bytes
     third: bytes
     gaps: tuple[VaryingValue, ...]
 
@@ -150,7 +150,7 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     targets = [*_fields(of_object, (*ids, name, *both_times))]
     head_end = sum(fields[-1])
     of_record[6] = of_record[6][: of_record[6].index(_STATUS) + len(_STATUS)]
-    places = *(place - len(literal) for literal, (place, _) in zip(of_record, fields, strict=False)), head_end
+    places = *(position - len(literal) for literal, (position, _) in zip(of_record, fields, strict=False)), head_end
     if not all(map(record.startswith, of_record, places)):
         return None
     first_end = sum(targets[-1]) + len(of_object[5])
@@ -162,10 +162,10 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     cut = len(before_links) + len(links)
     status = of_object[7][: of_object[7].index(_CODE) + len(_CODE)]
     second = b"".join((status, before_links, links, _TRACE_STATE, rest[:-1], _SOURCE))
-    between, behind = of_object[6], of_object[9]
-    last = text[text.rfind(behind) + len(behind) + len(sample.offset) :]
+    before_own, before_offset = of_object[6], of_object[9]
+    last = text[text.rfind(before_offset) + len(before_offset) + len(sample.offset) :]
     first = text[:first_end]
-    whole = first, sample.duration, between, sample.own, second, sample.path, behind, sample.offset, last
+    whole = first, sample.duration, before_own, sample.own, second, sample.path, before_offset, sample.offset, last
     if not links or _LINKS in rest or b"".join(whole) != text:
         return None
     moved = [
@@ -174,27 +174,27 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     return RecordTemplate(
         Template(*_template_parts(record, fields, gaps)),
         tuple(fields),
-        tuple(place for place, _ in targets),
+        tuple(position for position, _ in targets),
         first,
-        between,
+        before_own,
         second,
-        behind,
+        before_offset,
         last,
         tuple(moved),
     )
 
 
 def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield where values stand that have a literal before each of them, and their widths."""
-    place = 0
+    """Yield the positions of values that each follow a literal, and their widths."""
+    position = 0
     for literal, width in zip(literals, widths, strict=False):
-        place += len(literal)
-        yield place, width
-        place += width
+        position += len(literal)
+        yield position, width
+        position += width
 
 
 def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[VaryingValue]]:
-    """Return a record from a place on without its white space, and the gaps, with their targets in that."""
+    """Return a record from a position on without its white space, and the gaps, with their targets in that."""
     kept, gaps = bytearray(), list[VaryingValue]()
     for match in _TOKEN.finditer(record, begin):
         key = match["key"]
@@ -206,11 +206,11 @@ def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[Va
         kept += key[:-1]
         value, end = match.end("key"), match.end()
         is_number = match["text"] is None
-        place, stop = match.span("number" if is_number else "text")
+        start, stop = match.span("number" if is_number else "text")
         is_time = key == _TIME_KEY
-        is_gap = key not in _FIXED and (is_time or bool(differs[place:stop].any()))
+        is_gap = key not in _FIXED and (is_time or bool(differs[start:stop].any()))
         if is_gap and (not is_time or _is_time(match["text"])):
-            gaps.append(VaryingValue(place, stop - place, is_number, is_time, len(kept) + place - value))
+            gaps.append(VaryingValue(start, stop - start, is_number, is_time, len(kept) + start - value))
         kept += record[value:end]
     return bytes(kept), gaps
 
@@ -223,13 +223,15 @@ def _template_parts(
     record: bytes, fields: Sequence[tuple[int, int]], gaps: Sequence[VaryingValue]
 ) -> Iterator[bytes | int]:
     """Yield literals, and for each gap its width."""
-    spans = [(place, width, False) for place, width in fields] + [(gap.place, gap.width, gap.is_time) for gap in gaps]
+    spans = [(position, width, False) for position, width in fields] + [
+        (gap.position, gap.width, gap.is_time) for gap in gaps
+    ]
     last = 0
-    for place, width, is_time in sorted(spans):
-        yield record[last:place]
+    for position, width, is_time in sorted(spans):
+        yield record[last:position]
         if is_time:
             yield from times.PARTS
         else:
             yield width
-        last = place + width
+        last = position + width
     yield record[last:]

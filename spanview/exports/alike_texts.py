@@ -1,9 +1,9 @@
-"""The objects of spans whose records are alike: what a template has is put into one buffer for all its spans at once.
+"""The objects of spans whose records are similar: what a template has is put into one buffer for all its spans at once.
 
 rows        as many at once as fit into some memory
 records     read by file and offset into one buffer
-templates   told from one record, looked for in all that the columns tell the same of
-texts       put into another buffer, each at its place, with what stands before it; the plain writer makes the others
+templates   made from one record, looked for in all whose columns are the same
+texts       put into another buffer, each at its place, with its prefix; the plain writer makes the others
 
     record     {"name": "f", "context": {…}, … "attributes": {"task": "cd34"}, "events": [], …}
     template   {"name": "~", "context": {…}, … "attributes": {"task": "~~~~"}, "events": [], …}      ~ is a gap
@@ -59,19 +59,19 @@ _MAX_RECORD_BYTES: Final = 16 * 1024
 _MAX_READ_BYTES: Final = 512 * 1024
 """Bytes that are read at once."""
 _MAX_GAP_BYTES: Final = 512
-"""So many bytes between two records are read too, rather than reading twice."""
+"""Bytes between two records that are read too, rather than reading twice."""
 _MARGIN: Final = 64
-"""Bytes behind the last record: templates compare whole words."""
+"""Bytes after the last record: templates compare whole words."""
 _MAX_COMPARED_BYTES: Final = 512 * 1024
 """Bytes that are compared at once: more would be new memory each time."""
 _MIN_ALIKE: Final = 16
-"""For fewer spans no template is looked for."""
+"""For fewer spans no template is made."""
 _MAX_SAMPLES: Final = 512
-"""Records in which is looked where their values differ."""
+"""Records that are compared to see where their values differ."""
 _MAX_TEMPLATES: Final = 4
-"""Of spans that the columns tell the same of."""
+"""Of spans whose columns are the same."""
 _MAX_TRIES: Final = 64
-"""So many templates are tried at least, and one more for so many spans each that had one."""
+"""Templates that are tried, and one more for so many spans each that had one."""
 _MAX_WIDTHS: Final = 64
 """Texts of one width are put together; where there are more widths, texts are put one by one."""
 _PIECE_BYTES: Final = 256 * 1024
@@ -85,7 +85,7 @@ _THOUSAND: Final = np.array([f"{number:03d}".encode() for number in range(1000)]
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Texts of any widths, one behind the other or not."""
+    """Texts of any widths, one after the other or not."""
 
     data: Bytes
     starts: Places
@@ -95,10 +95,10 @@ class _Texts:
         """Return some of them, in that order."""
         return _Texts(self.data, self.starts[chosen], self.widths[chosen])
 
-    def text(self, place: int) -> bytes:
+    def text(self, index: int) -> bytes:
         """Return one of them."""
-        start = int(self.starts[place])
-        return self.data[start : start + int(self.widths[place])].tobytes()
+        start = int(self.starts[index])
+        return self.data[start : start + int(self.widths[index])].tobytes()
 
 
 def _texts_of(parts: Sequence[bytes]) -> _Texts:
@@ -123,10 +123,10 @@ def _time_rows(times: NDArray[np.int64]) -> Bytes:
     seconds = times // NS_PER_SECOND
     micros = (times - seconds * NS_PER_SECOND) // _US
     thousands = micros // 1000
-    different, which = np.unique(seconds, return_inverse=True)
-    texts = "".join([(format_time(second * NS_PER_SECOND) or "")[:20] for second in different.tolist()])
+    distinct, inverse = np.unique(seconds, return_inverse=True)
+    texts = "".join([(format_time(second * NS_PER_SECOND) or "")[:20] for second in distinct.tolist()])
     rows = np.full((len(times), TIME_WIDTH), ord("Z"), np.uint8)
-    rows[:, :20] = np.frombuffer(texts.encode(), np.uint8).reshape(-1, 20)[which]
+    rows[:, :20] = np.frombuffer(texts.encode(), np.uint8).reshape(-1, 20)[inverse]
     rows[:, 20:23], rows[:, 23:26] = _THOUSAND[thousands], _THOUSAND[micros - thousands * 1000]
     return rows
 
@@ -149,13 +149,13 @@ def _put(buffer: Bytes, places: Places, texts: _Texts) -> None:
     widths = np.flatnonzero(np.bincount(texts.widths))
     if len(widths) > _MAX_WIDTHS:
         target, source = buffer.data, texts.data.data
-        for place, start, width in zip(places.tolist(), texts.starts.tolist(), texts.widths.tolist(), strict=True):
-            target[place : place + width] = source[start : start + width]
+        for position, start, width in zip(places.tolist(), texts.starts.tolist(), texts.widths.tolist(), strict=True):
+            target[position : position + width] = source[start : start + width]
         return
     for width in widths.tolist():
-        some = np.flatnonzero(texts.widths == width) if len(widths) > 1 else slice(None)
+        chosen = np.flatnonzero(texts.widths == width) if len(widths) > 1 else slice(None)
         if width:
-            _windows(buffer, width)[places[some]] = _windows(texts.data, width)[texts.starts[some]]
+            _windows(buffer, width)[places[chosen]] = _windows(texts.data, width)[texts.starts[chosen]]
 
 
 def _windows(buffer: Bytes, width: int) -> NDArray[np.void]:
@@ -170,7 +170,7 @@ class _Batch:
         store: Where they are.
         rows: Their rows.
         own: Their self times.
-        warned: What only trees tell of them, as bits of `Warnings`.
+        warned: The warnings that only trees give them, as bits of `Warnings`.
     """
 
     def __init__(self, store: Store, rows: Sequence[int], own: Sequence[int | None], warned: Sequence[int]) -> None:
@@ -203,17 +203,17 @@ class _Batch:
         self.durations, self.offsets = _decimals(ends - starts), _decimals(self.offset)
         self.own = _decimals(np.array([time or 0 for time in own]))
 
-    def keys(self, some: Places, name_widths: Places) -> Places:
-        """Return a number for each of some spans that are alike; where it differs, no template fits both."""
-        keys = self.length[some]
-        parts = ((name_widths[self.name[some]], 8), (self.kind[some], 3), (self.status[some], 2))
-        for values, bits in (*parts, (self.has_parent[some], 1), (self.warned[some], 16)):
+    def keys(self, chosen: Places, name_widths: Places) -> Places:
+        """Return a number for each of some similar spans; where it differs, no template fits both."""
+        keys = self.length[chosen]
+        parts = ((name_widths[self.name[chosen]], 8), (self.kind[chosen], 3), (self.status[chosen], 2))
+        for values, bits in (*parts, (self.has_parent[chosen], 1), (self.warned[chosen], 16)):
             keys = keys << bits | values
         return keys
 
 
 class AlikeTexts:
-    """The texts of spans whose records are alike, and of others.
+    """The texts of spans whose records are similar, and of others.
 
     Args:
         store: Where the spans are; it must not grow meanwhile.
@@ -226,9 +226,9 @@ class AlikeTexts:
         self._sample_texts = SpanTexts(store, self._losses.append)
         self._templates: list[RecordTemplate] = []
         self._of_keys: dict[int, list[int]] = {}
-        """Numbers of templates, by what the columns tell."""
+        """Numbers of templates, by what the columns hold."""
         self._differs: dict[int, tuple[Bytes, Flags]] = {}
-        """A record, and which of its bytes aren't the same in all samples, by what the columns tell."""
+        """A record, and which of its bytes aren't the same in all samples, by what the columns hold."""
         names = [text.encode("utf-8", "surrogatepass") for text in store.names.texts]
         self._names = _texts_of(names)
         self._are_plain = np.array([_NAME.fullmatch(name) is not None for name in names], np.bool_)
@@ -241,7 +241,7 @@ class AlikeTexts:
     def joined(
         self,
         plain: SpanTexts,
-        before: Sequence[bytes],
+        prefixes: Sequence[bytes],
         rows: Sequence[int],
         own: Sequence[int | None],
         warned: Sequence[int],
@@ -249,17 +249,17 @@ class AlikeTexts:
         """Yield what `SpanTexts.joined` does, in pieces of some 256 KiB.
 
         Args:
-            plain: Writes those that aren't alike.
-            before: What stands before each object.
+            plain: Writes those that aren't similar.
+            prefixes: What comes before each object.
             rows: Rows of the span table.
             own: The self time of each in nanoseconds, or None.
-            warned: What of each only its tree tells, as bits of `Warnings`.
+            warned: The warnings that only its tree gives each, as bits of `Warnings`.
         """
-        for some in self._batches(rows):
-            batch = _Batch(self._store, rows[some], own[some], warned[some])
+        for chosen in self._batches(rows):
+            batch = _Batch(self._store, rows[chosen], own[chosen], warned[chosen])
             batch.alike &= self._are_plain[batch.name]
             self._read(batch)
-            text = self._laid_out(batch, self._matched(batch), _texts_of(before[some]), plain).data
+            text = self._laid_out(batch, self._matched(batch), _texts_of(prefixes[chosen]), plain).data
             for first in range(0, len(text), _PIECE_BYTES):
                 yield bytes(text[first : first + _PIECE_BYTES])
 
@@ -273,48 +273,48 @@ class AlikeTexts:
             first = last
 
     def _read(self, batch: _Batch) -> None:
-        """Read the records of those that may be alike; what can't be read isn't."""
+        """Read the records of those that may be similar; what can't be read isn't."""
         # Rows come as files are read: what are neighbours in a file are neighbours here.
-        some = np.flatnonzero(batch.alike)
-        some = some[np.argsort(batch.rows[some])]
-        sources, starts = batch.source[some], batch.offset[some]
-        ends = starts + batch.length[some]
+        chosen = np.flatnonzero(batch.alike)
+        chosen = chosen[np.argsort(batch.rows[chosen])]
+        sources, starts = batch.source[chosen], batch.offset[chosen]
+        ends = starts + batch.length[chosen]
         gaps = starts[1:] - ends[:-1]
         far = (sources[1:] != sources[:-1]) | (gaps > _MAX_GAP_BYTES) | (gaps < 0)
-        breaks = [0, *(np.flatnonzero(far) + 1).tolist(), len(some)]
-        room = int((ends - starts).sum() + _MAX_GAP_BYTES * len(some) + _MARGIN)
+        breaks = [0, *(np.flatnonzero(far) + 1).tolist(), len(chosen)]
+        room = int((ends - starts).sum() + _MAX_GAP_BYTES * len(chosen) + _MARGIN)
         if len(self._records) < room:
             self._records = np.zeros(room, np.uint8)
         view, filled = self._records.data, 0
         for first, last in pairwise(breaks):
-            place = first
-            while place < last:
-                begin = int(starts[place])
-                stop = max(place + 1, place + int(np.searchsorted(ends[place:last], begin + _MAX_READ_BYTES, "right")))
+            index = first
+            while index < last:
+                begin = int(starts[index])
+                stop = max(index + 1, index + int(np.searchsorted(ends[index:last], begin + _MAX_READ_BYTES, "right")))
                 size = int(ends[stop - 1]) - begin
-                if self._store.intake.details.read_into(int(sources[place]), begin, view[filled : filled + size]):
-                    batch.places[some[place:stop]] = starts[place:stop] + (filled - begin)
+                if self._store.intake.details.read_into(int(sources[index]), begin, view[filled : filled + size]):
+                    batch.places[chosen[index:stop]] = starts[index:stop] + (filled - begin)
                     filled += size
-                place = stop
+                index = stop
         batch.alike &= batch.places >= 0
 
     def _matched(self, batch: _Batch) -> Places:
         """Return the number of each span's template, `_NONE` for none."""
-        which = np.full(len(batch.rows), _NONE)
-        some = np.flatnonzero(batch.alike)
-        keys = batch.keys(some, self._names.widths)
+        matches = np.full(len(batch.rows), _NONE)
+        chosen = np.flatnonzero(batch.alike)
+        keys = batch.keys(chosen, self._names.widths)
         order = np.argsort(keys, kind="stable")
-        some, keys = some[order], keys[order]
+        chosen, keys = chosen[order], keys[order]
         breaks = np.flatnonzero(keys[1:] != keys[:-1]) + 1
         for first, last in pairwise([0, *breaks.tolist(), len(keys)] if len(keys) else []):
-            self._match(batch, int(keys[first]), some[first:last], which)
-        return which
+            self._match(batch, int(keys[first]), chosen[first:last], matches)
+        return matches
 
-    def _match(self, batch: _Batch, key: int, left: Places, which: Places) -> None:
-        """Note the templates of spans that the columns tell the same of."""
+    def _match(self, batch: _Batch, key: int, left: Places, matches: Places) -> None:
+        """Note the templates of spans whose columns are the same."""
         numbers = self._of_keys.setdefault(key, [])
         for number in numbers:
-            left = self._take(batch, number, left, which)
+            left = self._take(batch, number, left, matches)
         while (
             len(left) >= _MIN_ALIKE
             and len(numbers) < _MAX_TEMPLATES
@@ -330,78 +330,78 @@ class AlikeTexts:
                 break
             numbers.insert(0, len(self._templates))
             self._templates.append(template)
-            left = self._take(batch, numbers[0], left, which)
+            left = self._take(batch, numbers[0], left, matches)
 
-    def _sample(self, batch: _Batch, place: int, record: bytes) -> Sample:
-        row, own, warned = int(batch.rows[place]), batch.known_own[place], int(batch.warned[place])
+    def _sample(self, batch: _Batch, index: int, record: bytes) -> Sample:
+        row, own, warned = int(batch.rows[index]), batch.known_own[index], int(batch.warned[index])
         return Sample(
             record,
-            int(batch.kind[place]),
-            int(batch.status[place]),
-            bool(batch.has_parent[place]),
-            self._names.text(int(batch.name[place])),
-            batch.durations.text(place),
-            batch.own.text(place),
-            self._paths.text(int(batch.source[place])),
-            batch.offsets.text(place),
+            int(batch.kind[index]),
+            int(batch.status[index]),
+            bool(batch.has_parent[index]),
+            self._names.text(int(batch.name[index])),
+            batch.durations.text(index),
+            batch.own.text(index),
+            self._paths.text(int(batch.source[index])),
+            batch.offsets.text(index),
             self._sample_texts.of([row], [own], [warned])[0],
         )
 
-    def _take(self, batch: _Batch, number: int, left: Places, which: Places) -> Places:
+    def _take(self, batch: _Batch, number: int, left: Places, matches: Places) -> Places:
         """Note which spans have a template, and return the others."""
         template = self._templates[number]
         step, others = max(1, _MAX_COMPARED_BYTES // template.record.width), [left[:0]]
         for first in range(0, len(left), step):
-            some = left[first : first + step]
-            records, fits = template.take(self._records, batch.places[some])
+            chosen = left[first : first + step]
+            records, fits = template.take(self._records, batch.places[chosen])
             of_columns = batch.trace_ids, batch.span_ids, batch.parent_ids, batch.starts, batch.ends
-            known = [values[some] for values in of_columns]
+            known = [values[chosen] for values in of_columns]
             width = template.fields[0][1]
             if width:
-                known.insert(0, rows_at(self._names.data, self._names.starts[batch.name[some]], width))
+                known.insert(0, rows_at(self._names.data, self._names.starts[batch.name[chosen]], width))
             else:
                 known.insert(0, known[0][:, :0])
-            for (place, width), texts in zip(template.fields, known, strict=True):
-                values = np.ascontiguousarray(records[:, place : place + width])
-                # To compare all at once is much cheaper, and nearly always enough.
+            for (position, width), texts in zip(template.fields, known, strict=True):
+                values = np.ascontiguousarray(records[:, position : position + width])
+                # Comparing all at once is much cheaper, and nearly always enough.
                 if values.tobytes() != np.ascontiguousarray(texts[:, :width]).tobytes():
                     fits &= (values == texts[:, :width]).all(axis=1)
-            which[some[fits]] = number
-            others.append(some[~fits])
+            matches[chosen[fits]] = number
+            others.append(chosen[~fits])
         result: Places = np.concatenate(others)
         self._written += len(left) - len(result)
         return result
 
-    def _laid_out(self, batch: _Batch, which: Places, before: _Texts, plain: SpanTexts) -> Bytes:
+    def _laid_out(self, batch: _Batch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
         """Return the text of a batch.
 
         Args:
             batch: The batch.
-            which: The number of each span's template.
-            before: What stands before each object.
+            matches: The number of each span's template.
+            prefixes: What comes before each object.
             plain: Writes those that have none.
         """
-        unlike = np.flatnonzero(which == _NONE)
-        # None of them mostly, and then nothing has to be chosen.
-        alike: Places | slice = np.flatnonzero(which != _NONE) if len(unlike) else slice(None)
-        durations, own, offsets = (each[alike] for each in (batch.durations, batch.own, batch.offsets))
+        unlike = np.flatnonzero(matches == _NONE)
+        # Mostly there are none, and then nothing has to be chosen.
+        alike: Places | slice = np.flatnonzero(matches != _NONE) if len(unlike) else slice(None)
+        durations, own, offsets = (texts[alike] for texts in (batch.durations, batch.own, batch.offsets))
         paths = self._paths[batch.source[alike]]
-        numbers, which = np.unique(which[alike], return_inverse=True)
+        numbers, matches = np.unique(matches[alike], return_inverse=True)
         templates = [self._templates[number] for number in numbers.tolist()]
 
         def of_templates(values: Sequence[int]) -> Places:
-            return np.array(values, np.int64)[which] if values else which
+            return np.array(values, np.int64)[matches] if values else matches
 
-        first, between, second, behind, third = (
-            of_templates([len(getattr(each, name)) for each in templates])
-            for name in ("first", "between", "second", "behind", "third")
+        first, before_own, second, before_offset, third = (
+            of_templates([len(getattr(template, name)) for template in templates])
+            for name in ("first", "before_own", "second", "before_offset", "third")
         )
         texts = _texts_of(self._plain_texts(batch, unlike, plain))
-        betweens = first + durations.widths
-        seconds = betweens + between + own.widths
-        behinds = seconds + second + paths.widths
-        thirds = behinds + behind + offsets.widths
-        widths = before.widths.copy()
+        before_owns = first + durations.widths
+        seconds = before_owns + before_own + own.widths
+        before_offsets = seconds + second + paths.widths
+        thirds = before_offsets + before_offset + offsets.widths
+        widths = prefixes.widths.copy()
         widths[unlike] += texts.widths
         widths[alike] += thirds + third
         ends = np.cumsum(widths)
@@ -410,15 +410,17 @@ class AlikeTexts:
         if len(self._text) < size:
             self._text = np.empty(size + size // 8, np.uint8)
         text = self._text[:size]
-        _put(text, begins, before)
-        begins += before.widths
+        _put(text, begins, prefixes)
+        begins += prefixes.widths
         _put(text, begins[unlike], texts)
         begins = begins[alike]
-        betweens, seconds, behinds, thirds = (begins + each for each in (betweens, seconds, behinds, thirds))
-        targets = begins, betweens, seconds, behinds, thirds
-        self._put_templates(text, batch.places[alike], templates, which, targets)
+        before_owns, seconds, before_offsets, thirds = (
+            begins + starts for starts in (before_owns, seconds, before_offsets, thirds)
+        )
+        targets = begins, before_owns, seconds, before_offsets, thirds
+        self._put_templates(text, batch.places[alike], templates, matches, targets)
         of_ids, of_parents, of_names, of_starts, of_ends = (
-            begins + of_templates([each.targets[part] for each in templates]) for part in range(5)
+            begins + of_templates([template.targets[part] for template in templates]) for part in range(5)
         )
         has_parent = batch.has_parent[alike]
         _put_rows(text, of_ids, batch.span_ids[alike])
@@ -427,9 +429,9 @@ class AlikeTexts:
         _put_rows(text, of_starts, batch.starts[alike])
         _put_rows(text, of_ends, batch.ends[alike])
         _put(text, begins + first, durations)
-        _put(text, betweens + between, own)
+        _put(text, before_owns + before_own, own)
         _put(text, seconds + second, paths)
-        _put(text, behinds + behind, offsets)
+        _put(text, before_offsets + before_offset, offsets)
         return text
 
     def _put_templates(
@@ -437,20 +439,20 @@ class AlikeTexts:
         text: Bytes,
         records: Places,
         templates: Sequence[RecordTemplate],
-        which: Places,
+        matches: Places,
         targets: Sequence[Places],
     ) -> None:
         """Put what templates have, and what records have in the gaps."""
         for number, template in enumerate(templates):
-            some = np.flatnonzero(which == number)
-            parts = template.first, template.between, template.second, template.behind, template.third
+            chosen = np.flatnonzero(matches == number)
+            parts = template.first, template.before_own, template.second, template.before_offset, template.third
             for places, part in zip(targets, parts, strict=True):
-                _put_rows(text, places[some], _row_of(part))
+                _put_rows(text, places[chosen], _row_of(part))
             for gap in template.gaps:
-                values = rows_at(self._records, records[some] + gap.place, gap.width)
-                _put_rows(text, targets[2][some] + gap.target, values)
+                values = rows_at(self._records, records[chosen] + gap.position, gap.width)
+                _put_rows(text, targets[2][chosen] + gap.target, values)
 
     def _plain_texts(self, batch: _Batch, unlike: Places, plain: SpanTexts) -> list[bytes]:
-        own = [batch.known_own[place] for place in unlike.tolist()]
+        own = [batch.known_own[index] for index in unlike.tolist()]
         batches = plain.in_batches(batch.rows[unlike].tolist(), own, batch.warned[unlike].tolist())
         return [text for texts in batches for text in texts]

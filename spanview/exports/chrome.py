@@ -42,10 +42,10 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
         yield marshal.dumps([drafts.of([span for _, span, _ in spans]) for _, spans in spans_of_traces])
 
     yield b'{"traceEvents":['
-    before = b"\n"
+    prefix = b"\n"
     for pieces in in_shares(shares_of_traces(store, traces), drafts, lose):
         for event in chain.from_iterable(map(writer.events_of, marshal.loads(b"".join(pieces)))):  # noqa: S302 - our own
-            yield before + event
-            before = b",\n"
+            yield prefix + event
+            prefix = b",\n"
     metadata = {"source": "spanview", "base_time": format_time(base), "base_ns": str(base)}
     yield b'],\n"displayTimeUnit":"ns","metadata":%b}\n' % dumps_strict(metadata)

@@ -39,7 +39,7 @@ _CAUSES: Final = {
 def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None:
     """Write a file so that at every moment the path has either what it had before or the whole new content.
 
-    The content goes to a new file in the same folder, is brought to the disk and takes the path then. That file has no
+    The content goes to a new file in the same folder, is synced to the disk and then takes the path. That file has no
     name before, where the system knows such files: whatever ends the export, even a kill, leaves nothing behind.
     Elsewhere it has a hidden one, and only a kill leaves it there. A symbolic link is followed, and stays.
 
@@ -146,7 +146,7 @@ def _fill(path: str, descriptor: int, chunks: Iterable[bytes]) -> None:
 
 
 def _take_free_path(temporary: str, path: str) -> None:
-    """Give the temporary file its name, unless somebody was quicker; between a look and a rename there is no saying."""
+    """Give the temporary file its name, unless another has it; between check and rename that can't be excluded."""
     try:
         if os.name == "nt":
             os.rename(temporary, path)  # which never replaces there

@@ -34,10 +34,10 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
         lose: Takes note of what can't be said.
     """
     yield b'{"data":['
-    before = b"\n"
+    prefix = b"\n"
     for piece in written(shares_of_traces(store, traces), partial(_traces, store), lose, between=b",\n"):
-        yield before + piece
-        before = b""
+        yield prefix + piece
+        prefix = b""
     yield b'],"total":0,"limit":0,"offset":0,"errors":null}\n'
 
 
@@ -46,7 +46,7 @@ def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) ->
     between = b""
     for trace, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
         trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
-        before = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
+        prefix = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
         processes, warnings = ProcessTable(), list[str]()
         for _, span, above in spans:
             value = value_of(span, processes, lose)
@@ -56,10 +56,10 @@ def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) ->
                 elif above is Above.CIRCLE:
                     lose(CIRCLES)
                     value = with_references_within(with_references_within(value, 1, lose), 0)
-                yield before + dumps_reporting(value, lose)
-                before = b",\n"
+                yield prefix + dumps_reporting(value, lose)
+                prefix = b",\n"
                 warnings += warnings_of_trace(span)
-        if before == b",\n":
+        if prefix == b",\n":
             yield b'],"processes":%b,"warnings":%b}' % (
                 dumps_reporting(processes.values, lose),
                 dumps_reporting(warnings or None, lose),

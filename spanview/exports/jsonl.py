@@ -68,11 +68,13 @@ def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] 
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
         ids = {trace: b"}\n" + trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, share)}}
-        before = [*map(ids.__getitem__, map(trace_of.__getitem__, share))]
-        before[0] = before[0].removeprefix(b"}\n")
+        prefixes = [*map(ids.__getitem__, map(trace_of.__getitem__, share))]
+        prefixes[0] = prefixes[0].removeprefix(b"}\n")
         own_times = [None if time == _NO_SELF_TIME else time for time in map(own.__getitem__, share)]
         plain, of_trees = SpanTexts(store, lose), (own_times, [*map(warnings.__getitem__, share)])
-        yield from alike.joined(plain, before, share, *of_trees) if alike else plain.joined(before, share, *of_trees)
+        yield from (
+            alike.joined(plain, prefixes, share, *of_trees) if alike else plain.joined(prefixes, share, *of_trees)
+        )
         yield b"}\n"
 
     return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose)
@@ -86,7 +88,7 @@ def trace_text(trace_id: int) -> bytes:
 def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
     """Return for each row of the table its self time, or `_NO_SELF_TIME`, and the warnings of its tree.
 
-    Spans stand in a file as they ended, traces all mixed up; so every trace is stitched once, beforehand.
+    A file has spans in the order of their ends, traces mixed; so every trace is stitched once, beforehand.
     """
     spans = store.spans
     if are_many(store, len(rows)):
@@ -112,7 +114,7 @@ def escape_for_terminal(data: bytes) -> bytes:
 
     That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
     writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
-    else can only stand inside a string, where the escape is the same string.
+    else can only be inside a string, where the escape is the same string.
 
     Args:
         data: Whole JSON documents in UTF-8.
@@ -124,4 +126,4 @@ def escape_for_terminal(data: bytes) -> bytes:
 
 def _escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[index] << 8 | units[index + 1]:04x}" for index in range(0, len(units), 2))

@@ -1,8 +1,8 @@
-"""Records that begin as the columns tell: only what these don't have is decoded.
+"""Records that begin as the columns say: only what these don't have is decoded.
 
 record, as the SDK writes it                            what is made of it
 ----------------------------                            ------------------
-{"name": … "status_code": "OK"}, "attributes":          nothing, if the record has just what the columns tell there
+{"name": … "status_code": "OK"}, "attributes":          nothing, if the record has just what the columns hold there
 {"http.method": "GET", …}                               decoded
 , "events": [], "links": [], "resource": {…}}           decoded once for all records that end so
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Status
 
-MOST_KEPT: Final = 4096
-"""So many texts are kept for the spans that have them too."""
-_LONGEST_KEPT: Final = 2048
+MAX_KEPT_TEXTS: Final = 4096
+"""Texts that are kept for other spans that have them too."""
+_MAX_KEPT_LENGTH: Final = 2048
 _INDENTED: Final = b"{\n"
 _TAIL_KEYS: Final = ["events", "links", "resource"]
 _TAIL_STARTS: Final = (b'},\n    "events": [', b'}, "events": [')
 
 
-class Shape(NamedTuple):
-    """What spans have in common of which name, kind and status are the same, with places for what they have not."""
+class SpanLayout(NamedTuple):
+    """What spans of one name, kind and status have in common, with places for the rest."""
 
     name: str
     kind: int
@@ -58,7 +58,7 @@ class Shape(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """How a record ends behind its attributes."""
+    """How a record ends after its attributes."""
 
     text: bytes
     details: SpanDetails
@@ -68,10 +68,10 @@ class Tail(NamedTuple):
 
 
 class RowColumns(NamedTuple):
-    """What the columns tell of N rows, in the order of the rows."""
+    """What the columns hold for N rows, in the order of the rows."""
 
-    shapes: Sequence[Shape | None]
-    """None where something isn't usual."""
+    layouts: Sequence[SpanLayout | None]
+    """None where something is unusual."""
     trace_ids: Sequence[bytes]
     span_ids: Sequence[bytes]
     parent_ids: Sequence[bytes]
@@ -88,11 +88,11 @@ class RowColumns(NamedTuple):
 Parts: TypeAlias = tuple[bytes, Any, Tail]
 """The text of the attributes, the attributes, and the tail."""
 _Key: TypeAlias = tuple[int, int, int, bool, bool]
-"""Name, kind and status, whether there is a parent, and whether the columns tell of anything odd."""
+"""Name, kind and status, whether there is a parent, and whether the columns have anything unusual."""
 
 
-class _Shapes(dict[_Key, Shape | None]):
-    """The shapes of spans, made when they are asked for; None where nothing is usual.
+class _Layouts(dict[_Key, SpanLayout | None]):
+    """The layouts of spans, made when they are asked for; None where nothing is usual.
 
     Args:
         names: The texts of the names.
@@ -104,10 +104,10 @@ class _Shapes(dict[_Key, Shape | None]):
         super().__init__()
         self._names = names
 
-    def __missing__(self, key: _Key) -> Shape | None:
-        number, kind, status, has_parent, is_odd = key
-        name, shape = self._names[number], None
-        if not is_odd and kind < len(KIND_NAMES) and len(name) <= _LONGEST_KEPT:
+    def __missing__(self, key: _Key) -> SpanLayout | None:
+        number, kind, status, has_parent, is_unusual = key
+        name, layout = self._names[number], None
+        if not is_unusual and kind < len(KIND_NAMES) and len(name) <= _MAX_KEPT_LENGTH:
             try:
                 texts = json.dumps(name).encode(), orjson.dumps(name)
             except orjson.JSONEncodeError:
@@ -116,22 +116,22 @@ class _Shapes(dict[_Key, Shape | None]):
                 of_record, of_object = (text.replace(b"%", b"%%") for text in texts)
                 in_one_line, indented, rest = parts_around_names(kind, status, has_parent=has_parent)
                 heads = of_record.join(in_one_line), of_record.join(indented)
-                shape = Shape(name, kind, STATUSES[status], has_parent, *heads, of_object.join(rest))
-        self[key] = shape
-        return shape
+                layout = SpanLayout(name, kind, STATUSES[status], has_parent, *heads, of_object.join(rest))
+        self[key] = layout
+        return layout
 
 
 class KnownRecords:
-    """Cuts the records of a store's spans where the columns tell how they begin."""
+    """Cuts the records of a store's spans where the columns say how they begin."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._shapes = _Shapes(store.names.texts)
+        self._layouts = _Layouts(store.names.texts)
         self._tails: dict[bytes, Tail | None] = {}
 
     def columns(self, rows: Sequence[int]) -> RowColumns:
-        """Return what the columns tell of some rows, at least one."""
-        spans, table, shapes = self._store.spans, self._store.trace_table, self._shapes
+        """Return what the columns hold for some rows, at least one."""
+        spans, table, layouts = self._store.spans, self._store.trace_table, self._layouts
         parents, starts, ends, traces, names, kinds, statuses, warnings, sources, offsets, lengths = (
             [*map(column.__getitem__, rows)]
             for column in (
@@ -148,13 +148,13 @@ class KnownRecords:
                 spans.length,
             )
         )
-        if len(shapes) > MOST_KEPT:
-            shapes.clear()
-        are_odd = map(bool, map(max, warnings, map(NO_TIME.__eq__, starts)))
-        keys = zip(names, kinds, statuses, map(bool, parents), are_odd, strict=True)
+        if len(layouts) > MAX_KEPT_TEXTS:
+            layouts.clear()
+        are_unusual = map(bool, map(max, warnings, map(NO_TIME.__eq__, starts)))
+        keys = zip(names, kinds, statuses, map(bool, parents), are_unusual, strict=True)
         ids = {trace: format_trace_id(table.trace_id(trace)).encode() for trace in {*traces}}
         return RowColumns(
-            shapes=[*map(shapes.__getitem__, keys)],
+            layouts=[*map(layouts.__getitem__, keys)],
             trace_ids=[*map(ids.__getitem__, traces)],
             span_ids=_digits_of([*map(spans.span_id.__getitem__, rows)]),
             parent_ids=_digits_of(parents),
@@ -170,21 +170,21 @@ class KnownRecords:
     def parts(self, records: Iterable[bytes | None], columns: RowColumns) -> Iterator[Parts | None]:
         """Yield the parts of each record; None where it isn't usual, or isn't there."""
         loads, tail, text = orjson.loads, None, b"\n"
-        for record, shape, trace_id, span_id, parent_id, start, end in zip(records, *columns[:6], strict=True):
-            if record is None or shape is None:
+        for record, layout, trace_id, span_id, parent_id, start, end in zip(records, *columns[:6], strict=True):
+            if record is None or layout is None:
                 yield None
                 continue
-            head = shape.indented if record.startswith(_INDENTED) else shape.in_one_line
+            head = layout.indented if record.startswith(_INDENTED) else layout.in_one_line
             head %= trace_id, span_id, parent_id, start, end
             if not record.startswith(head):
                 yield None
                 continue
-            at = len(head) - 1
+            attributes_start = len(head) - 1
             # No record ends with a line feed.
-            if not record.endswith(text, at):
-                tail = self._tail(record, at)
+            if not record.endswith(text, attributes_start):
+                tail = self._tail(record, attributes_start)
                 text = b"\n" if tail is None else tail.text
-            of_attributes = record[at : len(record) - len(text)]
+            of_attributes = record[attributes_start : len(record) - len(text)]
             try:
                 attributes = loads(of_attributes)
             except orjson.JSONDecodeError:
@@ -193,15 +193,15 @@ class KnownRecords:
             yield None if tail is None else (of_attributes, attributes, tail)
 
     def _tail(self, record: bytes, begin: int) -> Tail | None:
-        """Return how a record ends behind its attributes, which begin there; None where it is odd."""
-        at = max(record.find(mark, begin) for mark in _TAIL_STARTS) + 1
-        text = record[at:]
-        if not at or text in self._tails:
-            return self._tails[text] if at else None
+        """Return how a record ends after its attributes, which begin there; None where it is unusual."""
+        start = max(record.find(mark, begin) for mark in _TAIL_STARTS) + 1
+        text = record[start:]
+        if not start or text in self._tails:
+            return self._tails[text] if start else None
         tail = _tail_of(text)
-        # Events have times, and are nobody else's.
+        # Events have times, so no other record has the same.
         if tail is not None and tail.is_kept:
-            if len(self._tails) > MOST_KEPT:
+            if len(self._tails) > MAX_KEPT_TEXTS:
                 self._tails.clear()
             self._tails[text] = tail
         return tail
@@ -215,12 +215,12 @@ def _tail_of(text: bytes) -> Tail | None:
     if [*document] != _TAIL_KEYS or has_long_integer(text):
         return None
     details = details_of({"context": {}, **document})
-    return Tail(text, details, len(text) <= _LONGEST_KEPT and not details.events and not details.links)
+    return Tail(text, details, len(text) <= _MAX_KEPT_LENGTH and not details.events and not details.links)
 
 
 @cache
 def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list[bytes]]:
-    """Return what shapes have before and behind a name."""
+    """Return what layouts have before and after a name."""
     span = {
         "name": "@",
         "context": {"trace_id": "0x%b", "span_id": "0x%b", "trace_state": "[]"},
@@ -239,7 +239,7 @@ def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list
         '"attributes":%b,%b,"offset":%d,"length":%d},"warnings":%b'
     )
     heads = [text[: text.rindex("{") + 1] for text in (one_line, indented)]
-    # Zeros stand for no parent, and of them nothing is written.
+    # Zeros mean no parent, and aren't written.
     return [text.replace("null", "null%.0b").encode().split(b'"@"') for text in (*heads, value)]
 
 

@@ -13,7 +13,7 @@ class Losses:
     """Counts what was lost, by a sentence for each kind of loss.
 
     Writers are handed the counter itself as `lose: Callable[[str], None]` and call it once for each thing that is lost.
-    The sentences are fixed: nothing of a file stands in them.
+    The sentences are fixed: they contain nothing of a file.
 
     Args:
         form: The format's name.

@@ -26,7 +26,7 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
     """
 
     def write(share: Sequence[int], lose: Lose) -> Iterator[bytes]:
-        # By path and offset, doubled ids keep their order.
+        # By path and offset, duplicate ids keep their order.
         rows = [row for trace in share for row in sorted(store.rows_of_trace(trace), key=store.intake.order)]
         spans = zip(map(store.spans.trace.__getitem__, rows), spans_at(store, rows), strict=True)
         lines = OtlpLines(lose)

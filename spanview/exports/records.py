@@ -16,7 +16,7 @@ _MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
 _MAX_READ_BYTES: Final = 128 * 1024
 """Bytes that are read at once, but for a record that is longer."""
 _MAX_GAP_BYTES: Final = 4096
-"""So many bytes between two records are read too, rather than reading twice."""
+"""Bytes between two records that are read too, rather than reading twice."""
 
 
 def batches(store: Store, rows: Sequence[int], most: int) -> Iterator[slice]:
@@ -30,7 +30,7 @@ def batches(store: Store, rows: Sequence[int], most: int) -> Iterator[slice]:
 
 
 def read_records(store: Store, rows: Sequence[int]) -> list[bytes | None]:
-    """Return the bytes of each span's record; None where they are gone, or stand in a document with other spans."""
+    """Return the bytes of each span's record; None where they are gone, or share a document with other spans."""
     spans, details = store.spans, store.intake.details
     records: list[bytes | None] = [None] * len(rows)
     # Rows come as files are read: what are neighbours in a file are neighbours here.
@@ -53,14 +53,14 @@ def read_records(store: Store, rows: Sequence[int]) -> list[bytes | None]:
             last += 1
         data = details.read(sources[first], begin, end - begin) if end > begin else None
         is_whole = data is not None and len(data) == end - begin
-        for place in range(first, last):
-            if not lengths[place]:
+        for index in range(first, last):
+            if not lengths[index]:
                 continue
             # Of a file that was cut, the first of them may be there.
-            records[order[place]] = (
-                data[offsets[place] - begin : ends[place] - begin]
+            records[order[index]] = (
+                data[offsets[index] - begin : ends[index] - begin]
                 if data is not None and is_whole
-                else details.read(sources[place], offsets[place], lengths[place])
+                else details.read(sources[index], offsets[index], lengths[index])
             )
         first = last
     return records

@@ -29,9 +29,9 @@ Write: TypeAlias = "Callable[[Sequence[int], Lose], Iterable[bytes]]"
 """Yields the text of some traces, given their numbers, or of some rows; it keeps nothing from one call to the next."""
 
 SHARE_SPANS: Final = 4096
-"""A share has at least so many spans, but for the last one."""
+"""Least spans of a share, except the last one."""
 ALIKE_SHARES: Final = 4
-"""Where spans are written by what they have in common, a share has so many times more spans."""
+"""A share has so many times more spans where they are written from templates."""
 _MAX_BYTES_AHEAD: Final = 16 * 1024 * 1024
 """Of the text that a process has written before its turn."""
 _FORK_SHARES: Final = 5
@@ -45,15 +45,15 @@ def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, betwee
         shares: What is written, in that order; the store that they are of doesn't grow meanwhile.
         write: Writes a share.
         lose: Takes note of what can't be said.
-        between: What stands between the texts of two shares; those without a text are left out.
+        between: What comes between the texts of two shares; those without a text are left out.
     """
-    before, has_text = b"", False
+    prefix, has_text = b"", False
     for pieces in in_shares(shares, write, lose):
         for piece in filter(None, pieces):
-            yield before + piece
-            before = b""
+            yield prefix + piece
+            prefix = b""
             has_text = True
-        before = between if has_text else b""
+        prefix = between if has_text else b""
 
 
 def in_shares(shares: Sequence[Sequence[int]], write: Write, lose: Lose) -> Iterator[Iterator[bytes]]:
@@ -182,7 +182,7 @@ def _work(shares: Sequence[Sequence[int]], write: Write, pipe: Connection, inher
     """Write shares in a process of its own."""
     # Ctrl+C is for the process that forked this one, which ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Or nobody would see that the process at the other end was killed.
+    # Or it would go unnoticed that the process at the other end was killed.
     for connection in inherited:
         connection.close()
     gc.disable()

@@ -2,9 +2,9 @@
 
 of a span                       its object has
 ---------                       --------------
-what the columns tell           a shape with that filled in
+what the columns hold           a layout with that filled in
 attributes                      decoded and encoded
-events, links, resource         decoded and encoded once for all records that end alike
+events, links, resource         decoded and encoded once for all records with the same end
 
 That is the quick way, of the records that `known_records` cuts. Every other span goes the general way, by `Store.span`.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from spanview.exports.known_records import MOST_KEPT, KnownRecords
+from spanview.exports.known_records import MAX_KEPT_TEXTS, KnownRecords
 from spanview.exports.records import batches, read_records
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own_value import dumps_span, span_value, warning_names
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from spanview.exports.known_records import Tail
     from spanview.index.store import Store
 
-BATCH: Final = 4096
-"""More spans than these aren't worth asking for at once."""
-_TOGETHER: Final = 64
-"""So many spans make a piece of the text."""
+BATCH_SPANS: Final = 4096
+"""Spans that are handled at once; more bring nothing."""
+_PIECE_SPANS: Final = 64
+"""Spans in a piece of the text."""
 _EXPONENT: Final = b"+" if b"+" in orjson.dumps(2.0**64) else b"e"
 """In the text of every float that an integer of more than 64 bits can have become."""
 
@@ -59,22 +59,22 @@ class SpanTexts:
         self._tails: dict[tuple[int, bytes], bytes] = {}
 
     def joined(
-        self, before: Sequence[bytes], rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]
+        self, prefixes: Sequence[bytes], rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]
     ) -> Iterator[bytes]:
-        """Yield what `of` returns for any number of rows, each behind what stands before it, some at a time."""
+        """Yield what `of` returns for any number of rows, each after its prefix, some at a time."""
         first = 0
         for objects in self.in_batches(rows, own, warnings):
-            pairs = zip(before[first : first + len(objects)], objects, strict=True)
+            pairs = zip(prefixes[first : first + len(objects)], objects, strict=True)
             first += len(objects)
-            while some := [*islice(pairs, _TOGETHER)]:
-                yield b"".join(chain.from_iterable(some))
+            while piece := [*islice(pairs, _PIECE_SPANS)]:
+                yield b"".join(chain.from_iterable(piece))
 
     def in_batches(
         self, rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]
     ) -> Iterator[list[bytes]]:
         """Yield what `of` returns for any number of rows, some at a time."""
-        for some in batches(self._store, rows, BATCH):
-            yield self.of(rows[some], own[some], warnings[some])
+        for batch in batches(self._store, rows, BATCH_SPANS):
+            yield self.of(rows[batch], own[batch], warnings[batch])
 
     def of(self, rows: Sequence[int], own: Sequence[int | None], warnings: Sequence[int]) -> list[bytes]:
         """Return the object of each span without its braces, as `dumps_span` encodes what `span_value` returns.
@@ -82,7 +82,7 @@ class SpanTexts:
         Args:
             rows: Rows of the span table, so few that their records fit into memory.
             own: The self time of each in nanoseconds, or None.
-            warnings: What of each only its tree tells, as bits of `Warnings`.
+            warnings: Those that only its tree gives each, as bits of `Warnings`.
         """
         if not rows:
             return []
@@ -93,7 +93,7 @@ class SpanTexts:
         of_trees = zip(rows, own, warnings, strict=True)
         for (row, own_time, warned), part, of_columns in zip(of_trees, parts, zip(*columns, strict=True), strict=True):
             if part is not None:
-                shape, _, span_id, parent_id, start_text, end_text, start, end, source, offset, length = of_columns
+                layout, _, span_id, parent_id, start_text, end_text, start, end, source, offset, length = of_columns
                 text, attributes, tail = part
                 try:
                     # One level deeper, as it will be: the encoder doesn't go to any depth.
@@ -105,7 +105,7 @@ class SpanTexts:
                 else:
                     if not (_EXPONENT in value and has_long_integer(text)):
                         of_span = span_id, parent_id, start_text, end_text, end - start, own_time
-                        texts.append(shape.object % (*of_span, value, of_tail, offset, length, _names_of(warned)))
+                        texts.append(layout.object % (*of_span, value, of_tail, offset, length, _names_of(warned)))
                         continue
             texts.append(self._general(row, own_time, warned))
         return texts
@@ -119,7 +119,7 @@ class SpanTexts:
         if known is None:
             known = _object_of_tail(tail, self._store.sources[source].path)
             if tail.is_kept:
-                if len(self._tails) > MOST_KEPT:
+                if len(self._tails) > MAX_KEPT_TEXTS:
                     self._tails.clear()
                 self._tails[source, tail.text] = known
         return known

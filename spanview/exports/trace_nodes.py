@@ -1,4 +1,4 @@
-"""The spans of traces in the order of the trace-tree format, and what stands between them."""
+"""The spans of traces in the order of the trace-tree format, and what comes between them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """Spans in the order of the text, and what stands between them.
+    """Spans in the order of the text, and what comes between them.
 
     Args:
-        behind: What is still to be written of the trace before.
+        ending: What closes the previous trace.
     """
 
-    def __init__(self, behind: bytes = b"") -> None:
+    def __init__(self, ending: bytes = b"") -> None:
         self.rows: list[int] = []
-        self.behind = behind
+        self.ending = ending
         """What closes the last trace."""
-        self.before: list[bytes] = []
-        """What stands before each span's object."""
+        self.prefixes: list[bytes] = []
+        """What comes before each span's object."""
         self.own: list[int | None] = []
         self.warnings: list[int] = []
-        """What only the trees tell of them, as bits of `Warnings`."""
+        """The warnings that only the trees give them, as bits of `Warnings`."""
 
     def add(self, store: Store, trace: int) -> None:
         """Add a trace, stitched."""
@@ -42,51 +42,51 @@ class Nodes:
         own, warned, rows = self_times(tree, store.spans), tree.warned(), tree.rows
         walked = [*tree.walk()]
         nodes, depths = [node for node, _ in walked], [depth for _, depth in walked]
-        before = self._before(trace_head(store, trace, rows, is_complete=tree.complete), depths)
+        prefixes = self._prefixes(trace_head(store, trace, rows, is_complete=tree.complete), depths)
         if tree.missing:
-            for at in [at for at, node in enumerate(nodes) if node >= len(rows)]:
-                # A placeholder is no span, but its children are: they come behind it.
-                missing = b'"span_id":%b,"missing":true' % dumps_strict(format_span_id(tree.span_id(nodes[at])))
-                before[at + 1] = before[at] + missing + before[at + 1]
+            for index in [index for index, node in enumerate(nodes) if node >= len(rows)]:
+                # A placeholder is no span, but its children are: they come after it.
+                missing = b'"span_id":%b,"missing":true' % dumps_strict(format_span_id(tree.span_id(nodes[index])))
+                prefixes[index + 1] = prefixes[index] + missing + prefixes[index + 1]
             are_spans = [*map(len(rows).__gt__, nodes)]
-            nodes, before = [*compress(nodes, are_spans)], [*compress(before, are_spans)]
+            nodes, prefixes = [*compress(nodes, are_spans)], [*compress(prefixes, are_spans)]
         self.rows += map(rows.__getitem__, nodes)
-        self.before += before
+        self.prefixes += prefixes
         self.own += map(own.__getitem__, nodes)
         self.warnings += [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
 
     def add_walked(self, store: Store, trace: int, walked: Walk, first: int) -> None:
-        """Add a trace that nothing is odd of.
+        """Add a trace without anything unusual.
 
         Args:
             trace: Its number.
             walked: The traces that are written.
             first: Where it begins there.
         """
-        some = slice(first, first + store.trace_table.span_count[trace])
-        rows = walked.rows[some].tolist()
-        self.before += self._before(trace_head(store, trace, rows, is_complete=True), walked.depths[some].tolist())
+        part = slice(first, first + store.trace_table.span_count[trace])
+        rows = walked.rows[part].tolist()
+        self.prefixes += self._prefixes(trace_head(store, trace, rows, is_complete=True), walked.depths[part].tolist())
         self.rows += rows
-        self.own += walked.own[some].tolist()
-        self.warnings += walked.warned[some].tolist()
+        self.own += walked.own[part].tolist()
+        self.warnings += walked.warned[part].tolist()
 
-    def _before(self, head: bytes, depths: Sequence[int]) -> list[bytes]:
-        """Return what stands before the spans and placeholders of the next trace."""
-        between = b",\n" if self.behind else b""
-        before = [b"".join((self.behind, between, head[:-1], b',"roots":[{'))]
-        before += map(text_between, map(sub, depths, islice(depths, 1, None)))
-        self.behind = text_behind(depths[-1])
-        return before
+    def _prefixes(self, head: bytes, depths: Sequence[int]) -> list[bytes]:
+        """Return what comes before the spans and placeholders of the next trace."""
+        between = b",\n" if self.ending else b""
+        prefixes = [b"".join((self.ending, between, head[:-1], b',"roots":[{'))]
+        prefixes += map(text_between, map(sub, depths, islice(depths, 1, None)))
+        self.ending = text_after(depths[-1])
+        return prefixes
 
 
 @lru_cache(1024)
 def text_between(levels: int) -> bytes:
-    """Return what stands between a span's object and the next one's, which is so many levels further up."""
+    """Return what comes between a span's object and the next one's, which is so many levels further up."""
     return b',"children":[{' if levels < 0 else b',"children":[]}' + b"]}" * levels + b",{"
 
 
-def text_behind(depth: int) -> bytes:
-    """Return what closes a trace behind its last span's object, which is so many levels below a root."""
+def text_after(depth: int) -> bytes:
+    """Return what closes a trace after its last span's object, which is so many levels below a root."""
     return text_between(depth)[:-2] + b"]}"
 
 

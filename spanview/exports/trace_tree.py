@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.exports.gathered import gathered
 from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
-from spanview.exports.span_texts import BATCH, SpanTexts, are_many
+from spanview.exports.span_texts import BATCH_SPANS, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.tags import ignore_loss
@@ -57,7 +57,7 @@ def _parts(traces: Iterator[bytes], summary: Summary, problems: Sequence[Problem
 
 
 def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield the traces; of many spans the order is told once, before shares of them are written side by side."""
+    """Yield the traces; for many spans the order is computed once, before shares of them are written in parallel."""
     begins: dict[int, int] = {}
     alike = None
     if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
@@ -76,8 +76,8 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
 
     def joined(plain: SpanTexts, nodes: Nodes) -> Iterator[bytes]:
         """Yield the text as far as the last span."""
-        some = nodes.before, nodes.rows, nodes.own, nodes.warnings
-        return alike.joined(plain, *some) if alike else plain.joined(*some)
+        columns = nodes.prefixes, nodes.rows, nodes.own, nodes.warnings
+        return alike.joined(plain, *columns) if alike else plain.joined(*columns)
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
         # Most traces are small, so the texts of spans are asked for many traces at once.
@@ -87,14 +87,14 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
                 pending.add_walked(store, trace, walked, begins[trace])
             else:
                 pending.add(store, trace)
-            if len(pending.rows) >= scale * BATCH:
+            if len(pending.rows) >= scale * BATCH_SPANS:
                 yield from joined(plain, pending)
-                pending = Nodes(pending.behind)
+                pending = Nodes(pending.ending)
         yield from joined(plain, pending)
-        yield pending.behind
+        yield pending.ending
 
-    before = b"\n"
+    prefix = b"\n"
     shares = shares_of_traces(store, traces, scale)
     for piece in written(shares, write, lose, between=b",\n"):
-        yield before + piece
-        before = b""
+        yield prefix + piece
+        prefix = b""

@@ -26,25 +26,25 @@ def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
     """
-    before = b"[\n"
+    prefix = b"[\n"
     for piece in written(shares_of_traces(store, traces), partial(_spans, store), lose, between=b",\n"):
-        yield before + piece
-        before = b""
-    yield b"[]\n" if before else b"\n]\n"
+        yield prefix + piece
+        prefix = b""
+    yield b"[]\n" if prefix else b"\n]\n"
 
 
 def _spans(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the spans of traces with a comma and a line feed between them."""
     between = b""
     for _, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
-        seen = set[str]()
+        ids = set[str]()
         for _, span, above in spans:
             value = value_of(span, lose)
             if value is None:
                 continue
-            if value["id"] in seen and "shared" not in value:
+            if value["id"] in ids and "shared" not in value:
                 lose("spans with the id of another one, which Zipkin shows as one")
-            seen.add(value["id"])
+            ids.add(value["id"])
             if above is Above.CIRCLE and value.pop("parentId", None) is not None:
                 lose(CIRCLES)
             yield between + dumps_reporting(value, lose)

@@ -1,7 +1,7 @@
 """Everything in the order of path and offset, whatever the order in which it came: the same input is the same store.
 
-Several processes read files, the newest may come first, and a pipe comes last. Whoever asks for the first of something,
-or has to choose between equals, goes by the numbers of rows, traces, names and files. So these are numbered as one
+Several processes read files, the newest may come first, and a pipe comes last. Where the first of something is wanted,
+or equals are chosen from, the numbers of rows, traces, names and files decide. So these are numbered as one
 process would number them that reads file by file.
 
 files       by path, then generation
@@ -37,7 +37,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     """Put files, rows, traces and texts in order.
 
     Args:
-        intake: The index; nobody reads it or adds to it meanwhile.
+        intake: The index; not read or added to meanwhile.
 
     Returns:
         The new number of each file, by the one that it had.

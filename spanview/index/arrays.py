@@ -22,8 +22,8 @@ Words: TypeAlias = "NDArray[np.uint64]"
 
 _FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
 _SECOND_FACTOR: Final = np.uint64(SECOND_FACTOR)
-_HALF: Final = np.uint64(32)
-_QUARTER: Final = np.uint64(16)
+_HALF_BITS: Final = np.uint64(32)
+_QUARTER_BITS: Final = np.uint64(16)
 
 
 def copy_of(column: Sequence[Any]) -> NDArray[Any]:
@@ -34,10 +34,10 @@ def copy_of(column: Sequence[Any]) -> NDArray[Any]:
 def hashes_of(first: Words, second: Words) -> Words:
     """Return what `slot_hash` gives for pairs of integers."""
     keys = first * _FIRST_FACTOR ^ second
-    keys ^= keys >> _HALF
+    keys ^= keys >> _HALF_BITS
     keys *= _SECOND_FACTOR
-    keys >>= _HALF
-    keys ^= keys >> _QUARTER
+    keys >>= _HALF_BITS
+    keys ^= keys >> _QUARTER_BITS
     return keys
 
 
@@ -57,7 +57,7 @@ def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:
 
 def traces_in_order(table: TraceTable) -> list[int]:
     """Return all traces by start, then id; those without a start and the group without an id come last."""
-    # As many as there are now, of a table that grows.
+    # As many as there are now: the table may grow.
     count = len(table)
     starts, high, low = (copy_of(column)[:count] for column in (table.start_ns, table.id_high, table.id_low))
     chosen = np.argsort(starts)

@@ -1,4 +1,4 @@
-"""The records of many spans read together: those that stand near each other in a file come in one piece.
+"""The records of many spans read together: neighbours in a file come in one piece.
 
 file    | record | record | ... | record |            | record |
 block   |------------ read at once ------|            |--------|
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
-_MOST: Final = 1024 * 1024
+_MAX_READ_BYTES: Final = 1024 * 1024
 """Bytes that are read at once, unless one record has more."""
-_GAP: Final = 16 * 1024
-"""Bytes between two records that are rather left out than read."""
+_MAX_GAP_BYTES: Final = 16 * 1024
+"""Bytes between two records that are still read; a larger gap is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,15 @@ def blocks(store: Store, rows: Places) -> Iterator[Block]:
     sources = copy_of(spans.source)[rows]
     starts = copy_of(spans.offset)[rows].astype(np.int64)
     ends = starts + copy_of(spans.length)[rows]
-    breaks = np.flatnonzero((np.diff(sources) != 0) | (starts[1:] - ends[:-1] > _GAP)) + 1
+    breaks = np.flatnonzero((np.diff(sources) != 0) | (starts[1:] - ends[:-1] > _MAX_GAP_BYTES)) + 1
     for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(rows)], strict=True):
-        at = first
-        while at < last:
-            begin = int(starts[at])
-            end = max(at + 1, at + int(np.searchsorted(ends[at:last], begin + _MOST, "right")))
-            length = int(ends[at:end].max()) - begin
-            data = store.intake.details.read(int(sources[at]), begin, length)
-            yield Block(rows[at:end], starts[at:end] - begin, ends[at:end] - begin, data)
-            at = end
+        position = first
+        while position < last:
+            begin = int(starts[position])
+            end = max(
+                position + 1, position + int(np.searchsorted(ends[position:last], begin + _MAX_READ_BYTES, "right"))
+            )
+            length = int(ends[position:end].max()) - begin
+            data = store.intake.details.read(int(sources[position]), begin, length)
+            yield Block(rows[position:end], starts[position:end] - begin, ends[position:end] - begin, data)
+            position = end

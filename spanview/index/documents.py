@@ -1,4 +1,4 @@
-"""Records of spans that stand in a document with others, as in a line of OTLP, or in the download of a trace.
+"""Records of spans that share a document with others, as in a line of OTLP, or in the download of a trace.
 
 file        {"resourceSpans": [ … three spans … ]}
 rows        offset 0, 1 and 2, each of length 0: the first, second and third span of the document that begins at 0
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from spanview.model.span import Span
 
-_MOST_BYTES: Final = 32 * 1024 * 1024
-"""Of the documents whose spans are kept at hand, but for the last one."""
-_TIMES_ROUND: Final = 3
-"""Where documents are mixed, so many times the length of one is read before and after it,"""
-_MOST_ROUND: Final = 8 * 1024 * 1024
+_MAX_CACHED_BYTES: Final = 32 * 1024 * 1024
+"""Of the documents whose spans are cached, except the last one."""
+_CONTEXT_LENGTHS: Final = 3
+"""Where documents are mixed, this many times its length is read before and after one,"""
+_MAX_CONTEXT_BYTES: Final = 8 * 1024 * 1024
 """but no more than this many bytes."""
 
 
@@ -37,7 +37,7 @@ class DetailReader(Protocol):
         """Return the bytes at a place of a source, or None where they are gone."""
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
         data = self.read(source, offset, len(target))
         if data is None or len(data) < len(target):
             return False
@@ -47,7 +47,7 @@ class DetailReader(Protocol):
 
 @dataclass(slots=True)
 class _Places:
-    """Where the documents of one source stand, by offset."""
+    """Where the documents of one source are, by offset."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -64,7 +64,7 @@ class Documents:
         self.reader = reader
         self._places: dict[int, _Places] = {}
         self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
-        """Of the documents that were looked at last their own lengths and spans, by source and offset."""
+        """Lengths and spans of the documents that were used last, by source and offset."""
         self._kept = 0
         """Bytes of these documents."""
         self._last = (-1, 0, 0)
@@ -91,25 +91,25 @@ class Documents:
             places = self._places.setdefault(source, _Places())
             for offset, length in documents:
                 # In a log, what began later may end before it.
-                at = bisect_right(places.offsets, offset)
-                places.offsets.insert(at, offset)
-                places.lengths.insert(at, length)
+                index = bisect_right(places.offsets, offset)
+                places.offsets.insert(index, offset)
+                places.lengths.insert(index, length)
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Take note of new numbers of files, each by the one that it had."""
+        """Renumber files; `numbers` has the new number at each old one."""
         with self._lock:
             self._places = {numbers[source]: places for source, places in self._places.items()}
             self._spans.clear()
             self._kept = 0
 
     def place(self, source: int, offset: int, length: int) -> tuple[int, int]:
-        """Return offset and length of a span's record, or of the document that it stands in."""
+        """Return offset and length of a span's record, or of the document that contains it."""
         if length:
             return offset, length
         with self._lock:
             places = self._places[source]
-            at = bisect_right(places.offsets, offset) - 1
-            return places.offsets[at], places.lengths[at]
+            index = bisect_right(places.offsets, offset) - 1
+            return places.offsets[index], places.lengths[index]
 
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return a span's record, its line where it has none of its own, or None where it is gone."""
@@ -128,7 +128,7 @@ class Documents:
         return spans[offset - begin] if offset - begin < len(spans) else None
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
         return self.reader.read_into(source, offset, target)
 
     def _spans_of(self, source: int, offset: int, length: int) -> list[Span]:
@@ -138,11 +138,11 @@ class Documents:
             return known[1]
         document = self._document(source, offset, length)
         spans = [] if document is None else spans_in_document(document)
-        # Without the lines of others that stand in it.
+        # Without the lines of others inside it.
         size = 0 if document is None else len(document)
         self._spans[source, offset] = size, spans
         self._kept += size
-        while self._kept > _MOST_BYTES and len(self._spans) > 1:
+        while self._kept > _MAX_CACHED_BYTES and len(self._spans) > 1:
             self._kept -= self._spans.popitem(last=False)[1][0]
         return spans
 
@@ -152,8 +152,8 @@ class Documents:
             document = self._mixed[1].document(offset, length)
             if document is not None:
                 return document
-        (before, first, end), self._last = self._last, (source, offset, offset + length)
-        if before == source and first != offset and first < offset + length and offset < end:
+        (last_source, first, end), self._last = self._last, (source, offset, offset + length)
+        if last_source == source and first != offset and first < offset + length and offset < end:
             # They are mixed: reading each with all that is between its lines would cost the square of their number.
             document = self._document_among_others(source, offset, length)
             if document is not None:
@@ -162,7 +162,7 @@ class Documents:
 
     def _document_among_others(self, source: int, offset: int, length: int) -> bytes | None:
         """Read the part of a log around a document, keep it at hand, and return the document's own lines."""
-        places, reach = self._places[source], min(_TIMES_ROUND * length, _MOST_ROUND)
+        places, reach = self._places[source], min(_CONTEXT_LENGTHS * length, _MAX_CONTEXT_BYTES)
         first, last = bisect_left(places.offsets, offset - reach), bisect_right(places.offsets, offset + reach)
         ends = map(add, places.offsets[first:last], places.lengths[first:last])
         begin = places.offsets[first]

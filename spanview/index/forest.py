@@ -74,7 +74,7 @@ class Forest:
         return first
 
     def warnings(self) -> NDArray[np.uint16]:
-        """Return what only the trees tell of each span, as bits of `Warnings`: cycles and clock skew."""
+        """Return the warnings that only trees give for each span, as bits of `Warnings`: cycles and clock skew."""
         warned = np.zeros(len(self), np.uint16)
         warned[self.cut] = Warnings.CYCLE.value
         starts, children = self.of("start_ns"), np.flatnonzero(self.parents >= 0)
@@ -124,8 +124,8 @@ class Forest:
         is_same = starts[order[1:]] == starts[order[:-1]]
         # A second key for all would cost more than setting right the few that start together.
         tied = np.flatnonzero(np.append(is_same, False) | np.append(False, is_same))
-        some = order[tied]
-        order[tied] = some[np.lexsort((*self._places(some), ids[some], starts[some]))]
+        ties = order[tied]
+        order[tied] = ties[np.lexsort((*self._places(ties), ids[ties], starts[ties]))]
         return order
 
     def children(self) -> tuple[Places, Places]:
@@ -145,7 +145,7 @@ class Forest:
     def preorder(self) -> Places:
         """Return the place of each span when trees are walked, parents before their children: a permutation.
 
-        Traces come by number, trees and siblings by start, then span id, then place. A placeholder stands where its
+        Traces come by number, trees and siblings by start, then span id, then place. A placeholder comes where its
         earliest child starts, then by its own id.
         """
         sizes, order = self.sizes(), self.in_order()
@@ -154,11 +154,11 @@ class Forest:
         tops = tops[self._by_tree(tops)]
         offsets[tops] = np.cumsum(sizes[tops]) - sizes[tops]
         below = self._children_in(order)
-        before = np.cumsum(sizes[below]) - sizes[below]
+        preceding = np.cumsum(sizes[below]) - sizes[below]
         parents = self.parents[below]
         firsts = np.flatnonzero(np.append(np.ones(min(1, len(below)), np.bool_), parents[1:] != parents[:-1]))
         counts = np.diff(np.append(firsts, len(below)))
-        offsets[below] = before - np.repeat(before[firsts], counts) + 1
+        offsets[below] = preceding - np.repeat(preceding[firsts], counts) + 1
         return self.sums_above(offsets)
 
     def _by_tree(self, tops: Places) -> Places:
@@ -236,8 +236,8 @@ def _parents(store: Store, rows: Places, traces: NDArray[np.uint32], ids: Words,
     while len(waiting):
         entries = table[slots]
         parents[waiting[entries == 0]] = MISSING
-        there = np.flatnonzero(entries)
-        waiting, slots, entries = waiting[there], slots[there], entries[there] - np.uint32(1)
+        filled = np.flatnonzero(entries)
+        waiting, slots, entries = waiting[filled], slots[filled], entries[filled] - np.uint32(1)
         is_it = (ids[entries] == parent_ids[waiting]) & (traces[entries] == traces[waiting])
         parents[waiting[is_it]] = entries[is_it]
         waiting, slots = waiting[~is_it], (slots[~is_it] + np.uint64(1)) & mask
@@ -264,20 +264,20 @@ def _fill(table: NDArray[np.uint32], mask: np.uint64, traces: NDArray[np.uint32]
         entries = table[slots] - np.uint32(1)
         left = np.flatnonzero(entries != waiting)
         waiting, slots, entries = waiting[left], slots[left], entries[left]
-        is_double = (ids[entries] == ids[waiting]) & (traces[entries] == traces[waiting])
-        placed.append(entries[is_double].astype(np.int64))
-        replaced.append(waiting[is_double])
-        waiting, slots = waiting[~is_double], (slots[~is_double] + np.uint64(1)) & mask
+        is_duplicate = (ids[entries] == ids[waiting]) & (traces[entries] == traces[waiting])
+        placed.append(entries[is_duplicate].astype(np.int64))
+        replaced.append(waiting[is_duplicate])
+        waiting, slots = waiting[~is_duplicate], (slots[~is_duplicate] + np.uint64(1)) & mask
     return np.concatenate(placed), np.concatenate(replaced)
 
 
 def _firsts(store: Store, rows: Places, placed: Places, replaced: Places) -> Places:
-    """Return for each of `placed` which comes first by path, generation and offset: itself, or one of its doubles."""
-    some, of = np.append(placed, replaced), np.append(placed, placed)
-    order = np.lexsort((*_places_of(store, rows[some]), of))
-    some, of = some[order], of[order]
-    begins = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
-    firsts: Places = some[begins[np.searchsorted(of[begins], placed)]]
+    """Return for each of `placed` the first by path, generation and offset: itself, or one of its duplicates."""
+    positions, groups = np.append(placed, replaced), np.append(placed, placed)
+    order = np.lexsort((*_places_of(store, rows[positions]), groups))
+    positions, groups = positions[order], groups[order]
+    begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+    firsts: Places = positions[begins[np.searchsorted(groups[begins], placed)]]
     return firsts
 
 
@@ -285,10 +285,10 @@ def _places_of(store: Store, rows: Places) -> tuple[NDArray[Any], NDArray[Any]]:
     if not len(rows):
         return rows, rows
     sources, offsets = copy_of(store.spans.source)[rows], copy_of(store.spans.offset)[rows]
-    numbers, which = np.unique(sources, return_inverse=True)
+    numbers, inverse = np.unique(sources, return_inverse=True)
     in_order = sorted(numbers.tolist(), key=store.intake.source_order)
     ranks = dict(zip(in_order, range(len(in_order)), strict=True))
-    return offsets, np.array([ranks[number] for number in numbers.tolist()])[which]
+    return offsets, np.array([ranks[number] for number in numbers.tolist()])[inverse]
 
 
 def _cut(parents: Places, starts: NDArray[np.int64], ids: Words) -> Places:

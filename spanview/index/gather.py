@@ -54,7 +54,7 @@ def word(text: bytes) -> int:
 
 
 class Template:
-    """Literal bytes with gaps in which anything may stand.
+    """Literal bytes with gaps that match anything.
 
     Args:
         parts: Literals, and for each gap its width.
@@ -73,14 +73,14 @@ class Template:
         self._last = np.uint64(word(b"\xff" * (self.width - self._width + WORD)))
 
     def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags | None]:
-        """Return the bytes at each place, and where the literals stand; None for everywhere."""
+        """Return the bytes at each place, and where the literals match; None for everywhere."""
         rows = rows_at(buffer, places, self._width)
         words = rows.view(np.uint64)
         if self._mask is None:
             words[:, -1] &= self._last
         else:
             words = words & self._mask
-        # Nearly all fit mostly: to look for the others is cheaper than to ask row by row.
+        # Mostly nearly all fit: looking for the others is cheaper than asking row by row.
         others = np.flatnonzero(words != self._text)
         if not len(others):
             return rows, None
@@ -90,10 +90,10 @@ class Template:
 
 
 class Choice:
-    """One of some words, and the bytes behind it.
+    """One of some words, and the bytes after it.
 
     Args:
-        texts: The words, each with what ends it; they are told by their second letters.
+        texts: The words, each with what ends it; their second letters differ.
     """
 
     def __init__(self, texts: list[bytes]) -> None:
@@ -106,7 +106,7 @@ class Choice:
         self._numbers[[text[1] for text in texts]] = range(len(texts))
 
     def take(self, buffer: Bytes, places: Places) -> tuple[NDArray[np.uint8], Places, Flags | None]:
-        """Return the number of the word at each place, where its end is, and where one stands; None for everywhere."""
+        """Return the number of the word at each place, where it ends, and where there is one; None for everywhere."""
         numbers = self._numbers[buffer[places + 1]]
         fits = words_at(buffer, places) & self._masks[numbers] == self._words[numbers]
         return numbers, places + self._widths[numbers], None if fits.all() else fits

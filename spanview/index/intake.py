@@ -1,4 +1,4 @@
-"""The way into the store: spans are told from doubles and grouped into traces as they arrive."""
+"""The way into the store: duplicates are dropped and spans grouped into traces as they arrive."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
-"""Columns by which spans are told apart whose records can't be read."""
-_KEPT_TRACE_NUMBERS: Final = 32768
+"""Columns that tell apart spans whose records can't be read."""
+_MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
 
@@ -66,13 +66,13 @@ class Intake:
         self.trace_slots = Slots(lambda row: slot_hash(traces.id_high[row], traces.id_low[row]))
         self._recent: dict[int, int] = {}
         self.unplaced = NO_ROW
-        """The trace that stands for the spans without a usable trace id."""
+        """The trace of the spans without a usable trace id."""
         self._clashes: dict[tuple[int, int], _Clash] | None = None
-        """By number of the trace and span id, where different records have them; None while nobody has asked."""
+        """By number of the trace and span id, where different records have them; None until needed."""
         self.scanned: list[range] = []
-        """Rows whose records stood in the SDK's own layout when they were scanned,"""
+        """Rows whose records had the SDK's own layout when they were scanned,"""
         self.moved: set[int] = set()
-        """and rows whose places are those of doubles by now."""
+        """and rows whose places are those of duplicates by now."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -81,7 +81,7 @@ class Intake:
         return len(self.sources) - 1
 
     def note_scanned(self, rows: range) -> None:
-        """Take note that the records of new rows stand in the SDK's own layout, but for their attributes."""
+        """Take note that the records of new rows have the SDK's own layout, except for their attributes."""
         if self.scanned and self.scanned[-1].stop == rows.start:
             rows = range(self.scanned.pop().start, rows.stop)
         self.scanned.append(rows)
@@ -105,12 +105,12 @@ class Intake:
             from spanview.index.arrays import are_in_order
 
             return are_in_order(spans)
-        # Whatever reads asks. One by one: 0.0001 s for 1,000 spans, 0.03 s for 200,000; with numpy 0.09 s and 0.0004 s.
+        # Every reader asks. One by one: 0.0001 s for 1,000 spans, 0.03 s for 200,000; with numpy 0.09 s and 0.0004 s.
         keys = [*zip(spans.source, spans.offset, strict=True)]
         return not any(map(gt, keys, islice(keys, 1, None)))
 
     def take_numbers(self, files: Sequence[int], rows: Sequence[int], traces: Sequence[int]) -> None:
-        """Take note of new numbers of files, rows and traces, each by the one that it had."""
+        """Renumber files, rows and traces; each list has the new number at each old one."""
         self.details.take_numbers(files)
         self._duplicates.take_numbers(files, rows)
         self._recent.clear()
@@ -137,7 +137,7 @@ class Intake:
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
 
-        Identical doubles are dropped and counted; different records with the same ids are kept and marked.
+        Identical duplicates are dropped and counted; different records with the same ids are kept and marked.
         """
         columns = batch.columns
         self.tallies.take(self.sources[source].path, batch)
@@ -147,18 +147,18 @@ class Intake:
         self.spans.widen()
         numbers = self._trace_numbers(columns.trace_ids)
         first = len(self.spans)
-        known = self._place(numbers, columns.span_ids)
-        self._extend(source, batch, [at for at in range(len(columns)) if at not in known] if known else None)
+        known = self._add_new_ids(numbers, columns.span_ids)
+        self._extend(source, batch, [index for index in range(len(columns)) if index not in known] if known else None)
         self._link(first)
-        for at in sorted(known):
-            self._add_known(source, batch, numbers[at], at)
+        for index in sorted(known):
+            self._add_known(source, batch, numbers[index], index)
         if self.changed is not None:
             self.changed.append(numbers)
 
     def _trace_numbers(self, trace_ids: Sequence[int]) -> list[int]:
         """Return the row of each trace, a new one where it is new."""
         recent = self._recent
-        if len(recent) > _KEPT_TRACE_NUMBERS:
+        if len(recent) > _MAX_RECENT_TRACES:
             recent.clear()
         numbers = [*map(recent.get, trace_ids)]
         if None not in numbers:
@@ -186,29 +186,29 @@ class Intake:
         self.span_slots.reserve(spans)
         self.trace_slots.reserve(spans // 4)
 
-    def _place(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
-        """Append the ids of all spans that are new; return the places in the batch of those that may not be."""
+    def _add_new_ids(self, numbers: list[int], span_ids: Sequence[int]) -> set[int]:
+        """Append the ids of all spans that are new; return the indexes in the batch of those that may not be."""
         spans, slots, unplaced = self.spans, self.span_slots, self.unplaced
         known: set[int] = set()
-        places: Sequence[int] = range(len(numbers))
+        indexes: Sequence[int] = range(len(numbers))
         if not all(span_ids) or unplaced in numbers:
-            known = {at for at in places if not span_ids[at] or numbers[at] == unplaced}
-            places = [at for at in places if at not in known]
-            numbers, span_ids = [numbers[at] for at in places], [span_ids[at] for at in places]
-        slots.reserve(len(places))
+            known = {index for index in indexes if not span_ids[index] or numbers[index] == unplaced}
+            indexes = [index for index in indexes if index not in known]
+            numbers, span_ids = [numbers[index] for index in indexes], [span_ids[index] for index in indexes]
+        slots.reserve(len(indexes))
         table, mask, traces, ids = slots.table, slots.mask, spans.trace, spans.span_id
         row = first = len(ids)
         # All are appended, and those that turn out to be known are taken out again.
         traces.extend(numbers)
         ids.extend(span_ids)
-        for at, number, span_id in zip(places, numbers, span_ids, strict=True):
+        for index, number, span_id in zip(indexes, numbers, span_ids, strict=True):
             # This is `slot_hash`, without a call: the number of a trace has 32 bits, and so the key no more than 64.
             key = number * FIRST_FACTOR ^ span_id
             upper = (key ^ key >> 32) * SECOND_FACTOR >> 32 & UPPER_HALF
             slot = (upper ^ upper >> 16) & mask
             while entry := table[slot]:
                 if ids[entry - 1] == ids[row] and traces[entry - 1] == traces[row]:
-                    known.add(at)
+                    known.add(index)
                     del ids[row], traces[row]
                     break
                 slot = (slot + 1) & mask
@@ -218,14 +218,14 @@ class Intake:
         slots.used += row - first
         return known
 
-    def _extend(self, source: int, batch: Batch, fresh: list[int] | None) -> None:
-        """Append the other columns, of all spans of a batch or of those at the places `fresh`."""
+    def _extend(self, source: int, batch: Batch, indexes: list[int] | None) -> None:
+        """Append the other columns, of all spans of a batch or of those at `indexes`."""
         spans, columns = self.spans, batch.columns
 
         def chosen(values: Sequence[_T]) -> Sequence[_T]:
-            return values if fresh is None else [values[at] for at in fresh]
+            return values if indexes is None else [values[index] for index in indexes]
 
-        count = len(columns) if fresh is None else len(fresh)
+        count = len(columns) if indexes is None else len(indexes)
         spans.parent_id.extend(_packed("Q", chosen(columns.parent_ids)))
         spans.start_ns.extend(_packed("q", chosen(columns.start_ns)))
         spans.end_ns.extend(_packed("q", chosen(columns.end_ns)))
@@ -283,30 +283,30 @@ class Intake:
             return self.order(row) < self.order(other)
         return (starts[row], ids[row]) < (starts[other], ids[other])
 
-    def _add_known(self, source: int, batch: Batch, trace: int, at: int) -> None:
-        """Add the span at a place of the batch whose ids are known already or unusable, unless it is a double."""
-        span_id = batch.columns.span_ids[at]
-        record = self.details.read(source, batch.offsets[at], batch.lengths[at])
-        double, is_gone = self._row_of_bytes((trace, span_id), record), False
-        if double == NO_ROW:
+    def _add_known(self, source: int, batch: Batch, trace: int, index: int) -> None:
+        """Add the span at an index of the batch whose ids are known already or unusable, unless it is a duplicate."""
+        span_id = batch.columns.span_ids[index]
+        record = self.details.read(source, batch.offsets[index], batch.lengths[index])
+        known_row, is_gone = self._row_of_bytes((trace, span_id), record), False
+        if known_row == NO_ROW:
             clash, digest = self._clash_of((trace, span_id)), self._digest(record)
-            double, is_gone = self._double_in(clash, digest, self._facts_of(batch, at))
-        if double != NO_ROW:
+            known_row, is_gone = self._duplicate_in(clash, digest, self._facts_of(batch, index))
+        if known_row != NO_ROW:
             dropped = source
-            if is_gone or self.order(double) > (*self.source_order(source), batch.offsets[at]):
-                dropped = self.spans.source[double]
-                self.spans.source[double] = source
-                self.spans.offset[double], self.spans.length[double] = batch.offsets[at], batch.lengths[at]
-                self.moved.add(double)
+            if is_gone or self.order(known_row) > (*self.source_order(source), batch.offsets[index]):
+                dropped = self.spans.source[known_row]
+                self.spans.source[known_row] = source
+                self.spans.offset[known_row], self.spans.length[known_row] = batch.offsets[index], batch.lengths[index]
+                self.moved.add(known_row)
             self.tallies.duplicates += 1
-            self._duplicates.add(double, dropped)
+            self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
                 self._duplicates.take(self.duplicates)
             return
         row = len(self.spans)
         self.spans.trace.append(trace)
         self.spans.span_id.append(span_id)
-        self._extend(source, batch, [at])
+        self._extend(source, batch, [index])
         self._link(row)
         if clash.first != NO_ROW:
             self.spans.warnings[clash.first] |= _DUPLICATE
@@ -316,7 +316,7 @@ class Intake:
     def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
         """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.
 
-        Doubled folders hold the same bytes: those need no decoding.
+        Copied folders hold the same bytes: those need no decoding.
         """
         first = NO_ROW if key in self._known_clashes() else self._first_row(*key)
         if first == NO_ROW:
@@ -325,7 +325,7 @@ class Intake:
         known = self.details.read(spans.source[first], spans.offset[first], spans.length[first])
         return first if record == known is not None else NO_ROW
 
-    def _double_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
+    def _duplicate_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
         """Return the row that holds the same span as a record, or `NO_ROW`, and whether that row's own record is gone.
 
         Args:
@@ -341,13 +341,13 @@ class Intake:
                 if digest is not None:
                     clash.digests[digest] = row
                 return row, True
-            # It couldn't be read for a while only.
+            # It was unreadable only for a while.
             unread.pop()
             clash.digests.setdefault(known, row)
         return (NO_ROW if digest is None else clash.digests.get(digest, NO_ROW)), False
 
     def _known_clashes(self) -> dict[tuple[int, int], _Clash]:
-        """Return all clashes; of an index that was kept, those that its rows tell of."""
+        """Return all clashes; of an index that was kept, those that its rows mark."""
         if self._clashes is None:
             self._clashes = {}
             spans = self.spans
@@ -375,18 +375,18 @@ class Intake:
         elif clash.first != NO_ROW:
             clash.unread.setdefault(self._facts_of_row(row), []).append(row)
 
-    def _facts_of(self, batch: Batch, at: int) -> tuple[int, ...]:
+    def _facts_of(self, batch: Batch, index: int) -> tuple[int, ...]:
         """Return what the columns are to have of a span, in the order of `_FACTS`."""
         columns = batch.columns
         return (
-            batch.lengths[at],
-            columns.parent_ids[at],
-            columns.start_ns[at],
-            columns.end_ns[at],
-            self.names.number(columns.names[at]),
-            self.services.number(columns.services[at]),
-            columns.kinds[at],
-            columns.statuses[at],
+            batch.lengths[index],
+            columns.parent_ids[index],
+            columns.start_ns[index],
+            columns.end_ns[index],
+            self.names.number(columns.names[index]),
+            self.services.number(columns.services[index]),
+            columns.kinds[index],
+            columns.statuses[index],
         )
 
     def _facts_of_row(self, row: int) -> tuple[int, ...]:
@@ -400,7 +400,7 @@ class Intake:
         return None if record is None or span is None else digest_of(record, span)
 
     def _digest_of_row(self, row: int) -> bytes | None:
-        """Return what the record of a span says; None where it can't be read, or another one stands in its place."""
+        """Return what the record of a span says; None where it can't be read, or was replaced by another."""
         spans = self.spans
         record = self.details.read(spans.source[row], spans.offset[row], spans.length[row])
         details = None if record is None else decode_details(record)

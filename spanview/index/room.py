@@ -1,4 +1,4 @@
-"""What only adding needs is given up, and made anew when it is asked for; and the rows that a scan has seen."""
+"""What only adding needs is given up, and rebuilt when needed; and the rows that a scan has seen."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def give_up_room(intake: Intake) -> None:
         setattr(spans, name, column)
 
     forget_slots(intake)
-    # The C library keeps what is free between the columns, unless it is told.
+    # The C library keeps what is free between the columns unless asked to release it.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)
 
 
 def forget_slots(intake: Intake) -> None:
-    """Let go of the tables that find rows by their ids; they are made anew when somebody asks for them."""
+    """Release the tables that find rows by their ids; they are rebuilt when needed."""
     spans, traces = intake.spans, intake.traces
 
     def span_slots(size: int) -> array[int]:
@@ -57,12 +57,12 @@ def forget_slots(intake: Intake) -> None:
 def _are_first(rows: Places, traces: NDArray[Any], ids: NDArray[Any], warnings: NDArray[Any]) -> Flags:
     """Return which of some rows are the first with their ids: those of the others have no slots."""
     are_first = np.ones(len(rows), np.bool_)
-    doubled = np.flatnonzero(warnings[rows] & np.uint16(Warnings.DUPLICATE_ID))
-    again = rows[doubled]
-    order = np.lexsort((again, ids[again], traces[again]))
-    again = again[order]
-    is_same = (traces[again][1:] == traces[again][:-1]) & (ids[again][1:] == ids[again][:-1])
-    are_first[doubled[order[1:][is_same]]] = False
+    marked = np.flatnonzero(warnings[rows] & np.uint16(Warnings.DUPLICATE_ID))
+    repeated = rows[marked]
+    order = np.lexsort((repeated, ids[repeated], traces[repeated]))
+    repeated = repeated[order]
+    is_same = (traces[repeated][1:] == traces[repeated][:-1]) & (ids[repeated][1:] == ids[repeated][:-1])
+    are_first[marked[order[1:][is_same]]] = False
     return are_first
 
 
@@ -70,18 +70,18 @@ def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
     """Return a table of slots with some rows."""
     table = array("I", bytes(4 * size))
     view, entries = np.asarray(table), (rows + 1).astype(np.uint32)
-    at = (hashes & np.uint64(size - 1)).astype(np.int64)
+    slots = (hashes & np.uint64(size - 1)).astype(np.int64)
     while len(entries):
         # The last that takes a slot has it: in reverse order, that is the first.
-        free = np.flatnonzero(view[at] == 0)[::-1]
-        view[at[free]] = entries[free]
-        left = view[at] != entries
-        entries, at = entries[left], (at[left] + 1) & (size - 1)
+        free = np.flatnonzero(view[slots] == 0)[::-1]
+        view[slots[free]] = entries[free]
+        left = view[slots] != entries
+        entries, slots = entries[left], (slots[left] + 1) & (size - 1)
     return table
 
 
 def are_scanned(intake: Intake) -> Flags:
-    """Return of which rows a scan has seen that their records stand in the SDK's own layout."""
+    """Return of which rows a scan has seen that their records have the SDK's own layout."""
     flags = np.zeros(len(intake.spans), np.bool_)
     for run in intake.scanned:
         flags[run.start : run.stop] = True

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FIRST_SIZE: Final = 1024
+_INITIAL_SIZE: Final = 1024
 _FREE: Final = 0
 
 FIRST_FACTOR: Final = 0x85EBCA6B
 SECOND_FACTOR: Final = 0x9E3779B97F4A7C15
 """Odd; the upper bits of products with them depend on all bits below. The second is 2^64 by the golden ratio."""
 UPPER_HALF: Final = 2**32 - 1
-_WORD: Final = 2**64 - 1
+_WORD_MASK: Final = 2**64 - 1
 
 
 def slot_hash(first: int, second: int) -> int:
@@ -31,7 +31,7 @@ def slot_hash(first: int, second: int) -> int:
     half of a key goes into its lower half, and the product carries that up again. The last bits of the upper half alone
     would repeat for ids that count by one, so those above are folded in.
     """
-    key = (first * FIRST_FACTOR ^ second) & _WORD
+    key = (first * FIRST_FACTOR ^ second) & _WORD_MASK
     upper = (key ^ key >> 32) * SECOND_FACTOR >> 32 & UPPER_HALF
     return upper ^ upper >> 16
 
@@ -43,29 +43,29 @@ class Slots:
         hash_of: Returns the hash of a row's key; asked again for every row when the table grows.
     """
 
-    __slots__ = ("_again", "_hash_of", "_table", "mask", "used")
+    __slots__ = ("_hash_of", "_make_table", "_table", "mask", "used")
 
     def __init__(self, hash_of: Callable[[int], int]) -> None:
         self._hash_of = hash_of
-        self._again: Callable[[int], array[int]] | None = None
-        self._table = array("I", [_FREE]) * _FIRST_SIZE
+        self._make_table: Callable[[int], array[int]] | None = None
+        self._table = array("I", [_FREE]) * _INITIAL_SIZE
         self.used = 0
-        self.mask = _FIRST_SIZE - 1
+        self.mask = _INITIAL_SIZE - 1
 
     @property
     def table(self) -> array[int]:
         """Row number plus one, or 0 where free; probe from `hash & mask` on, one by one, to the first free slot."""
-        if self._again is not None:
-            self._table, self._again = self._again(self.mask + 1), None
+        if self._make_table is not None:
+            self._table, self._make_table = self._make_table(self.mask + 1), None
         return self._table
 
-    def give_up(self, again: Callable[[int], array[int]]) -> None:
-        """Let go of the table until somebody asks for it.
+    def give_up(self, make_table: Callable[[int], array[int]]) -> None:
+        """Release the table until it is needed.
 
         Args:
-            again: Makes the same table, of so many slots.
+            make_table: Makes the same table, of so many slots.
         """
-        self._table, self._again = array("I"), again
+        self._table, self._make_table = array("I"), make_table
 
     def reserve(self, count: int) -> None:
         """Grow until so many more rows fit in; a caller that then fills slots on its own adds them to `used`."""
@@ -77,7 +77,7 @@ class Slots:
 
     def take(self, table: array[int], used: int) -> None:
         """Take over the slots of another one, of which so many are used."""
-        self._table, self.mask, self.used, self._again = table, len(table) - 1, used, None
+        self._table, self.mask, self.used, self._make_table = table, len(table) - 1, used, None
 
     def insert(self, row: int) -> None:
         """Put a row into the first free slot of its hash."""

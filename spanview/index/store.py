@@ -34,7 +34,7 @@ class Store:
 
     Args:
         details: Reads records again; a source's number is its place in `sources`.
-        notes_changes: Whether somebody calls `take_changed` now and then.
+        notes_changes: Whether `take_changed` is called now and then.
     """
 
     def __init__(self, details: DetailReader, *, notes_changes: bool = False) -> None:
@@ -61,7 +61,7 @@ class Store:
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
 
-        Identical doubles are dropped and counted; different records with the same ids are kept and marked.
+        Identical duplicates are dropped and counted; different records with the same ids are kept and marked.
         """
         self.intake.add(source, batch)
 
@@ -161,7 +161,7 @@ class Store:
         spans = self.spans
         trace_id, span_id, warnings = self._trace_id(row), spans.span_id[row], spans.warnings[row]
         if details is None or (details.trace_id, details.span_id) != (trace_id, span_id):
-            # Another record may stand there by now.
+            # Another record may be there by now.
             details, whole = self._no_details(row), None
             warnings |= Warnings.DETAIL_LOST.value
         parent_id, status, description = spans.parent_id[row], spans.status[row], details.status_description
@@ -191,7 +191,7 @@ class Store:
         return self.intake.details.read(spans.source[row], spans.offset[row], spans.length[row])
 
     def place(self, row: int) -> tuple[int, int]:
-        """Return offset and length of a span's record in its file, or of the document that it stands in."""
+        """Return offset and length of a span's record in its file, or of the document that contains it."""
         spans = self.spans
         return self.intake.details.place(spans.source[row], spans.offset[row], spans.length[row])
 

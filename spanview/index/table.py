@@ -20,20 +20,20 @@ Below it they count, sort and filter row by row; what is asked in threads of the
 """
 NARROWED: Final = {"name": "I", "service": "I", "warnings": "H", "source": "I", "offset": "Q", "length": "I"}
 """Columns of the span table that have smaller items while nothing is added, and the items that they have else."""
-LONGEST_TEXT: Final = 4096
+MAX_TEXT_LENGTH: Final = 4096
 """Characters of a text that the tables hold whole; of a longer one they have the beginning and a digest."""
 _DIGEST_SIZE: Final = 16
-_DIGEST_ROOM: Final = 80
+_MAX_DIGEST_LENGTH: Final = 80
 """Characters for the length and the digest of a text that isn't kept whole."""
 NO_ROW: Final = 0xFFFFFFFF
-"""The row number that stands for none."""
+"""The row number for none."""
 
 
 class Interned(dict[str, int]):
     """Texts and their small numbers, each text once; a text that is new gets the next number.
 
-    A small compressed file can hold names of many megabytes: a text over `LONGEST_TEXT` is kept as its beginning and a
-    digest of all of it, so that different texts stay different. What it is in full, only the record tells.
+    A small compressed file can hold names of many megabytes: a text over `MAX_TEXT_LENGTH` is kept as its beginning and
+    a digest of all of it, so that different texts stay different. Only the record has it in full.
     """
 
     __slots__ = ("cut", "texts")
@@ -51,17 +51,17 @@ class Interned(dict[str, int]):
 
     def number(self, text: str) -> int:
         """Return the number of a text of any length."""
-        if len(text) <= LONGEST_TEXT:
+        if len(text) <= MAX_TEXT_LENGTH:
             return self[text]
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
         # What is written here is short enough to be taken whole when it comes from another table.
-        number = self[f"{text[: LONGEST_TEXT - _DIGEST_ROOM]}… {len(text):,} characters, {digest}"]
+        number = self[f"{text[: MAX_TEXT_LENGTH - _MAX_DIGEST_LENGTH]}… {len(text):,} characters, {digest}"]
         self.cut.add(number)
         return number
 
     def numbers(self, texts: Sequence[str]) -> list[int]:
         """Return the numbers of some texts of any length."""
-        if max(map(len, texts), default=0) > LONGEST_TEXT:
+        if max(map(len, texts), default=0) > MAX_TEXT_LENGTH:
             return [*map(self.number, texts)]
         return [*map(self.__getitem__, texts)]
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 _PARTIAL: Final = "a document in which {:,} of its parts should be spans, or hold some, and are none"
-_MOST_PAIRS: Final = 4096
-"""Pairs of files of which it is known how many duplicates they have."""
-_MOST_DUPLICATES: Final = 1 << 20
-"""Duplicates of which it is known what they are duplicates of; files that are written anew have ever more of them."""
+_MAX_PAIRS: Final = 4096
+"""Pairs of files whose duplicates are counted."""
+_MAX_DUPLICATES: Final = 1 << 20
+"""Duplicates whose originals are noted; files that are rewritten have ever more of them."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class FileTally:
 
     bytes: int = 0
     records: int = 0
-    """Spans, doubles included."""
+    """Spans, duplicates included."""
     gaps: int = 0
     skipped: int = 0
     first_skipped: tuple[int, int] = (0, 0)
@@ -47,7 +47,7 @@ class FileTally:
 
 
 class Duplicates:
-    """Which files say again what others say.
+    """Which files repeat what others say.
 
     Which record of a span counts is known when everything was read. So what is noted is the span and the file of the
     record that doesn't count.
@@ -82,19 +82,19 @@ class Duplicates:
         pairs = Counter(self._counted)
         for row, dropped in zip(self._rows[:], self._dropped, strict=False):
             pairs[paths[kept[row]], paths[dropped]] += 1
-        return dict(sorted(pairs.items())[:_MOST_PAIRS])
+        return dict(sorted(pairs.items())[:_MAX_PAIRS])
 
     @property
     def are_many(self) -> bool:
         """Whether those that were noted are to be counted, which forgets them."""
-        return len(self._rows) > _MOST_DUPLICATES
+        return len(self._rows) > _MAX_DUPLICATES
 
     def take(self, counted: dict[tuple[str, str], int]) -> None:
         """Take what `by_files` has returned instead of what was noted."""
         self._counted, self._rows, self._dropped = counted, array("I"), array("I")
 
     def take_numbers(self, files: Sequence[int], rows: Sequence[int]) -> None:
-        """Take note of new numbers of files and rows, each by the one that it had."""
+        """Renumber files and rows; each list has the new number at each old one."""
         self._rows = array("I", [int(rows[row]) for row in self._rows])
         self._dropped = array("I", [files[number] for number in self._dropped])
 
@@ -104,11 +104,11 @@ class Tallies:
 
     def __init__(self) -> None:
         self.duplicates = 0
-        """Records that say again what another one says."""
+        """Records that repeat another one."""
         self.torn = 0
         self.skipped = 0
         self.records = 0
-        """How many spans were read, doubles included."""
+        """How many spans were read, duplicates included."""
         self._files: dict[str, FileTally] = {}
         self._problems: list[Problem] = []
 
@@ -127,12 +127,12 @@ class Tallies:
         self._files.setdefault(path, FileTally())
 
     def add_bytes(self, path: str, count: int, *, content: int | None = None) -> None:
-        """Count bytes read from a file, and how many they are unpacked where they are compressed."""
+        """Count bytes read from a file, and how many they are unpacked."""
         self._files[path].bytes += count
         self._files[path].content += count if content is None else content
 
     def add_records(self, path: str, count: int) -> None:
-        """Count spans of a file, doubles included."""
+        """Count spans of a file, duplicates included."""
         self._files[path].records += count
         self.records += count
 
@@ -145,7 +145,7 @@ class Tallies:
         self._problems.append(problem)
 
     def take(self, path: str, batch: Batch) -> None:
-        """Count what a batch has besides its spans."""
+        """Count what a batch has apart from its spans."""
         file = self._files[path]
         self.add_records(path, len(batch.offsets))
         file.has_text = file.has_text or batch.has_text
@@ -157,8 +157,8 @@ class Tallies:
             file.gaps += 1
             self.torn += gap.kind is ProblemKind.TORN
             self._problems.append(_gap_problem(path, gap))
-        for at, size, count in batch.partial:
-            self._problems.append(Problem(ProblemKind.PARTIAL, path, at, size, _PARTIAL.format(count)))
+        for offset, size, count in batch.partial:
+            self._problems.append(Problem(ProblemKind.PARTIAL, path, offset, size, _PARTIAL.format(count)))
         if batch.skipped:
             file.first_skipped = min([file.first_skipped, *batch.skipped]) if file.skipped else min(batch.skipped)
             file.skipped += len(batch.skipped)
@@ -182,23 +182,23 @@ class Tallies:
         self.records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 
-    def told(self, after: int = 0) -> list[Problem]:
-        """Return the problems in the order in which they came, without the first so many."""
-        return self._problems[after:]
+    def unsorted_problems(self, start: int = 0) -> list[Problem]:
+        """Return the problems in the order in which they came, from number `start` on."""
+        return self._problems[start:]
 
     def problems(self) -> list[Problem]:
         """Return all problems by file and offset."""
-        found = list(self._problems)
+        problems = list(self._problems)
         for path, file in self._files.copy().items():
             if file.skipped:
                 offset, length = file.first_skipped
                 more = f", and {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""
                 detail = f"a whole JSON document that is no span{more}"
-                found.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
+                problems.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
             if not file.records and (file.skipped or file.gaps or file.has_text):
                 detail = "no span in this file: it is none that spanview knows, or its records are damaged"
-                found.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
-        return sorted(found, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
+                problems.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
+        return sorted(problems, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
 
 
 def _gap_problem(path: str, gap: Gap) -> Problem:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Trace:
     """One trace of a store; its trees are stitched when they are first asked for.
 
-    Traces are equal, and hash alike, when their ids are the same; groups of spans without one, when their stores are.
+    Traces are equal, and have equal hashes, if their ids are; groups of spans without one, if their stores are.
 
     Args:
         number: The trace's row in the store's trace table.
@@ -109,8 +109,8 @@ class Trace:
 class Node:
     """One place in a trace's trees: a span, or the placeholder of a parent that no file holds.
 
-    Nodes are equal, and hash alike, when their traces and span ids are the same. Those that have no span id, or share
-    it with others, are equal when they also stand at the same position in their trees.
+    Nodes are equal, and have equal hashes, if their traces and span ids are. Those that have no span id, or share
+    it with others, are equal if they are also at the same position in their trees.
 
     Args:
         number: The node's number in the trace's tree.
@@ -138,7 +138,7 @@ class Node:
 
     @property
     def span(self) -> Span | None:
-        """The span with all its details, read anew; None for a placeholder."""
+        """The span with all its details, read again; None for a placeholder."""
         return None if self.missing else self._store.span(self._tree.rows[self._number])
 
     @property
@@ -148,7 +148,7 @@ class Node:
 
     @property
     def warnings(self) -> Warnings:
-        """What only the tree tells: cycles and clock skew."""
+        """The warnings that only the tree gives: cycles and clock skew."""
         return self._tree.warnings(self._number)
 
     def __eq__(self, other: object) -> bool:

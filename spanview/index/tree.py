@@ -66,7 +66,7 @@ class TraceTree:
         Args:
             spans: The span table.
             rows: Of the nodes that are spans, in the order in which siblings are to come.
-            missing: The span ids of the placeholders, whose nodes come behind them.
+            missing: The span ids of the placeholders, whose nodes come after them.
             cut: The nodes above which a circle was cut.
             parents: The parent of each node, or `ROOT`; there is no circle.
         """
@@ -118,7 +118,7 @@ class TraceTree:
         return by_id
 
     def _add_missing(self, parents: list[int | None], parent_ids: list[int]) -> list[int]:
-        """Now each parent that no file holds is a node too, behind all spans."""
+        """Now each parent that no file holds is a node too, after all spans."""
         count = len(parents)
         by_id: dict[int, int] = {}
         for node in [node for node, parent in enumerate(parents) if parent is None]:
@@ -129,15 +129,15 @@ class TraceTree:
     def _cut_cycles(self) -> None:
         """Now every chain of parents ends at a root: each circle is cut above its earliest span."""
         parents, count = self.parents, len(self.rows)
-        seen = [0] * len(parents)
+        marks = [0] * len(parents)
         cut = []
         # In every circle there is a span that comes before its parent: the earliest does.
         for start in [node for node, parent in enumerate(parents) if node <= parent < count]:
             node, mark = start, start + 1
-            while node != ROOT and not seen[node]:
-                seen[node] = mark
+            while node != ROOT and not marks[node]:
+                marks[node] = mark
                 node = parents[node]
-            if node != ROOT and seen[node] == mark:
+            if node != ROOT and marks[node] == mark:
                 # Nodes are numbered by start, so the least of the circle is its earliest.
                 earliest, other = node, parents[node]
                 while other != node:
@@ -147,10 +147,10 @@ class TraceTree:
             parents[node] = ROOT
         self.cut = frozenset(cut)
 
-    def _hang(self) -> None:
+    def _order_children(self) -> None:
         """Now the children are in order: nodes come by start, and a placeholder starts with its earliest child.
 
-        That waits until somebody asks for them, because counting and self time need the parents only. They stand in one
+        That waits until they are needed, because counting and self time need the parents only. They stand in one
         list, those of each node together: a list for each would be work for the garbage collector ever after.
         """
         parents, count = self.parents, len(self.rows)
@@ -164,7 +164,7 @@ class TraceTree:
             roots.extend(range(count, len(parents)))
             firsts = {node: children[child_of[node]] if self.is_missing(node) else node for node in roots}
             roots.sort(key=lambda node: (self._place(firsts[node]), self.span_id(node)))
-        # Last of all, for whoever asks from another thread.
+        # Last of all, for readers in other threads.
         self._roots, self._firsts, self._children = roots, child_of, children
 
     def _place(self, node: int) -> int:
@@ -175,7 +175,7 @@ class TraceTree:
     def roots(self) -> list[int]:
         """The nodes without a parent, by start, then span id; not to be changed."""
         if self._children is None:
-            self._hang()
+            self._order_children()
         return self._roots
 
     def __len__(self) -> int:
@@ -205,7 +205,7 @@ class TraceTree:
     def children(self, node: int) -> list[int]:
         """Return the children of a node by start, then span id."""
         if self._children is None:
-            self._hang()
+            self._order_children()
         return cast(list[int], self._children)[self._firsts[node] : self._firsts[node + 1]]
 
     def previous_sibling(self, node: int) -> int | None:
@@ -214,7 +214,7 @@ class TraceTree:
         if parent == ROOT:
             return None
         if self._children is None:
-            self._hang()
+            self._order_children()
         children, first = cast(list[int], self._children), self._firsts[parent]
         # Nodes come by start, and children do.
         position = bisect_left(children, node, first, self._firsts[parent + 1])
@@ -223,7 +223,7 @@ class TraceTree:
     def with_children(self, fewest: int) -> list[int]:
         """Return the nodes that have so many children or more, at least one."""
         if self._children is None:
-            self._hang()
+            self._order_children()
         counts = map(sub, islice(self._firsts, 1, None), self._firsts)
         return [node for node, count in enumerate(counts) if count >= fewest]
 
@@ -248,13 +248,17 @@ class TraceTree:
             yield node, depth
 
     def warned(self) -> dict[int, Warnings]:
-        """Return the spans of which the tree has something to tell, and what it is."""
+        """Return the spans that the tree warns about, and the warnings."""
         # Nodes come by start, so one that starts before its parent comes before it.
-        early = [] if self._is_usual else [at for at, parent in enumerate(self.parents) if at < parent < len(self.rows)]
+        early = (
+            []
+            if self._is_usual
+            else [child for child, parent in enumerate(self.parents) if child < parent < len(self.rows)]
+        )
         return {node: warnings for node in (*early, *self.cut) if (warnings := self.warnings(node))}
 
     def warnings(self, node: int) -> Warnings:
-        """Return what only the tree tells about a node: cycles and clock skew."""
+        """Return the warnings that only the tree gives for a node: cycles and clock skew."""
         warnings = Warnings.CYCLE if node in self.cut else NO_WARNINGS
         parent = self.parents[node]
         if parent == ROOT or self.is_missing(parent):

@@ -7,7 +7,7 @@ from enum import IntFlag, StrEnum
 
 
 class Warnings(IntFlag):
-    """What is odd about one span; the store keeps it as one small integer a span."""
+    """What is wrong with one span; the store keeps it as one small integer a span."""
 
     DUPLICATE_ID = 1
     """Another record has the same ids and other contents."""
@@ -125,7 +125,7 @@ class TraceNotFoundError(SpanviewError):
 
 
 class DiffError(SpanviewError):
-    """What is to be compared can't be told, or is empty."""
+    """What is to be compared isn't clear, or is empty."""
 
 
 class ExportError(SpanviewError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BytesText(str):
-    """Bytes as an attribute's value, in base64, as JSON has them where it has no word for bytes."""
+    """Bytes as an attribute's value, in base64, because JSON has no type for bytes."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a record stands."""
+    """Where a record is."""
 
     file: str
     """The PATH as given, joined with the file's path below it."""
@@ -115,7 +115,7 @@ class Source:
 class Span:
     """One span with all its details, as the file has it.
 
-    Spans are equal, and hash alike, when their trace ids and span ids are the same, wherever they were read. Those that
+    Spans are equal, and have equal hashes, if their trace ids and span ids are, wherever they were read. Those that
     have none, or share theirs with others, are equal when their files, offsets, names and times are the same, too.
     """
 
@@ -139,7 +139,7 @@ class Span:
     resource: Resource = Resource()
     scope: Scope | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What some formats say besides, JSON values by the field's name in OTLP: `flags`, `dropped_attributes_count` …"""
+    """What some formats add, JSON values by the field's name in OTLP: `flags`, `dropped_attributes_count` …"""
     source: Source = Source("", 0, 0)
     warnings: Warnings = NO_WARNINGS
 
@@ -170,7 +170,7 @@ class Span:
     def _identity(self) -> tuple[object, ...]:
         if self.trace_id is not None and self.span_id is not None and Warnings.DUPLICATE_ID not in self.warnings:
             return self.trace_id, self.span_id
-        # Several spans of one document stand at one offset.
+        # Several spans of one document share an offset.
         place = self.source.file, self.source.offset
         return self.trace_id, self.span_id, *place, self.name, self.start_ns, self.end_ns
 

@@ -40,7 +40,7 @@ def known(ns: int) -> int | None:
 def parse_time(value: object) -> int:
     """Return the nanoseconds since 1970 that an ISO time stands for, or `NO_TIME`.
 
-    Times without a zone are taken as UTC, as the SDK means them. Digits behind the ninth are cut off.
+    Times without a zone are taken as UTC, as the SDK means them. Digits after the ninth are cut off.
 
     Args:
         value: What the file has in the time's place, of any JSON type.
@@ -71,10 +71,10 @@ def parse_sdk_times(texts: Sequence[str]) -> list[int]:
         if parse_time(second + ".000000Z") == NO_TIME or second not in _seconds:
             raise ValueError("not a time")
     # One list of numbers in JSON is read quicker than one number by int(). They begin with a 1, because JSON has no
-    # leading zeros; it stands for a second too much.
+    # leading zeros; it adds a second too much.
     numbers = bytearray(b",1000000000" * len(texts))
-    for place in range(6):
-        numbers[2 + place :: 11] = joined[20 + place :: _SDK_LENGTH]
+    for digit in range(6):
+        numbers[2 + digit :: 11] = joined[20 + digit :: _SDK_LENGTH]
     numbers[0] = ord("[")
     fractions = orjson.loads(numbers + b"]")
     return [_seconds[second] + fraction - NS_PER_SECOND for second, fraction in zip(seconds, fractions, strict=True)]

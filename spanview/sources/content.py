@@ -45,10 +45,10 @@ class Content:
             self._spool.forget(self._source, self._decoder.offset)
 
     def flush(self) -> None:
-        """Take what is whole though no line end follows, where more may come."""
+        """Take what is complete without a line end, where more may come."""
         self._sink.add(self._source, self._decoder.tail())
 
     def close(self) -> None:
-        """Take what the end settles; what comes nevertheless begins anew."""
+        """Take what is left at the end; data that still comes starts over."""
         self._sink.add(self._source, self._decoder.close())
         self._decoder = Decoder(cap=self._options.cap, offset=self.size)

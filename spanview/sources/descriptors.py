@@ -7,22 +7,22 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-FEWEST_HELD: Final = 4
-"""Files that are held open, however few descriptors there may be."""
+MIN_HELD_FILES: Final = 4
+"""Files that are held open, however few descriptors there are."""
 OTHERS_SHARE: Final = 4
-"""One of so many descriptors that this process may have is for what else is read."""
-_MOST_NEEDED: Final = 8192
+"""One in so many of this process's descriptors is left for other files."""
+_MAX_DESCRIPTORS: Final = 8192
 """Descriptors."""
 
 
 def raise_limit() -> None:
-    """Let this process open as many files as it may allow itself; those that it starts may, too."""
+    """Raise this process's limit of open files as far as it may; child processes inherit it."""
     if sys.platform == "win32":
         return
     import resource
 
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_NEEDED if most == resource.RLIM_INFINITY else min(most, _MOST_NEEDED)
+    wanted = _MAX_DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, _MAX_DESCRIPTORS)
     if allowed != resource.RLIM_INFINITY and allowed < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
@@ -38,15 +38,15 @@ def read_at(descriptor: int, length: int, offset: int) -> bytes:
 
 
 def share_of_descriptors(most: int) -> int:
-    """Return how many files may be held open at once: so many, or fewer where this process may have few."""
+    """Return how many files may be held open at once: `most`, or fewer where the limit is low."""
     allowed = allowed_descriptors()
-    return most if allowed is None else min(most, max(FEWEST_HELD, allowed // OTHERS_SHARE))
+    return most if allowed is None else min(most, max(MIN_HELD_FILES, allowed // OTHERS_SHARE))
 
 
 def allowed_descriptors() -> int | None:
     """Return how many descriptors this process may have; None where there is no limit."""
     if sys.platform == "win32":
-        return FEWEST_HELD
+        return MIN_HELD_FILES
     import resource
 
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -27,9 +27,9 @@ OPEN_FLAGS: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 """A FIFO that was put in a file's place doesn't block, and a symbolic link isn't followed."""
-_OPEN_FILES: Final = 32
-NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
-"""What is said where no file can be opened, because too many are."""
+_MAX_OPEN_FILES: Final = 32
+TOO_MANY_OPEN: Final = (errno.EMFILE, errno.ENFILE)
+"""The errors where no file can be opened, because too many are."""
 
 
 class RecordReader(DetailReader):
@@ -42,23 +42,23 @@ class RecordReader(DetailReader):
         self.spool = Spool()
         self._files: dict[int, tuple[str, int, int]] = {}
         self._open: OrderedDict[int, int] = OrderedDict()
-        self._most = share_of_descriptors(_OPEN_FILES)
+        self._max_open = share_of_descriptors(_MAX_OPEN_FILES)
         self._lock = Lock()
 
     def register(self, source: int, path: str, device: int, inode: int) -> None:
-        """Say which file a source can be read from again."""
+        """Note which file a source can be read from again."""
         with self._lock:
             self._files[source] = path, device, inode
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Take note of new numbers of sources, each by the one that it had."""
+        """Renumber sources; `numbers` has the new number at each old one."""
         with self._lock:
             self._files = {numbers[source]: file for source, file in self._files.items()}
             self._open = OrderedDict((numbers[source], descriptor) for source, descriptor in self._open.items())
         self.spool.take_numbers(numbers)
 
     def retire(self, source: int) -> None:
-        """Say that a source's file is gone, or holds something else now."""
+        """Note that a source's file is gone, or holds something else now."""
         with self._lock:
             self._files.pop(source, None)
             self._close(source)
@@ -77,7 +77,7 @@ class RecordReader(DetailReader):
         return data if data is not None and len(data) == length else None
 
     def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; tell whether all of them are there."""
+        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
         if not hasattr(os, "preadv") or self.spool.has(source):
             return super().read_into(source, offset, target)
         with self._lock:
@@ -97,13 +97,13 @@ class RecordReader(DetailReader):
         try:
             descriptor = open_file(*self._files[source])
         except OSError as error:
-            if error.errno not in NONE_LEFT or not self._open:
+            if error.errno not in TOO_MANY_OPEN or not self._open:
                 raise
-            for each in [*self._open]:
-                self._close(each)
+            for other in [*self._open]:
+                self._close(other)
             descriptor = open_file(*self._files[source])
         self._open[source] = descriptor
-        if len(self._open) > self._most:
+        if len(self._open) > self._max_open:
             self._close(next(iter(self._open)))
         return descriptor
 
@@ -114,7 +114,7 @@ class RecordReader(DetailReader):
                 os.close(descriptor)
 
     def close(self) -> None:
-        """Give descriptors and disk space back."""
+        """Release descriptors and disk space."""
         with self._lock:
             for source in list(self._open):
                 self._close(source)
@@ -122,7 +122,7 @@ class RecordReader(DetailReader):
         self.spool.close()
 
     def __del__(self) -> None:
-        # Whoever loads a folder in a notebook closes nothing.
+        # Stores in notebooks aren't closed.
         self.close()
 
 
@@ -146,13 +146,13 @@ def open_file(path: str, device: int, inode: int) -> int:
 
 
 @contextmanager
-def opened(found: FoundFile) -> Iterator[int]:
+def opened(file: FoundFile) -> Iterator[int]:
     """Hold a descriptor of a file that was found.
 
     Raises:
         OSError: It can't be opened, or is another file by now.
     """
-    descriptor = open_file(found.real, *found.identity)
+    descriptor = open_file(file.real, *file.identity)
     try:
         yield descriptor
     finally:

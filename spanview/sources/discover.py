@@ -1,4 +1,4 @@
-"""From PATHs to regular files: folders are searched, hidden names left out, and nothing odd is ever opened."""
+"""From PATHs to regular files: folders are searched, hidden names left out, and only regular files are opened."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STANDARD_INPUT: Final = "-"
-BLOCK_OF_STAT: Final = 512
-"""Bytes of the blocks in which a file's place on its disk is told."""
-_SMALL: Final = 4096
+STAT_BLOCK_BYTES: Final = 512
+"""Bytes of the blocks in which `st_blocks` counts."""
+_SMALL_FILE_BYTES: Final = 4096
 
 Stamp: TypeAlias = tuple[int, ...]
-"""What of an entry of a folder is another one when anything of it has changed."""
+"""Differs once anything about an entry of a folder has changed."""
 
 
 class FoundFile(NamedTuple):
@@ -36,14 +36,14 @@ class FoundFile(NamedTuple):
     modified_ns: int
     """Nanoseconds since 1970."""
     changed_ns: int
-    """When anything of it was changed, its times included, in nanoseconds since 1970."""
+    """When anything about it changed, its times included, in nanoseconds since 1970."""
     stored: int
     """Bytes that it takes on its disk: fewer than its size where it has holes."""
 
     @property
     def content(self) -> int:
         """About so many bytes are there to be read; a small file may be stored without a block of its own."""
-        return min(self.size, max(self.stored, _SMALL))
+        return min(self.size, max(self.stored, _SMALL_FILE_BYTES))
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -52,7 +52,7 @@ class FoundFile(NamedTuple):
 
     @property
     def stamp(self) -> Stamp:
-        """What is another one when the file is, or has changed."""
+        """Differs once the file has changed or was replaced."""
         return self.device, self.inode, self.size, self.modified_ns, self.changed_ns
 
 
@@ -68,13 +68,13 @@ class Listing:
     missing: list[str] = field(default_factory=list)
     """PATHs that don't exist."""
     unsure: list[str] = field(default_factory=list)
-    """Real paths of what could not be looked at: what was there may be there still."""
+    """Real paths of what could not be looked at: it may still be there."""
     problems: list[Problem] = field(default_factory=list)
     """What was refused or could not be looked at."""
     given: list[tuple[str, str, Stamp]] = field(default_factory=list)
-    """What the PATHs stand for: the shown path, the real one, and its stamp."""
+    """What the PATHs refer to: the shown path, the real one, and its stamp."""
     entries: dict[str, dict[str, Stamp]] = field(default_factory=dict)
-    """All that is not hidden in the folders that were searched, by their real paths and its name."""
+    """What isn't hidden in the searched folders, by their real paths, then name."""
 
 
 def discover(paths: list[str]) -> Listing:
@@ -85,16 +85,16 @@ def discover(paths: list[str]) -> Listing:
     Args:
         paths: Files, folders and globs; `-` is left to the caller.
     """
-    listing, seen = Listing(), set[str]()
+    listing, listed = Listing(), set[str]()
     for path in paths:
         if path != STANDARD_INPUT:
             for given in _expand(path):
-                _look_at(given, listing, seen)
+                _add_given(given, listing, listed)
     return listing
 
 
 def is_there(path: str) -> bool:
-    """Tell whether a PATH stands for something: standard input, a file, a folder, or a glob that matches."""
+    """Tell whether a PATH refers to something: standard input, a file, a folder, or a glob that matches."""
     return path == STANDARD_INPUT or any(map(os.path.lexists, _expand(path)))
 
 
@@ -104,7 +104,7 @@ def _expand(path: str) -> list[str]:
     return [path]
 
 
-def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
+def _add_given(given: str, listing: Listing, listed: set[str]) -> None:
     real = given
     try:
         # Where the current folder was removed, it fails as if there were no such file: there isn't.
@@ -121,10 +121,10 @@ def _look_at(given: str, listing: Listing, seen: set[str]) -> None:
         return
     listing.given.append((given, real, stamp_of(status)))
     if stat.S_ISDIR(status.st_mode):
-        _search(given, real, listing, seen)
+        _search(given, real, listing, listed)
     elif stat.S_ISREG(status.st_mode):
         listing.directories.append(os.path.dirname(real))
-        _add(given, real, status, listing, seen)
+        _add(given, real, status, listing, listed)
     else:
         listing.problems.append(_refused(given, f"{_kind(status.st_mode)}; to read a stream, pipe it in and give -"))
 
@@ -137,7 +137,7 @@ def _is_pipe(given: str) -> bool:
         return False
 
 
-def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
+def _search(given: str, real: str, listing: Listing, listed: set[str]) -> None:
     pending = [(given, real)]
     while pending:
         shown, folder = pending.pop()
@@ -145,7 +145,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
         listing.searched.setdefault(folder, shown)
         try:
             with os.scandir(folder) as entries:
-                found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
+                visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
                 listing.unsure.append(folder)
@@ -153,7 +153,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
             continue
         folders = []
         known = listing.entries[folder] = {}
-        for entry in found:
+        for entry in visible:
             entry_shown = os.path.join(shown, entry.name)
             try:
                 status = entry.stat(follow_symlinks=False)
@@ -165,7 +165,7 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
                 continue
             known[entry.name] = stamp_of(status)
             if stat.S_ISREG(status.st_mode):
-                _add(entry_shown, entry.path, status, listing, seen)
+                _add(entry_shown, entry.path, status, listing, listed)
             elif stat.S_ISDIR(status.st_mode):
                 folders.append((entry_shown, entry.path))
             else:
@@ -173,10 +173,10 @@ def _search(given: str, real: str, listing: Listing, seen: set[str]) -> None:
         pending.extend(reversed(folders))
 
 
-def _add(shown: str, real: str, status: os.stat_result, listing: Listing, seen: set[str]) -> None:
-    if real not in seen:
-        seen.add(real)
-        listing.files.append(_found(shown, real, status))
+def _add(shown: str, real: str, status: os.stat_result, listing: Listing, listed: set[str]) -> None:
+    if real not in listed:
+        listed.add(real)
+        listing.files.append(_file_of(shown, real, status))
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -186,7 +186,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_as_listed(paths: list[str], listing: Listing) -> bool:
-    """Tell whether a search would find what another one has found; it looks at everything, and makes nothing of it.
+    """Tell whether a search would find the same as a previous one; it only compares.
 
     Args:
         paths: The PATHs of that search.
@@ -196,7 +196,7 @@ def is_as_listed(paths: list[str], listing: Listing) -> bool:
     try:
         return [
             (given, real := os.path.realpath(given), stamp_of(os.stat(real))) for given in expanded
-        ] == listing.given and all(_has_same_entries(*each) for each in listing.entries.items())
+        ] == listing.given and all(_has_same_entries(folder, known) for folder, known in listing.entries.items())
     except (OSError, ValueError):
         return False
 
@@ -213,7 +213,7 @@ def _has_same_entries(folder: str, known: dict[str, Stamp]) -> bool:
 
 
 def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:
-    """Return the regular file at a path as a search would; None where there is none, or only a search can tell.
+    """Return the regular file at a path as a search would; None where there is none, or only a search can say.
 
     Args:
         path: A real path.
@@ -227,11 +227,11 @@ def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:
         return None
     if shown is None or not stat.S_ISREG(status.st_mode):
         return None
-    return _found(os.path.join(shown, name), path, status)
+    return _file_of(os.path.join(shown, name), path, status)
 
 
-def _found(shown: str, real: str, status: os.stat_result) -> FoundFile:
-    stored = getattr(status, "st_blocks", status.st_size) * BLOCK_OF_STAT
+def _file_of(shown: str, real: str, status: os.stat_result) -> FoundFile:
+    stored = getattr(status, "st_blocks", status.st_size) * STAT_BLOCK_BYTES
     times = status.st_mtime_ns, status.st_ctime_ns
     return FoundFile(shown, real, status.st_dev, status.st_ino, status.st_size, *times, stored)
 

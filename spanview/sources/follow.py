@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from spanview.sources.session import Session
     from spanview.sources.terms import Changes
 
-SEARCH_S: Final = 0.7
+SEARCH_INTERVAL_S: Final = 0.7
 """Seconds between two searches, if not more."""
-_LONGEST_SEARCH_PAUSE_S: Final = 3.0
+_MAX_SEARCH_PAUSE_S: Final = 3.0
 _SEARCH_TIME_SHARE: Final = 0.004
 """What share of the time searches may take where hints come, until they are so far apart."""
 _POLLING_TIME_SHARE: Final = 0.1
@@ -26,10 +26,10 @@ _POLLING_TIME_SHARE: Final = 0.1
 _STEP_MS: Final = 12
 _DEBOUNCE_MS: Final = 20
 """Where several processes write all the time, a hint waits for the next ones no longer."""
-_MOST_WATCHED_FOLDERS: Final = 256
-_MOST_HINTED_PATHS: Final = 1024
+_MAX_WATCHED_FOLDERS: Final = 256
+_MAX_HINTED_PATHS: Final = 1024
 _FIRST_RETRY_S: Final = 0.5
-_LONGEST_RETRY_S: Final = 30.0
+_MAX_RETRY_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Update:
 
 
 class Watcher:
-    """A thread that hears of changes in folders; it may miss some, and nobody relies on it.
+    """A thread that hears of changes in folders; it may miss some, and nothing relies on it.
 
     Args:
         on_problem: Called from the thread with what went wrong.
@@ -68,13 +68,13 @@ class Watcher:
 
         One that was removed and made again is another folder: of it, the old watch would hear nothing.
         """
-        there = _with_inodes(folders)
-        if there == self._folders:
+        existing = _with_inodes(folders)
+        if existing == self._folders:
             return
         self.close()
-        self._folders, self._stop = there, threading.Event()
-        if there:
-            arguments = (sorted(path for path, _ in there)[:_MOST_WATCHED_FOLDERS], self._stop)
+        self._folders, self._stop = existing, threading.Event()
+        if existing:
+            arguments = (sorted(path for path, _ in existing)[:_MAX_WATCHED_FOLDERS], self._stop)
             self._thread = threading.Thread(target=self._run, args=arguments, name="spanview-watch", daemon=True)
             self._thread.start()
 
@@ -84,7 +84,7 @@ class Watcher:
             try:
                 self._listen(folders, stop)
             except FileNotFoundError:
-                # A folder went just now; the next search tells which to watch.
+                # A folder was removed just now; the next search says which to watch.
                 self._folders = frozenset()
                 return
             except Exception as error:  # noqa: BLE001 - the top of a thread; searching goes on without it
@@ -94,7 +94,7 @@ class Watcher:
                     detail = f"watching failed ({error}); changes are found by searching"
                     self._on_problem(Problem(ProblemKind.WATCHER, os.path.commonpath(folders), 0, 0, detail))
                 stop.wait(pause)
-                pause = min(pause * 2, _LONGEST_RETRY_S)
+                pause = min(pause * 2, _MAX_RETRY_S)
             else:
                 return
 
@@ -156,13 +156,13 @@ class Watcher:
 
 
 def _with_inodes(folders: Iterable[str]) -> frozenset[tuple[str, int]]:
-    found = []
+    pairs = []
     for folder in folders:
-        # What can't be told to the watcher is left to searching.
+        # What can't be watched is left to searching.
         with suppress(OSError, UnicodeEncodeError):
             folder.encode()
-            found.append((folder, os.stat(folder).st_ino))
-    return frozenset(found)
+            pairs.append((folder, os.stat(folder).st_ino))
+    return frozenset(pairs)
 
 
 def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Callable[[], float]) -> Iterator[Update]:
@@ -174,10 +174,10 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
         stop: Ends the following; `watcher.wake()` ends it at once.
         clock: Monotonic seconds.
     """
-    due, pause = clock(), SEARCH_S
+    due, pause = clock(), SEARCH_INTERVAL_S
     hints: set[str] = set()
     while session.can_change and not stop.is_set():
-        if clock() >= due or len(hints) > _MOST_HINTED_PATHS:
+        if clock() >= due or len(hints) > _MAX_HINTED_PATHS:
             began = clock()
             changes = session.look()
             taken = clock() - began
@@ -187,7 +187,7 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
             if not changes.bytes:
                 # Of a search that finds something to read, most is the reading.
                 share = _POLLING_TIME_SHARE if watcher.failed or watcher.is_deaf else _SEARCH_TIME_SHARE
-                pause = max(SEARCH_S, min(taken / share, _LONGEST_SEARCH_PAUSE_S))
+                pause = max(SEARCH_INTERVAL_S, min(taken / share, _MAX_SEARCH_PAUSE_S))
             due = clock() + pause
         else:
             changes = session.look(hints)

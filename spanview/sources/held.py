@@ -6,17 +6,17 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from spanview.sources.descriptors import FEWEST_HELD, OTHERS_SHARE, allowed_descriptors
+from spanview.sources.descriptors import MIN_HELD_FILES, OTHERS_SHARE, allowed_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.sources.tail import FileTail
 
-_MOST: Final = 4096
+_MAX_HELD_FILES: Final = 4096
 """Files that are held open."""
-_OTHERS: Final = 80
-"""Descriptors for everything else, at the least, if there are so many."""
+_MIN_OTHER_DESCRIPTORS: Final = 80
+"""Descriptors that are left for everything else, if there are so many."""
 
 
 class HeldOpen:
@@ -28,9 +28,9 @@ class HeldOpen:
     def __init__(self) -> None:
         self._tails: OrderedDict[int, FileTail] = OrderedDict()
         allowed = allowed_descriptors()
-        free = _MOST if allowed is None else allowed - max(allowed // OTHERS_SHARE, _OTHERS)
-        self.most = min(_MOST, max(FEWEST_HELD, free))
-        """So many can be held."""
+        free = _MAX_HELD_FILES if allowed is None else allowed - max(allowed // OTHERS_SHARE, _MIN_OTHER_DESCRIPTORS)
+        self.max_files = min(_MAX_HELD_FILES, max(MIN_HELD_FILES, free))
+        """How many can be held."""
 
     def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
         """Take note that a file was opened; where too many are, one that has just grown takes another one's place.
@@ -39,20 +39,24 @@ class HeldOpen:
             tail: The file; it is closed where there is no place for it.
             has_grown: Whether something new was read of it.
         """
-        if has_grown or (tail.source not in self._tails and len(self._tails) < self.most):
+        if has_grown or (tail.source not in self._tails and len(self._tails) < self.max_files):
             self._tails[tail.source] = tail
             self._tails.move_to_end(tail.source)
         elif tail.source not in self._tails:
             tail.close()
-        if len(self._tails) > self.most:
+        if len(self._tails) > self.max_files:
             self.give_one_up()
 
     def limit_for(self, count: int) -> int | None:
         """Return the limit of descriptors with which so many files could be held; None where none would do."""
-        return max(count + _OTHERS, -(-count * OTHERS_SHARE // (OTHERS_SHARE - 1))) if count <= _MOST else None
+        return (
+            max(count + _MIN_OTHER_DESCRIPTORS, -(-count * OTHERS_SHARE // (OTHERS_SHARE - 1)))
+            if count <= _MAX_HELD_FILES
+            else None
+        )
 
     def give_one_up(self) -> bool:
-        """Close the file that grew longest ago; tell whether there was one."""
+        """Close the file that grew longest ago; return whether there was one."""
         if not self._tails:
             return False
         _, oldest = self._tails.popitem(last=False)
@@ -61,7 +65,7 @@ class HeldOpen:
 
     def hold(self, tails: Iterable[FileTail]) -> None:
         """Hold those files that were written last, of more than can be held."""
-        for tail in sorted(tails, key=lambda tail: tail.found.modified_ns)[-self.most :]:
+        for tail in sorted(tails, key=lambda tail: tail.file.modified_ns)[-self.max_files :]:
             # One that is gone is seen by the next search.
             with suppress(OSError):
                 tail.hold()

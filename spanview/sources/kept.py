@@ -2,10 +2,10 @@
 
 a file      magic, length and checksum of the header, header, columns
 header      JSON: what was read, the texts, the counts, and length and checksum of each column
-columns     as they are in memory, one behind the other
+columns     as they are in memory, one after the other
 
 It is taken only where every file is as it was: path, device, inode, size, times, and the checksum of its front and its
-end. None is made while a file is so new that a change could leave its times as they are. Whatever else is odd, the
+end. None is made while a file is so new that a change could leave its times as they are. Whatever else is wrong, the
 folder is read instead: an index is a help, and no error is ever made of one.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from spanview.sources.reading import Reading
     from spanview.sources.terms import ReadOptions
 
-MOST_KEPT: Final = 2 * 1024**3
+MAX_KEPT_BYTES: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
 _MAGIC: Final = b"spanview index 3\n"
 _LENGTHS: Final = struct.Struct("<QI")
@@ -52,14 +52,14 @@ _COMPARED_BYTES: Final = 4096
 """Bytes at the front and at the end of a file that are compared."""
 _SUFFIX: Final = ".index"
 _UNFINISHED_PREFIX: Final = ".half-"
-_ABANDONED_AFTER_S: Final = 3600.0
-"""Nobody writes an index for so long."""
+_MAX_WRITING_S: Final = 3600.0
+"""Longer than writing an index takes."""
 _RACY_NS: Final = 2_000_000_000
 """A file that changed so shortly before it was looked at can change again and keep its times: some file systems count
 whole seconds."""
-_COMES_BACK: Final = frozenset((ProblemKind.REFUSED,))
-"""Problems that each search finds anew."""
-_IS_KEPT: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE, ProblemKind.PARTIAL))
+_FOUND_AGAIN_KINDS: Final = frozenset((ProblemKind.REFUSED,))
+"""Problems that each search finds again."""
+_KEPT_KINDS: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE, ProblemKind.PARTIAL))
 """Problems that records have; with any other one, not everything was read."""
 
 
@@ -73,7 +73,7 @@ class KeptIndex:
 
     def __init__(self, options: ReadOptions, files: Sequence[FoundFile]) -> None:
         self._files = files
-        self._are_quiet = all(max(found.modified_ns, found.changed_ns) + _RACY_NS < time.time_ns() for found in files)
+        self._are_quiet = all(max(file.modified_ns, file.changed_ns) + _RACY_NS < time.time_ns() for file in files)
         """Whether what changes from now on has other times."""
         self._wanted = {
             "paths": options.paths,
@@ -101,21 +101,21 @@ class KeptIndex:
         if self._path is None:
             return False
         try:
-            with _opened(self._path) as file:
-                header = _header(file)
+            with _opened(self._path) as index:
+                header = _header(index)
                 if not self._is_current(header):
                     return False
-                found = {found.shown: found for found in self._files}
-                sources = [found[shown] for shown in header["sources"]]
+                files = {file.shown: file for file in self._files}
+                sources = [files[shown] for shown in header["sources"]]
                 columns = [
-                    _column(file, column.typecode, *kept)
+                    _column(index, column.typecode, *kept)
                     for column, kept in zip(columns_of(intake), header["columns"], strict=True)
                 ]
             os.utime(self._path)
         except (OSError, ValueError, KeyError):
             return False
-        for each in sources:
-            reading.enter(each)
+        for file in sources:
+            reading.enter(file)
         self.is_proven = header["proven"]
         take_state(intake, header["state"], columns)
         return True
@@ -133,21 +133,24 @@ class KeptIndex:
             # Of documents with several spans, the columns don't say enough.
             return
         columns = columns_of(intake)
-        kinds = {problem.kind for problem in intake.tallies.told()}
+        kinds = {problem.kind for problem in intake.tallies.unsorted_problems()}
         # Together, the indexes may not be larger than is allowed; a single one may be no half of it.
-        if kinds - _IS_KEPT - _COMES_BACK or sum(memoryview(column).nbytes for column in columns) * 2 > MOST_KEPT:
+        if (
+            kinds - _KEPT_KINDS - _FOUND_AGAIN_KINDS
+            or sum(memoryview(column).nbytes for column in columns) * 2 > MAX_KEPT_BYTES
+        ):
             return
         with suppress(OSError, ValueError):
             header = {
                 **self._wanted,
-                "files": [[found.shown, *found.stamp, _checksum(found)] for found in self._files],
+                "files": [[file.shown, *file.stamp, _checksum(file)] for file in self._files],
                 "sources": [source.path for source in intake.sources],
                 "proven": is_proven,
-                "state": state_of(intake, _IS_KEPT),
+                "state": state_of(intake, _KEPT_KINDS),
                 "columns": [[len(column), zlib.crc32(column)] for column in columns],
             }
             # Of a status the stamp begins with the mode.
-            if any(stamp_of(os.lstat(found.real))[1:] != found.stamp for found in self._files):
+            if any(stamp_of(os.lstat(file.real))[1:] != file.stamp for file in self._files):
                 return
             _write(self._path, header, columns)
             _make_room(os.path.dirname(self._path))
@@ -157,8 +160,8 @@ class KeptIndex:
         if {name: header.get(name) for name in wanted} != wanted or len(header["files"]) != len(self._files):
             return False
         return all(
-            kept[:-1] == [found.shown, *found.stamp] and kept[-1] == _checksum(found)
-            for kept, found in zip(header["files"], self._files, strict=True)
+            kept[:-1] == [file.shown, *file.stamp] and kept[-1] == _checksum(file)
+            for kept, file in zip(header["files"], self._files, strict=True)
         )
 
 
@@ -170,14 +173,16 @@ def _current_folder() -> str:
         return ""
 
 
-def _checksum(found: FoundFile) -> str:
+def _checksum(file: FoundFile) -> str:
     """Return a checksum of a file's front and its end.
 
     Raises:
         OSError: It can't be read.
     """
-    with opened(found) as descriptor:
-        front, end = (read_at(descriptor, _COMPARED_BYTES, at) for at in (0, max(0, found.size - _COMPARED_BYTES)))
+    with opened(file) as descriptor:
+        front, end = (
+            read_at(descriptor, _COMPARED_BYTES, offset) for offset in (0, max(0, file.size - _COMPARED_BYTES))
+        )
     return blake2b(front + end, digest_size=16).hexdigest()
 
 
@@ -246,13 +251,17 @@ def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> 
 
 
 def _make_room(folder: str) -> None:
-    """Remove the indexes that were used longest ago until there is room, and those that nobody finished."""
+    """Remove the indexes that were used longest ago until there is room, and unfinished ones."""
     with os.scandir(folder) as entries:
         status = {entry.path: entry.stat(follow_symlinks=False) for entry in entries if entry.is_file()}
-    newest = max(each.st_mtime for each in status.values())
+    newest = max(info.st_mtime for info in status.values())
     total = 0
-    for path, each in sorted(status.items(), key=lambda item: -item[1].st_mtime):
-        is_half = os.path.basename(path).startswith(_UNFINISHED_PREFIX)
-        total += 0 if is_half else each.st_size
-        if each.st_mtime < newest - _ABANDONED_AFTER_S if is_half else path.endswith(_SUFFIX) and total > MOST_KEPT:
+    for path, info in sorted(status.items(), key=lambda item: -item[1].st_mtime):
+        is_unfinished = os.path.basename(path).startswith(_UNFINISHED_PREFIX)
+        total += 0 if is_unfinished else info.st_size
+        if (
+            info.st_mtime < newest - _MAX_WRITING_S
+            if is_unfinished
+            else path.endswith(_SUFFIX) and total > MAX_KEPT_BYTES
+        ):
             os.unlink(path)

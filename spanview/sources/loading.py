@@ -29,7 +29,7 @@ def load_store(
         paths: A file, a folder, a glob or `-`, or several of them.
         cap: Bytes of the longest record that is kept.
         use_cache: Whether the index of a large folder is kept, and taken.
-        standard_input: What `-` stands for.
+        standard_input: What `-` means.
 
     Raises:
         NoSuchPathError: A path doesn't exist.

@@ -1,6 +1,6 @@
-"""Compressed files, known by their first bytes: read as they grow, and kept in the spool for whoever looks.
+"""Compressed files, known by their first bytes: read as they grow, and kept in the spool.
 
-What is written anew is read again from its start; spans that were there are doubles then, and dropped.
+What is rewritten is read again from its start; spans that were there are then dropped as duplicates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import opened, reason_of
-from spanview.sources.unpacking import MAGIC, Unpacker, is_packed
+from spanview.sources.unpacking import MAGIC_BYTES, Unpacker, is_packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
 
-_PACKED_PIECE: Final = 16 * 1024
-"""Bytes of a file that are read at once: what unpacks to a thousand times its size tells how far it is, too."""
-_EDGE: Final = 64
+_PIECE_BYTES: Final = 16 * 1024
+"""Bytes of a file that are read at once: progress is reported even where it unpacks to a thousand times its size."""
+_EDGE_BYTES: Final = 64
 """Bytes at its front, and before where it was read last, by which a file is recognised."""
-_OF_RAY: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")
+_RAY_SPAN_FILE: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")
 """`/tmp/spans/4242.txt`, `proxy_1_tracing.json`: names under which nothing is ever compressed. Of a thousand such
 files, none has to be opened for that."""
 
@@ -43,14 +43,14 @@ class _Packed:
     size: int = 0
     """Bytes that were read."""
     head: bytes = b""
-    """The first ones of them."""
+    """The first of these."""
     last: bytes = b""
 
     def note(self, data: bytes) -> None:
         """Take note of bytes that were read."""
         self.size += len(data)
-        self.head = self.head or data[:_EDGE]
-        self.last = (self.last + data[-_EDGE:])[-_EDGE:]
+        self.head = self.head or data[:_EDGE_BYTES]
+        self.last = (self.last + data[-_EDGE_BYTES:])[-_EDGE_BYTES:]
 
     def is_in(self, descriptor: int) -> bool:
         """Tell whether a file has what was read, and perhaps more."""
@@ -82,45 +82,45 @@ class PackedFiles:
 
     def among(self, files: Iterable[FoundFile]) -> tuple[list[FoundFile], list[FoundFile]]:
         """Return which files are compressed, and which are not."""
-        found = [(each, self._is_packed(each)) for each in files]
-        return [each for each, packed in found if packed], [each for each, packed in found if not packed]
+        pairs = [(file, self._is_packed(file)) for file in files]
+        return [file for file, packed in pairs if packed], [file for file, packed in pairs if not packed]
 
-    def _is_packed(self, found: FoundFile) -> bool:
-        if _OF_RAY.search(found.real) or found.identity in self._plain:
+    def _is_packed(self, file: FoundFile) -> bool:
+        if _RAY_SPAN_FILE.search(file.real) or file.identity in self._plain:
             return False
-        if found.real in self._read and self._read[found.real].identity == found.identity:
+        if file.real in self._read and self._read[file.real].identity == file.identity:
             return True
         try:
-            with opened(found) as descriptor:
-                head = os.read(descriptor, MAGIC)
+            with opened(file) as descriptor:
+                head = os.read(descriptor, MAGIC_BYTES)
         except OSError:
-            # Whoever reads it will say why it can't be.
+            # Reading it will report why it can't be opened.
             return False
-        if len(head) == MAGIC and not is_packed(head):
-            self._plain.add(found.identity)
+        if len(head) == MAGIC_BYTES and not is_packed(head):
+            self._plain.add(file.identity)
         return is_packed(head)
 
     def read(self, files: Iterable[FoundFile]) -> Iterator[int]:
         """Read those that are new or have changed, as far as they can be unpacked; yield the bytes of each piece."""
-        for found in files:
-            known = self._read.get(found.real)
-            if known is None or known.stamp != found.stamp:
+        for file in files:
+            known = self._read.get(file.real)
+            if known is None or known.stamp != file.stamp:
                 try:
-                    with opened(found) as descriptor:
-                        yield from self._read_on(found, descriptor)
+                    with opened(file) as descriptor:
+                        yield from self._read_on(file, descriptor)
                 except OSError as error:
-                    self._reading.report_unreadable(found.shown, reason_of(error))
+                    self._reading.report_unreadable(file.shown, reason_of(error))
 
-    def _read_on(self, found: FoundFile, descriptor: int) -> Iterator[int]:
-        packed = self._read.get(found.real)
-        if packed is None or packed.identity != found.identity or not packed.is_in(descriptor):
+    def _read_on(self, file: FoundFile, descriptor: int) -> Iterator[int]:
+        packed = self._read.get(file.real)
+        if packed is None or packed.identity != file.identity or not packed.is_in(descriptor):
             if packed is not None:
                 packed.content.close()
-            content = self._reading.open_content(found.shown)
-            packed = _Packed(found.shown, found.identity, content, Unpacker(read_at(descriptor, MAGIC, 0)))
-            self._read[found.real] = packed
-        packed.stamp = found.stamp
-        while data := read_at(descriptor, _PACKED_PIECE, packed.size):
+            content = self._reading.open_content(file.shown)
+            packed = _Packed(file.shown, file.identity, content, Unpacker(read_at(descriptor, MAGIC_BYTES, 0)))
+            self._read[file.real] = packed
+        packed.stamp = file.stamp
+        while data := read_at(descriptor, _PIECE_BYTES, packed.size):
             packed.note(data)
             count = len(data)
             for piece in packed.unpacker.feed(data):
@@ -138,6 +138,6 @@ class PackedFiles:
         self._reading.report_broken(packed.shown, packed.content, unpacker)
 
     def close(self) -> None:
-        """Settle the ends of all files."""
+        """Finish all files."""
         for packed in self._read.values():
             self._finish(packed, may_grow=False)

@@ -31,14 +31,14 @@ def latest_session(environment: Mapping[str, str]) -> str:
 
 
 def cache_folder() -> str | None:
-    """Return the folder for what can be made again, where this platform has it; None where nobody has a home."""
+    """Return the folder for what can be made again, where this platform has it; None without a home folder."""
     from platformdirs import user_cache_dir
 
     return _own_folder(user_cache_dir)
 
 
 def settings_folder() -> str | None:
-    """Return the folder for what a person has set, where this platform has it; None where nobody has a home."""
+    """Return the folder for what a person has set, where this platform has it; None without a home folder."""
     from platformdirs import user_config_dir
 
     return _own_folder(user_config_dir)

@@ -1,17 +1,17 @@
-"""What the processes of this host tell: whether one is the writer of a file, and which Ray worker runs what.
+"""What the processes of this host show: whether one is the writer of a file, and which Ray worker runs what.
 
 Asked in this order, whether a process with the id of a file's writer is that writer:
 
 is it                                                     no, it is none of its writers     else
 --------------------------------------------------------  --------------------------------  ---------------------
-of this host, as far as the spans name one                it can't be told                  the next question
+of this host, as far as the spans name one                unknown                           the next question
 there, and no zombie                                      GONE                              the next question
-older than the span (a PID comes again)                   GONE                              the next question
+older than the span (PIDs are reused)                     GONE                              the next question
 holding the file open                                     the next question                 HOLDS, that is certain
 a kernel's thread, a shell, a daemon of the system        GONE                              the next question
-one whose open files can be listed                        LIKELY, if it is Python           it can't be told
+one whose open files can be listed                        LIKELY, if it is Python           unknown
 
-That a process is alive and has the file closed says nothing: an exporter may open its file anew for each span,
+That a process is alive and has the file closed says nothing: an exporter may open its file again for each span,
 and the file may be a copy.
 """
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     import psutil
 
-_ASK_AGAIN_S: Final = 1.0
-_SLACK_S: Final = 2.0
-"""The system's times of start are about right."""
+_CACHE_DURATION_S: Final = 1.0
+_START_TOLERANCE_S: Final = 2.0
+"""The system's start times are only roughly right."""
 _PYTHON: Final = re.compile(r"(?:python|pypy|ray::)")
 """`python3.12`, `pypy3`, and what Ray calls its workers: `ray::train`."""
 _NO_WRITER: Final = re.compile(
@@ -43,9 +43,9 @@ _NO_WRITER: Final = re.compile(
     r"launchd|systemd.*|\(sd-pam\)|dbus-.*|tail|less|cat|sleep"
 )
 """Programs that hold or read a span file, or have its writer's number by now, and write none: `bash`, `sshd: ada`."""
-_DELETED: Final = " (deleted)"
-"""Behind the path of an open file that was removed, in `/proc/4242/fd`."""
-_RAY_TITLE: Final = "ray::"
+_DELETED_SUFFIX: Final = " (deleted)"
+"""Follows the path of an open file that was removed, in `/proc/4242/fd`."""
+_RAY_TITLE_PREFIX: Final = "ray::"
 # /tmp/ray/session_latest/logs/python-core-driver-01000000ffff_4242.log
 _RAY_LOG: Final = re.compile(r"(.*)[/\\]python-core-(?:driver|worker)-[^/\\]*\.log")
 
@@ -63,8 +63,8 @@ class _Files:
 
 
 @dataclass
-class _Asked:
-    """What is known of a process since it was asked last."""
+class _ProcessInfo:
+    """What is known of a process since it was last asked about."""
 
     process: psutil.Process
     began_s: float
@@ -85,7 +85,7 @@ class Processes:
     """The name of this host."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[float, _Asked | None]] = {}
+        self._known: dict[int, tuple[float, _ProcessInfo | None]] = {}
         """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
         self._workers: tuple[float, Sequence[RayWorker]] | None = None
 
@@ -99,25 +99,25 @@ class Processes:
         """
         if host and not is_same_host(host, self.host):
             return Life.UNKNOWN
-        asked = self._ask(pid)
-        if asked is None or asked.began_s - _SLACK_S > seen_ns / 1e9:
+        info = self._info(pid)
+        if info is None or info.began_s - _START_TOLERANCE_S > seen_ns / 1e9:
             return Life.GONE
-        files = asked.files
+        files = info.files
         if files is not None and _holds(files, path):
             return Life.HOLDS
-        if not asked.name or _NO_WRITER.fullmatch(asked.name):
+        if not info.name or _NO_WRITER.fullmatch(info.name):
             return Life.GONE
-        return Life.LIKELY if files is None and _PYTHON.match(asked.name) else Life.UNKNOWN
+        return Life.LIKELY if files is None and _PYTHON.match(info.name) else Life.UNKNOWN
 
     def logs_of(self, pid: int) -> str:
         """Return the folder that the Ray session of a process logs to; empty where it isn't known."""
-        asked = self._ask(pid)
-        return "" if asked is None or asked.files is None else asked.files.logs
+        info = self._info(pid)
+        return "" if info is None or info.files is None else info.files.logs
 
     def ray_workers(self) -> Sequence[RayWorker]:
         """Return the workers of Ray that are alive on this host."""
         now = time.monotonic()
-        if self._workers is None or now - self._workers[0] > _ASK_AGAIN_S:
+        if self._workers is None or now - self._workers[0] > _CACHE_DURATION_S:
             self._workers = now, [*self._look_for_workers()]
         return self._workers[1]
 
@@ -129,23 +129,26 @@ class Processes:
                 title = next(iter(process.cmdline()), "")
             except (psutil.Error, OSError):
                 continue
-            if title.startswith(_RAY_TITLE) and (asked := self._ask(process.pid)) is not None:
-                files = asked.files or _Files()
+            if title.startswith(_RAY_TITLE_PREFIX) and (info := self._info(process.pid)) is not None:
+                files = info.files or _Files()
                 # Some releases of Ray write `ray::f()`.
                 yield RayWorker(
-                    process.pid, title.removeprefix(_RAY_TITLE).rstrip().removesuffix("()"), files.logs, files.job
+                    process.pid,
+                    title.removeprefix(_RAY_TITLE_PREFIX).rstrip().removesuffix("()"),
+                    files.logs,
+                    files.job,
                 )
 
-    def _ask(self, pid: int) -> _Asked | None:
-        asked_at, asked = self._known.get(pid, (0.0, None))
+    def _info(self, pid: int) -> _ProcessInfo | None:
+        asked_at, info = self._known.get(pid, (0.0, None))
         now = time.monotonic()
-        if not asked_at or now - asked_at > _ASK_AGAIN_S:
-            asked = _asked(pid)
-            self._known[pid] = now, asked
-        return asked
+        if not asked_at or now - asked_at > _CACHE_DURATION_S:
+            info = _info_of(pid)
+            self._known[pid] = now, info
+        return info
 
 
-def _asked(pid: int) -> _Asked | None:
+def _info_of(pid: int) -> _ProcessInfo | None:
     import psutil
 
     try:
@@ -153,13 +156,13 @@ def _asked(pid: int) -> _Asked | None:
         with process.oneshot():
             if process.status() == psutil.STATUS_ZOMBIE:
                 return None
-            asked = _Asked(process, float(process.create_time()))
+            info = _ProcessInfo(process, float(process.create_time()))
             try:
                 # A thread of the kernel has no command line.
-                asked.name = process.name() if process.cmdline() else ""
+                info.name = process.name() if process.cmdline() else ""
             except psutil.AccessDenied:
-                asked.name = process.name()
-            return asked
+                info.name = process.name()
+            return info
     except (psutil.Error, OSError, OverflowError, ValueError):
         return None
 
@@ -184,29 +187,29 @@ def _files_of(process: psutil.Process) -> _Files | None:
     for path, identity in paths.items():
         if identity is not None:
             ids.add(identity)
-        if path.endswith(_DELETED):
-            removed.add(path.removesuffix(_DELETED))
+        if path.endswith(_DELETED_SUFFIX):
+            removed.add(path.removesuffix(_DELETED_SUFFIX))
         if match := _RAY_LOG.fullmatch(path):
             logs = match[1]
         elif (number := job_of_file(path)) and number.strip("f"):
-            # A worker that was started ahead, for whatever job there will be, has `ffffffff` there.
+            # A worker that was started in advance, for no job yet, has `ffffffff` there.
             job = number
     return _Files(frozenset(ids), frozenset(removed), logs, job)
 
 
 def _open_files(process: psutil.Process) -> Mapping[str, tuple[int, int] | None]:
-    """Return device and inode of the files that a process has open, by path; None where they can't be told."""
+    """Return device and inode of the files that a process has open, by path; None where they are unknown."""
     if not os.path.isdir(folder := f"/proc/{process.pid}/fd"):
         return {file.path: _identity(file.path) for file in process.open_files()}
-    found: dict[str, tuple[int, int] | None] = {}
+    identities: dict[str, tuple[int, int] | None] = {}
     for descriptor in os.scandir(folder):
         try:
             path = os.readlink(descriptor.path)
         except OSError:
             continue
         if path.startswith("/"):
-            found[path] = _identity(descriptor.path)
-    return found
+            identities[path] = _identity(descriptor.path)
+    return identities
 
 
 def _identity(path: str) -> tuple[int, int] | None:

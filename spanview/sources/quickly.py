@@ -1,6 +1,6 @@
 """Large folders by the quick way, where that pays: a scan of their bytes, with as many processes as there are cores.
 
-It pays only above some size, because numpy and the processes take a moment to come.
+It pays only above some size, because numpy and the processes take time to start.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
         least: Bytes of all files from which on it pays.
     """
     # Where a file has holes, there is less to read than its size says.
-    quick = [found for found in files if found.content == found.size]
-    if sum(found.size for found in quick) < least or not hasattr(os, "preadv"):
+    quick = [file for file in files if file.content == file.size]
+    if sum(file.size for file in quick) < least or not hasattr(os, "preadv"):
         return [], [*files]
-    return quick, [found for found in files if found.content != found.size]
+    return quick, [file for file in files if file.content != file.size]
 
 
 def load_quickly(
@@ -47,9 +47,9 @@ def load_quickly(
 
     Args:
         reading: Takes note of them, and what is in them.
-        intake: The index behind it.
+        intake: The sink's index.
         partly_read: The first one, where some of it was read already.
-        go_on: Reads a file on that was read to its end, given its number in the sink; None where nobody writes to them.
+        go_on: Reads a file on that was read to its end, given its number in the sink; None if none grows.
 
     Yields:
         Bytes that were read.
@@ -59,24 +59,26 @@ def load_quickly(
 
     kind = reading.options.processes
     noted = _Noted(files, reading, partly_read)
-    how = ScanOptions(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
+    options = ScanOptions(reading.options.cap, reading.options.decodes_all, leaves_ends=go_on is not None)
     adopted: dict[int, Adopted] = {}
-    opens = [partial(open_file, found.real, found.device, found.inode) for found in files]
+    opens = [partial(open_file, file.real, file.device, file.inode) for file in files]
     offsets = {} if partly_read is None else {0: partly_read.decoder.offset}
     processes = process_count(len(files)) if kind is not WorkerStart.NONE else 1
-    for worker, rows, found in scan(opens, offsets, options=how, processes=processes, forks=kind is WorkerStart.FORKED):
+    for worker, rows, report in scan(
+        opens, offsets, options=options, processes=processes, forks=kind is WorkerStart.FORKED
+    ):
         # Not before other processes are at work.
         from spanview.quick.adopt import Adopted
 
         if worker not in adopted:
             adopted[worker] = Adopted(intake, noted.source_of)
-        adopted[worker].take_texts(found.names, found.services)
+        adopted[worker].take_texts(report.names, report.services)
         adopted[worker].take(rows)
-        for number, batch in found.batches:
+        for number, batch in report.batches:
             reading.sink.add(noted.source_of(number), batch)
-        yield noted.count(found)
+        yield noted.count(report)
         if go_on is not None:
-            for read in found.read:
+            for read in report.read:
                 yield from go_on(files[read.file], noted.source_of(read.file), read)
 
 
@@ -99,17 +101,17 @@ class _Noted:
             self._sources[number] = self._reading.enter(self._files[number])
         return self._sources[number]
 
-    def count(self, found: BlockReport) -> int:
-        """Count the bytes that were read, and tell which files could not be; return how many are new."""
-        sizes = [(read.file, read.size) for read in found.read if read.failure is None or read.size]
-        for read in found.read:
+    def count(self, report: BlockReport) -> int:
+        """Count the bytes that were read, and report which files could not be; return how many are new."""
+        sizes = [(read.file, read.size) for read in report.read if read.failure is None or read.size]
+        for read in report.read:
             if read.failure is not None:
                 self._reading.report_unreadable(self._files[read.file].shown, reason_of(read.failure))
         total = 0
-        for number, size in [*sizes, *([found.under_way] if found.under_way else [])]:
-            before = self._counted.get(number, 0)
-            self._counted[number] = max(size, before)
+        for number, size in [*sizes, *([report.under_way] if report.under_way else [])]:
+            counted = self._counted.get(number, 0)
+            self._counted[number] = max(size, counted)
             self.source_of(number)
-            self._reading.sink.tallies.add_bytes(self._files[number].shown, self._counted[number] - before)
-            total += self._counted[number] - before
+            self._reading.sink.tallies.add_bytes(self._files[number].shown, self._counted[number] - counted)
+            total += self._counted[number] - counted
         return total

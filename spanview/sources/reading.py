@@ -9,10 +9,10 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
 from spanview.sources.content import Content
-from spanview.sources.details import NONE_LEFT, reason_of
+from spanview.sources.details import TOO_MANY_OPEN, reason_of
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.held import HeldOpen
-from spanview.sources.tail import ATTEMPTS, BLOCK, FileTail
+from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from spanview.sources.terms import ReadOptions, Sink
     from spanview.sources.unpacking import Unpacker
 
-_QUIET_MS: Final = 100
-"""A stream that has brought nothing for so long is quiet."""
-_MOST_TRUNCATIONS_REPORTED: Final = 10
-"""So often it is told of a file that it was cut; one that is rewritten each second fills no memory."""
+_QUIET_AFTER_MS: Final = 100
+"""A stream that has sent nothing for so long is quiet."""
+_MAX_TRUNCATIONS_REPORTED: Final = 10
+"""Reports per file; one that is rewritten each second must not fill the memory."""
 
 
 class Reading:
@@ -49,78 +49,78 @@ class Reading:
 
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def take_up(self, found: FoundFile, source: int | None = None) -> FileTail | None:
+    def take_up(self, file: FoundFile, source: int | None = None) -> FileTail | None:
         """Open a file that is new, as the next generation where its path had another one before.
 
         Args:
-            found: The file.
+            file: The file.
             source: Its number in the sink, if it was entered already.
         """
-        tail = self._open(found)
+        tail = self._open(file)
         if tail is not None:
             self._enter(tail, source)
         return tail
 
-    def _open(self, found: FoundFile) -> FileTail | None:
-        attempts = 1 if self.options.follow else ATTEMPTS
+    def _open(self, file: FoundFile) -> FileTail | None:
+        attempts = 1 if self.options.follow else MAX_ATTEMPTS
         try:
             try:
-                return FileTail(found, cap=self.options.cap, attempts=attempts)
+                return FileTail(file, cap=self.options.cap, attempts=attempts)
             except OSError as error:
-                if error.errno not in NONE_LEFT or not self._held.give_one_up():
+                if error.errno not in TOO_MANY_OPEN or not self._held.give_one_up():
                     raise
-                return FileTail(found, cap=self.options.cap, attempts=attempts)
+                return FileTail(file, cap=self.options.cap, attempts=attempts)
         except OSError as error:
-            # While following, a file that vanished between search and opening is nothing to tell.
+            # While following, a file that vanished between search and opening isn't reported.
             if not (self.options.follow and isinstance(error, FileNotFoundError)):
-                self.report_unreadable(found.shown, reason_of(error))
+                self.report_unreadable(file.shown, reason_of(error))
             return None
 
     def _enter(self, tail: FileTail, source: int | None = None) -> None:
-        tail.source = self.enter(tail.found) if source is None else source
+        tail.source = self.enter(tail.file) if source is None else source
         self._held.note(tail, has_grown=True)
 
-    def enter(self, found: FoundFile) -> int:
+    def enter(self, file: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the sink."""
-        source = self.sink.add_source(found.shown, self._generations[found.shown])
-        self._generations[found.shown] += 1
-        self.register(source, found)
+        source = self.sink.add_source(file.shown, self._generations[file.shown])
+        self._generations[file.shown] += 1
+        self.register(source, file)
         return source
 
     def hold(self, tails: Collection[FileTail]) -> None:
-        """Hold as many files open as can be, those that were written last, and tell of the rest."""
-        if len(tails) > self._held.most:
+        """Hold as many files open as can be, those that were written last, and report the rest."""
+        if len(tails) > self._held.max_files:
             self._held.hold(tails)
         self.report_unheld(len(tails))
 
     def report_unheld(self, count: int) -> None:
-        """Tell once that more files are followed than can be held open, if so.
+        """Report once that more files are followed than can be held open, if so.
 
         Args:
             count: How many are followed.
         """
-        most = self._held.most
-        if count <= most or self._has_reported_unheld:
+        max_files = self._held.max_files
+        if count <= max_files or self._has_reported_unheld:
             return
         self._has_reported_unheld = True
         detail = (
-            f"{count:,} files are followed, and only the {most:,} that grew last are held open: once removed, the "
+            f"{count:,} files are followed, and only the {max_files:,} that grew last are held open: once removed, the "
             "others can't be read on"
         )
         if (limit := self._held.limit_for(count)) is not None:
             detail += f"; to hold all of them, run ulimit -n {limit} before spanview"
         self.sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
-    def register(self, source: int, found: FoundFile) -> None:
+    def register(self, source: int, file: FoundFile) -> None:
         """Take note of where a file is now."""
-        self._details.register(source, found.real, found.device, found.inode)
+        self._details.register(source, file.real, file.device, file.inode)
 
     def read(self, tail: FileTail, most: int, *, live: bool = False) -> Iterator[int]:
         """Read a file on to its end, or some more than so many bytes; yield the bytes of each piece.
 
         Args:
             tail: The file.
-            most: A file that is written quicker than it is read has no end.
+            most: Bytes; a file that is written quicker than it is read has no end.
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
         sink, source, spool = self.sink, tail.source, self._details.spool
@@ -129,7 +129,7 @@ class Reading:
             try:
                 offset, data = tail.read()
             except OSError as error:
-                self.report_unreadable(tail.found.shown, reason_of(error))
+                self.report_unreadable(tail.file.shown, reason_of(error))
                 return
             if not total:
                 self._held.note(tail, has_grown=bool(data))
@@ -137,11 +137,11 @@ class Reading:
                 return
             if live:
                 if tail.decoder.unread and not tail.is_live:
-                    # The front of a record that the first reading saw half of.
+                    # The front of a record that the first reading saw in part.
                     spool.write(source, tail.decoder.offset, tail.decoder.unread)
                 tail.is_live = True
                 spool.write(source, offset, data)
-            sink.tallies.add_bytes(tail.found.shown, len(data))
+            sink.tallies.add_bytes(tail.file.shown, len(data))
             for batch in tail.decode(data):
                 sink.add(source, batch)
             if live and not self.options.keep_details:
@@ -150,16 +150,16 @@ class Reading:
             yield len(data)
         tail.look_again()
 
-    def has_news(self, tail: FileTail, found: FoundFile | None = None) -> bool:
+    def has_news(self, tail: FileTail, file: FoundFile | None = None) -> bool:
         """Tell whether a file has changed, as it was found just now, or as it is."""
-        has_news = tail.has_news(found)
-        if found is None and not has_news:
+        has_news = tail.has_news(file)
+        if file is None and not has_news:
             # To see whether it changed, it was opened; otherwise it is read now.
             self._held.note(tail)
         return has_news
 
     def was_changed_inside(self, tail: FileTail) -> bool:
-        """Tell whether what was read of a file is other now, though its size is the same."""
+        """Tell whether what was read of a file has changed, though its size is the same."""
         if not tail.is_suspect:
             return False
         was_changed = tail.was_changed_inside()
@@ -173,22 +173,22 @@ class Reading:
             self.sink.add(tail.source, batch)
 
     def begin_again(self, tail: FileTail) -> FileTail:
-        """Return a file that was cut or written anew, to be read from its start as its own next generation."""
-        path, position = tail.found.shown, tail.position
+        """Return a file that was truncated or rewritten, to be read from its start as its own next generation."""
+        path, position = tail.file.shown, tail.position
         renewed = tail.renew()
         self.finish(tail)
         self._details.retire(tail.source)
         self._truncations[path] += 1
-        if self._truncations[path] <= _MOST_TRUNCATIONS_REPORTED:
+        if self._truncations[path] <= _MAX_TRUNCATIONS_REPORTED:
             detail = f"the file was truncated or rewritten after {position:,} bytes were read; what was read is kept"
-            if self._truncations[path] == _MOST_TRUNCATIONS_REPORTED:
+            if self._truncations[path] == _MAX_TRUNCATIONS_REPORTED:
                 detail += "; this keeps happening, and isn't reported again"
             self.sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
         self._enter(renewed)
         return renewed
 
     def finish(self, tail: FileTail) -> None:
-        """Take what the end of a file settles, and close it."""
+        """Take what is left at the end of a file, and close it."""
         self._held.forget(tail)
         for batch in tail.finish():
             self.sink.add(tail.source, batch)
@@ -196,7 +196,7 @@ class Reading:
             self._details.spool.drop(tail.source)
 
     def hand_over(self, tail: FileTail) -> None:
-        """Leave the rest of a file to somebody else."""
+        """Leave the rest of a file to another reader."""
         self._held.forget(tail)
         tail.close()
 
@@ -210,10 +210,10 @@ class Reading:
 
     def read_stream(self, stream: IO[bytes]) -> Iterator[int]:
         """Read standard input to its end, compressed or not; yield the bytes of each piece."""
-        from spanview.sources.unpacking import MAGIC, Unpacker, is_packed, unpacked
+        from spanview.sources.unpacking import MAGIC_BYTES, Unpacker, is_packed, unpacked
 
         head = self._read_piece(stream)
-        while 0 < len(head) < MAGIC and (more := self._read_piece(stream)):
+        while 0 < len(head) < MAGIC_BYTES and (more := self._read_piece(stream)):
             head += more
         unpacker = Unpacker(head) if is_packed(head) else None
         content = self.open_content(STANDARD_INPUT)
@@ -228,7 +228,7 @@ class Reading:
         while data:
             yield data, len(data)
             if _is_quiet(stream):
-                # Whoever shows what was read has the time for it now; it may be long until more comes.
+                # The caller has time now to show what was read; it may be long until more comes.
                 yield b"", 0
             data = self._read_piece(stream)
 
@@ -241,7 +241,7 @@ class Reading:
     def _read_piece(self, stream: IO[bytes]) -> bytes:
         # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
         try:
-            return os.read(stream.fileno(), BLOCK)
+            return os.read(stream.fileno(), BLOCK_BYTES)
         except OSError as error:
             self.report_unreadable(STANDARD_INPUT, reason_of(error))
             return b""
@@ -249,23 +249,23 @@ class Reading:
     # -- problems ----------------------------------------------------------------------------------------------------
 
     def report(self, problem: Problem) -> None:
-        """Tell of a problem, once for each file and kind."""
+        """Report a problem, once for each file and kind."""
         key = (problem.kind, problem.file)
         if key not in self._reported:
             self._reported.add(key)
             self.sink.tallies.add_problem(problem)
 
     def report_unreadable(self, path: str, reason: str) -> None:
-        """Tell that a file can't be read, or not further."""
+        """Report that a file can't be read, or not further."""
         self.report(Problem(ProblemKind.UNREADABLE, path, 0, 0, f"can't be read: {reason}"))
 
     def report_broken(self, path: str, content: Content, unpacker: Unpacker) -> None:
-        """Tell that no more can be had of what is compressed, if so."""
-        from spanview.sources.unpacking import CUT, TOO_DENSE
+        """Report that no more can be unpacked, if so."""
+        from spanview.sources.unpacking import CUT_OFF, TOO_DENSE
 
         if unpacker.is_whole:
             return
-        reason = unpacker.failure or CUT
+        reason = unpacker.failure or CUT_OFF
         after = f"after {content.size:,} bytes unpacked"
         detail = f"the compressed data breaks off {after}: {reason}"
         if reason == TOO_DENSE:
@@ -273,16 +273,16 @@ class Reading:
         self.report(Problem(ProblemKind.UNREADABLE, path, content.size, 0, f"can't be read further: {detail}"))
 
     def report_spool(self) -> None:
-        """Tell that what is read live can't be kept, if so."""
+        """Report that what is read live can't be kept, if so."""
         if self._details.spool.failed is not None:
             detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
             self.report(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
 
 def _is_quiet(stream: IO[bytes]) -> bool:
-    """Wait a moment for the next bytes of a stream, or for its end; tell whether neither has come."""
+    """Wait a moment for the next bytes of a stream, or for its end; return whether neither has come."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
     poll.register(stream.fileno(), select.POLLIN)
-    return not poll.poll(_QUIET_MS)
+    return not poll.poll(_QUIET_AFTER_MS)

@@ -1,6 +1,6 @@
 """Reading PATHs into a sink, once or for as long as they change.
 
-The search through the PATHs is the truth; whatever hints at changes only makes it come sooner.
+Searching the PATHs decides what is read; hints of changes only make a search come sooner.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
 
-_USUAL_RECORD_BYTES: Final = 1024
-"""Bytes of a usual span's record."""
-_MOST_BYTES_PER_FILE: Final = 8 * 1024 * 1024
+_TYPICAL_RECORD_BYTES: Final = 1024
+"""Bytes of a typical span's record."""
+_MAX_BYTES_PER_FILE: Final = 8 * 1024 * 1024
 """Bytes that one look takes from a file before the others have their turn."""
 _LEFT_BEHIND_QUIET_S: Final = 10.0
-"""After so many quiet seconds nobody is expected to write any more to a file that was removed or left behind."""
+"""After so many quiet seconds a file that was removed or left behind is closed."""
 
 
 class Session:
@@ -44,7 +44,7 @@ class Session:
         options: What to read, and how.
         sink: Takes what was read.
         details: Gives records back; the sink's reader.
-        standard_input: What `-` stands for.
+        standard_input: What `-` means.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class Session:
         self._leaving: list[FileTail] = []
         self._folders: dict[str, str] = {}
         self._identities: set[tuple[int, int]] = set()
-        """Those of the files that the last search knew, and of those that came since."""
+        """Those of the files that the last search found, and of newer ones."""
         self._paths = list(options.paths)
         self._at_rest: Listing | None = None
-        """What the last search found, if nothing is to be done until something else is found."""
+        """What the last search found, if there is nothing to do until that changes."""
         self._kept: KeptIndex | None = None
         self._is_from_kept = False
 
@@ -73,23 +73,23 @@ class Session:
         """Read everything that is there, piece by piece.
 
         Raises:
-            NoSuchPathError: A PATH doesn't exist, and nobody waits for it.
+            NoSuchPathError: A PATH doesn't exist, and isn't waited for.
         """
         with stage("scan"):
             listing = discover(self._paths)
         if listing.missing and not self.options.follow:
-            # A line end in a PATH, or nothing at all, is hard to see.
+            # A line end in a PATH, or an empty PATH, is hard to see.
             missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
             raise NoSuchPathError(f"{missing}: no such file or folder")
         is_newest = self.options.newest_first
         files = sorted(listing.files, key=attrgetter("modified_ns" if is_newest else "shown"), reverse=is_newest)
-        total = sum(found.content for found in files)
+        total = sum(file.content for file in files)
         if self._take_kept(listing, total):
             self._put_in_order()
             yield Progress(total, total)
             self._take_note(listing)
             return
-        self._sink.expect(total // _USUAL_RECORD_BYTES)
+        self._sink.expect(total // _TYPICAL_RECORD_BYTES)
         done = 0
         with _without_collector():
             for count in self._load_files(files):
@@ -105,7 +105,7 @@ class Session:
         self._take_note(listing)
 
     def _put_in_order(self) -> None:
-        """Number what was read by path and offset, unless somebody looks at it already, or goes on reading."""
+        """Number what was read by path and offset, unless it is shown already, or reading goes on."""
         intake = self._sink.intake
         if intake is None or self.options.follow or self.options.newest_first:
             return
@@ -117,7 +117,7 @@ class Session:
             self._details.take_numbers(arrange(intake))
 
     def _take_kept(self, listing: Listing, total: int) -> bool:
-        """Take the index of an earlier session where there is one that is right still."""
+        """Take the index of an earlier session where there is one that is still right."""
         options, intake = self.options, self._sink.intake
         is_worth_it = options.use_cache and intake is not None and total >= options.quick_from
         if not is_worth_it or intake is None or options.follow or options.decodes_all or STANDARD_INPUT in self._paths:
@@ -136,7 +136,7 @@ class Session:
             is_proven: Whether each record was decoded.
         """
         intake = self._sink.intake
-        # What was compressed is in the spool, which nobody keeps.
+        # What was compressed is in the spool, which isn't kept.
         if self._packed.are_there:
             return
         if self._kept is not None and intake is not None and (is_proven or not self._is_from_kept):
@@ -162,45 +162,45 @@ class Session:
                         quick, self._reading, intake, partly_read, self._go_on if self.options.follow else None
                     )
                 files = others
-        for found in files:
+        for file in files:
             with stage("read and decode"):
-                if (tail := self._take_up(found)) is not None:
-                    yield from self._read_whole(tail, found)
+                if (tail := self._take_up(file)) is not None:
+                    yield from self._read_whole(tail, file)
         yield from self._packed.read(packed)
 
-    def _read_whole(self, tail: FileTail, found: FoundFile) -> Iterator[int]:
-        yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
+    def _read_whole(self, tail: FileTail, file: FoundFile) -> Iterator[int]:
+        yield from self._reading.read(tail, file.size + _MAX_BYTES_PER_FILE)
         if not self.options.follow:
             self._reading.finish(tail)
 
-    def _begin(self, found: FoundFile) -> Generator[int, None, FileTail | None]:
-        """Read the front of a file as usual, because somebody waits for something to be seen.
+    def _begin(self, file: FoundFile) -> Generator[int, None, FileTail | None]:
+        """Read the front of a file as usual, because a person is waiting to see something.
 
         Returns:
             The file, to be read on; None where it can't be read, or was read to its end, because its front is damaged.
         """
-        tail = self._take_up(found)
+        tail = self._take_up(file)
         if tail is None:
             return None
         yield from self._reading.read(tail, 0)
         if tail.decoder.is_clean:
-            del self._tails[found.real]
+            del self._tails[file.real]
             self._reading.hand_over(tail)
             return tail
-        yield from self._read_whole(tail, found)
+        yield from self._read_whole(tail, file)
         return None
 
-    def _go_on(self, found: FoundFile, source: int, read: Read) -> Iterator[int]:
-        """Read a file on, as usual, behind what was scanned of it."""
-        tail = self._take_up(found, source)
+    def _go_on(self, file: FoundFile, source: int, read: Read) -> Iterator[int]:
+        """Read a file on, as usual, after what was scanned of it."""
+        tail = self._take_up(file, source)
         if tail is not None:
             tail.go_on(read.size, read.decoder, read.head, read.last)
-            yield from self._reading.read(tail, found.size + _MOST_BYTES_PER_FILE)
+            yield from self._reading.read(tail, file.size + _MAX_BYTES_PER_FILE)
 
-    def _take_up(self, found: FoundFile, source: int | None = None) -> FileTail | None:
-        tail = self._reading.take_up(found, source)
+    def _take_up(self, file: FoundFile, source: int | None = None) -> FileTail | None:
+        tail = self._reading.take_up(file, source)
         if tail is not None:
-            self._tails[tail.found.real] = tail
+            self._tails[tail.file.real] = tail
             self._identities.add(tail.identity)
         return tail
 
@@ -225,29 +225,29 @@ class Session:
         return changes
 
     def _look_at_hinted(self, path: str, changes: Changes) -> bool:
-        """Look at one path; return False where only a search can tell what is there."""
+        """Look at one path; return False where only a search can say what is there."""
         self._at_rest = None
         if path in self._tails:
             self._look_at(self._tails[path], changes)
             return True
         if path in self._folders or os.path.basename(path).startswith("."):
             return True
-        found = find_one(path, self._folders)
-        if found is None:
+        file = find_one(path, self._folders)
+        if file is None:
             # A new folder can hold files already; what is neither, or gone, can wait.
             return not (os.path.isdir(path) or os.path.isfile(path))
-        if found.identity in self._identities:
+        if file.identity in self._identities:
             # It may have been renamed.
             return False
-        self._read_new(found, changes)
+        self._read_new(file, changes)
         return True
 
-    def _read_new(self, found: FoundFile, changes: Changes) -> None:
-        packed, _ = self._packed.among([found])
+    def _read_new(self, file: FoundFile, changes: Changes) -> None:
+        packed, _ = self._packed.among([file])
         if packed:
             changes.bytes += sum(self._packed.read(packed))
             return
-        tail = self._take_up(found)
+        tail = self._take_up(file)
         if tail is not None:
             self._read_news(tail, changes)
 
@@ -262,43 +262,43 @@ class Session:
         self._identities = {tail.identity for tail in self._tails.values()}
         packed, plain = self._packed.among(listing.files)
         changes.bytes += sum(self._packed.read(packed))
-        there = {found.real: found for found in plain}
-        self._sort_out(there, listing.unsure, changes)
-        for real, found in there.items():
+        files = {file.real: file for file in plain}
+        self._sort_out(files, listing.unsure, changes)
+        for real, file in files.items():
             known = self._tails.get(real)
             if known is not None:
-                self._look_at(known, changes, found)
+                self._look_at(known, changes, file)
             else:
-                self._read_new(found, changes)
+                self._read_new(file, changes)
         self._reading.report_unheld(len(self._tails))
         is_at_rest = (
-            there.keys() == self._tails.keys()
+            files.keys() == self._tails.keys()
             and not (listing.missing or listing.unsure or self._leaving)
             and all(tail.is_at_rest for tail in self._tails.values())
         )
         self._at_rest = listing if is_at_rest else None
 
-    def _sort_out(self, there: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
+    def _sort_out(self, files: dict[str, FoundFile], unsure: list[str], changes: Changes) -> None:
         """Give files that were renamed their new paths, and let go of those that are gone."""
         elsewhere = [
             tail
             for real, tail in self._tails.items()
-            if (tail.identity != there[real].identity if real in there else not _is_below(real, unsure))
+            if (tail.identity != files[real].identity if real in files else not _is_below(real, unsure))
         ]
         for tail in elsewhere:
-            del self._tails[tail.found.real]
-        now = {found.identity: found for real, found in there.items() if real not in self._tails}
+            del self._tails[tail.file.real]
+        now = {file.identity: file for real, file in files.items() if real not in self._tails}
         gone, self._leaving = self._leaving + elsewhere, []
         for tail in gone:
-            found = now.pop(tail.identity, None)
-            if found is not None and tail.move(found):
-                self._tails[found.real] = tail
-                self._reading.register(tail.source, tail.found)
+            file = now.pop(tail.identity, None)
+            if file is not None and tail.move(file):
+                self._tails[file.real] = tail
+                self._reading.register(tail.source, tail.file)
             else:
                 self._read_on(tail, changes)
 
     def _read_on(self, tail: FileTail, changes: Changes) -> None:
-        """Read what a file has that is no longer among the PATHs, until nobody seems to write to it any more.
+        """Read what a file has that is no longer among the PATHs, until it seems that nothing writes to it any more.
 
         A process may hold it open though it was removed or moved, or a link leads to another session by now.
         """
@@ -315,24 +315,24 @@ class Session:
         else:
             self._reading.let_go(tail)
 
-    def _look_at(self, tail: FileTail, changes: Changes, found: FoundFile | None = None) -> FileTail:
-        """Read what is new in a file; return its next generation where it was written anew."""
+    def _look_at(self, tail: FileTail, changes: Changes, file: FoundFile | None = None) -> FileTail:
+        """Read what is new in a file; return its next generation where it was rewritten."""
         reading = self._reading
         try:
-            has_news = reading.has_news(tail, found)
+            has_news = reading.has_news(tail, file)
             was_rewritten = (has_news and tail.was_rewritten()) or reading.was_changed_inside(tail)
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
             return tail
         except OSError as error:
-            reading.report_unreadable(tail.found.shown, reason_of(error))
+            reading.report_unreadable(tail.file.shown, reason_of(error))
             tail.look_again()
             return tail
         if was_rewritten:
-            is_known = self._tails.get(tail.found.real) is tail
+            is_known = self._tails.get(tail.file.real) is tail
             tail = reading.begin_again(tail)
             if is_known:
-                self._tails[tail.found.real] = tail
+                self._tails[tail.file.real] = tail
         before = changes.bytes
         if has_news or was_rewritten:
             self._read_news(tail, changes)
@@ -342,12 +342,12 @@ class Session:
 
     def _read_news(self, tail: FileTail, changes: Changes) -> None:
         before = changes.bytes
-        for count in self._reading.read(tail, _MOST_BYTES_PER_FILE, live=True):
+        for count in self._reading.read(tail, _MAX_BYTES_PER_FILE, live=True):
             changes.bytes += count
-        changes.has_more = changes.has_more or changes.bytes - before > _MOST_BYTES_PER_FILE
+        changes.has_more = changes.has_more or changes.bytes - before > _MAX_BYTES_PER_FILE
 
     def close(self) -> None:
-        """Settle the ends of all files: whatever is unfinished becomes a problem."""
+        """Finish all files: whatever is incomplete becomes a problem."""
         for tail in [*self._tails.values(), *self._leaving]:
             self._reading.finish(tail)
         self._tails.clear()

@@ -17,15 +17,15 @@ from spanview.sources.descriptors import read_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BLOCK: Final = 128 * 1024
-_LEVEL: Final = 1
-_MOST_WAITING: Final = 8 * 1024 * 1024
+_BLOCK_BYTES: Final = 128 * 1024
+_COMPRESSION_LEVEL: Final = 1
+_MAX_WAITING_BYTES: Final = 8 * 1024 * 1024
 """Bytes of all sources together that may wait in memory for their blocks to fill."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """The bytes of one source: blocks on disk, and behind them a tail in memory."""
+    """The bytes of one source: blocks on disk, followed by a tail in memory."""
 
     starts: list[int] = field(default_factory=list)
     """Offset in the source of each block."""
@@ -63,16 +63,16 @@ class Spool:
             self._waiting += len(data)
             if self.is_passing:
                 return
-            if len(kept.tail) >= _BLOCK:
+            if len(kept.tail) >= _BLOCK_BYTES:
                 self._seal(kept)
-            if self._waiting > _MOST_WAITING:
-                for each in self._kept.values():
-                    self._seal(each)
+            if self._waiting > _MAX_WAITING_BYTES:
+                for other in self._kept.values():
+                    self._seal(other)
 
     def _seal(self, kept: _Kept) -> None:
         if not kept.tail:
             return
-        block = zlib.compress(kept.tail, _LEVEL)
+        block = zlib.compress(kept.tail, _COMPRESSION_LEVEL)
         try:
             if self._file is None:
                 # Without a buffer: what a full disk refuses must not stay in one, and fail every later read.
@@ -102,7 +102,7 @@ class Spool:
                 kept.tail_start = offset
 
     def take_numbers(self, numbers: Sequence[int]) -> None:
-        """Take note of new numbers of sources, each by the one that it had."""
+        """Renumber sources; `numbers` has the new number at each old one."""
         with self._lock:
             self._kept = {numbers[source]: kept for source, kept in self._kept.items()}
 
@@ -135,22 +135,22 @@ class Spool:
     def _part(self, kept: _Kept, offset: int, length: int) -> bytes:
         """Return the bytes at an offset as far as its block reaches."""
         if offset >= kept.tail_start:
-            at = offset - kept.tail_start
-            return bytes(kept.tail[at : at + length])
+            start = offset - kept.tail_start
+            return bytes(kept.tail[start : start + length])
         number = bisect_right(kept.starts, offset) - 1
         if number < 0 or self._file is None:
             return b""
-        place, size = kept.places[number]
-        if self._block[0] != place:
+        position, size = kept.places[number]
+        if self._block[0] != position:
             try:
-                self._block = place, zlib.decompress(read_at(self._file.fileno(), size, place))
+                self._block = position, zlib.decompress(read_at(self._file.fileno(), size, position))
             except (OSError, zlib.error):
                 return b""
-        at = offset - kept.starts[number]
-        return self._block[1][at : at + length]
+        start = offset - kept.starts[number]
+        return self._block[1][start : start + length]
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Release the disk space."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

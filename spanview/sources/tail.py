@@ -1,4 +1,4 @@
-"""One file that is read once, or again and again while it grows; it knows when it is not the same file any more."""
+"""One file that is read once, or again and again while it grows; it notices when it is another file."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from zlib import crc32
 from spanview.formats.decoder import Decoder
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import open_file
-from spanview.sources.discover import BLOCK_OF_STAT
+from spanview.sources.discover import STAT_BLOCK_BYTES
 
 if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.sources.discover import FoundFile
 
-BLOCK: Final = 192 * 1024
+BLOCK_BYTES: Final = 192 * 1024
 """Bytes that are read at once."""
-_MOST_BLOCKS_COMPARED: Final = 48
-"""Blocks that one look compares with what was read."""
-ATTEMPTS: Final = 3
-"""So often a failing read is tried where nobody comes back to the file later."""
+_MAX_BLOCKS_COMPARED: Final = 48
+"""Blocks that one look compares with what was read before."""
+MAX_ATTEMPTS: Final = 3
+"""Attempts at a failing read where the file isn't read again later."""
 _HEAD_BYTES: Final = 1024
 """Bytes at the front of a file by which it is recognised."""
 _CLOCK_TICK_S: Final = 0.02
 """Longer than a file system's clock takes from one tick to the next."""
 _COARSE_CLOCK_TICK_S: Final = 2.0
 """The same where it counts whole seconds."""
-_SECOND_NS: Final = 1_000_000_000
+_NS_PER_SECOND: Final = 1_000_000_000
 _RETRY_PAUSE_S: Final = 0.02
 """Seconds before a read that failed is tried again."""
 
@@ -46,37 +46,37 @@ class FileTail:
     """A file, how far it was read, and by what it is recognised.
 
     Args:
-        found: The file as the search found it.
+        file: As the search found it.
         cap: Bytes of the longest record that is kept.
-        attempts: How often a read is tried that fails.
+        attempts: How often a failing read is tried.
         descriptor: The file, open already; it is closed by this tail.
 
     Raises:
         OSError: It can't be opened, or isn't the file any more that the search found.
     """
 
-    def __init__(self, found: FoundFile, *, cap: int, attempts: int = 1, descriptor: int | None = None) -> None:
-        self.found = found
+    def __init__(self, file: FoundFile, *, cap: int, attempts: int = 1, descriptor: int | None = None) -> None:
+        self.file = file
         self.source = -1
-        """Its number in the sink, which whoever opened it sets."""
+        """Its number in the sink, set by whoever opened it."""
         self.decoder = Decoder(cap=cap)
         self.position = 0
         """Where the next byte is read."""
         self.quiet_since: float | None = None
-        """Since when, in monotonic seconds, it hasn't grown that no PATH leads to any more; None where one does."""
+        """Since when it hasn't grown, in monotonic seconds, if no PATH leads to it any more; else None."""
         self._cap, self._attempts = cap, attempts
         self._descriptor = descriptor
         self._head = _Stretch(0)
         self._checked = _Stretch(0)
         self._blocks = _Blocks()
-        self._known_stamp: _Stamp = (found.size, found.modified_ns, found.changed_ns)
+        self._known_stamp: _Stamp = (file.size, file.modified_ns, file.changed_ns)
         """As it was seen last, whatever was read since."""
         self._uncompared = range(0)
         """Blocks to be compared with what was read, because the file has other times and the same size."""
         self._passed: list[Batch] = []
-        """What holes have settled that lie before the bytes which were read last."""
+        """What holes before the bytes that were read last have completed."""
         self._stamp: _Stamp | None = None
-        self._seen_at = 0.0
+        self._stamped_at = 0.0
         self._is_trusted = False
         self._is_flushed = True
         self.is_live = False
@@ -86,7 +86,7 @@ class FileTail:
     @property
     def identity(self) -> tuple[int, int]:
         """Device and inode."""
-        return self.found.identity
+        return self.file.identity
 
     @property
     def is_open(self) -> bool:
@@ -95,9 +95,9 @@ class FileTail:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether its path leads to it still."""
+        """Whether its path still leads to it."""
         try:
-            status = os.lstat(self.found.real)
+            status = os.lstat(self.file.real)
         except OSError:
             return False
         return stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) == self.identity
@@ -109,16 +109,16 @@ class FileTail:
             OSError: The file can't be opened any more.
         """
         if self._descriptor is None:
-            self._descriptor = open_file(self.found.real, *self.identity)
+            self._descriptor = open_file(self.file.real, *self.identity)
         return self._descriptor
 
     def go_on(self, position: int, decoder: Decoder | None, head: bytes, last: bytes) -> None:
-        """Go on behind what somebody else has read.
+        """Go on after what another reader has read.
 
         Args:
             position: How far that was.
             decoder: What was fed with it, and waits for more; None for nothing.
-            head: The first bytes of the file, as they were read; none where nobody knows them any more.
+            head: The first bytes of the file, as they were read; empty where they are no longer known.
             last: The last ones before the position.
         """
         self.position = position
@@ -130,60 +130,62 @@ class FileTail:
         with suppress(OSError):
             self._head.extend(0, head or read_at(self.hold(), min(_HEAD_BYTES, position), 0), _HEAD_BYTES)
         self._checked = _Stretch(position - len(last))
-        self._checked.extend(position - len(last), last, BLOCK)
+        self._checked.extend(position - len(last), last, BLOCK_BYTES)
 
     def renew(self) -> FileTail:
         """Return the same file, read from its start; the descriptor is handed on, whatever its path leads to now."""
         descriptor, self._descriptor = self.hold(), None
-        return FileTail(self.found, cap=self._cap, attempts=self._attempts, descriptor=descriptor)
+        return FileTail(self.file, cap=self._cap, attempts=self._attempts, descriptor=descriptor)
 
-    def move(self, found: FoundFile) -> bool:
-        """Go on where the file is now, shown as before; tell whether it is this file still.
+    def move(self, file: FoundFile) -> bool:
+        """Go on where the file is now, shown as before; return whether it is still this file.
 
         An inode alone doesn't say so: that of a removed file is given to the next one.
         """
-        before, self.found = self.found, found._replace(shown=self.found.shown)
+        previous, self.file = self.file, file._replace(shown=self.file.shown)
         try:
             is_same = not self.was_rewritten()
         except OSError:
             is_same = False
         if not is_same:
-            self.found = before
+            self.file = previous
         return is_same
 
     def close(self) -> None:
-        """Give the descriptor back; the next read opens the file again."""
+        """Close the descriptor; the next read opens the file again."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def has_news(self, found: FoundFile | None = None) -> bool:
+    def has_news(self, file: FoundFile | None = None) -> bool:
         """Tell whether the file's size or time has changed since it was read last.
 
         Args:
-            found: The file as it was found just now; without, it is looked at.
+            file: The file as it was found just now; without, it is looked at.
 
         Raises:
             OSError: The file can't be opened again.
         """
-        if found is None:
+        if file is None:
             status = os.fstat(self.hold())
             stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns
         else:
-            stamp = found.size, found.modified_ns, found.changed_ns
+            stamp = file.size, file.modified_ns, file.changed_ns
         now = time.monotonic()
         if stamp != self._known_stamp:
             if stamp[0] == self._known_stamp[0] == self.position:
                 self._uncompared = range(len(self._blocks))
             self._known_stamp = stamp
         if stamp != self._stamp:
-            self._stamp, self._seen_at, self._is_trusted = stamp, now, False
+            self._stamp, self._stamped_at, self._is_trusted = stamp, now, False
             return True
         if self._is_trusted:
             return False
         # Within one tick of the file system's clock a file can change again and keep its times. So it is looked at
         # once more when the tick is over; the clock of this machine may be another one.
-        self._is_trusted = now > self._seen_at + (_CLOCK_TICK_S if stamp[1] % _SECOND_NS else _COARSE_CLOCK_TICK_S)
+        self._is_trusted = now > self._stamped_at + (
+            _CLOCK_TICK_S if stamp[1] % _NS_PER_SECOND else _COARSE_CLOCK_TICK_S
+        )
         return True
 
     @property
@@ -193,11 +195,11 @@ class FileTail:
         return self._stamp is not None and self._is_trusted and is_flushed and not self.is_suspect
 
     def look_again(self) -> None:
-        """Have news next time, whatever the file's size and time."""
+        """Read the file again next time, whatever its size and time."""
         self._stamp = None
 
     def was_rewritten(self) -> bool:
-        """Tell whether what was read already isn't there any more: the file was cut, or cut and written anew.
+        """Tell whether what was read is no longer there: the file was truncated, or truncated and rewritten.
 
         Records of one width grow again to the same boundaries, so the front of the file and the whole last record
         are compared, not the size alone.
@@ -213,7 +215,7 @@ class FileTail:
         return bool(self._uncompared)
 
     def was_changed_inside(self) -> bool:
-        """Tell whether what was read already is other now, though the file's size is the same.
+        """Tell whether what was read has changed, though the file's size is the same.
 
         That is looked for where its times have changed, a bounded number of bytes each time; what another reader has
         read before it `go_on` isn't compared.
@@ -221,11 +223,11 @@ class FileTail:
         Raises:
             OSError: The file can't be read.
         """
-        compared, self._uncompared = self._uncompared[:_MOST_BLOCKS_COMPARED], self._uncompared[_MOST_BLOCKS_COMPARED:]
+        compared, self._uncompared = self._uncompared[:_MAX_BLOCKS_COMPARED], self._uncompared[_MAX_BLOCKS_COMPARED:]
         return not self._blocks.are_in(self.hold(), compared)
 
     def read(self) -> tuple[int, bytes]:
-        """Return the next bytes, at most `BLOCK`, and where they begin; holes are passed over.
+        """Return the next bytes, at most `BLOCK_BYTES`, and where they begin; holes are passed over.
 
         No bytes come at the end of the file, and where it was rewritten just now.
 
@@ -255,8 +257,8 @@ class FileTail:
 
     def _read_block(self) -> bytes:
         descriptor = self.hold()
-        data = read_at(descriptor, BLOCK, self.position)
-        # Only where a hole may be the descriptor is asked for it: on some file systems that is slow.
+        data = read_at(descriptor, BLOCK_BYTES, self.position)
+        # Holes are asked for only where there may be one: on some file systems that is slow.
         while data[-1:] == b"\0" and _has_holes(descriptor):
             content = data.rstrip(b"\0")
             if content:
@@ -264,30 +266,30 @@ class FileTail:
                 return content
             try:
                 hole = os.lseek(descriptor, self.position, os.SEEK_HOLE)
-                behind = os.lseek(descriptor, hole, os.SEEK_DATA)
+                data_start = os.lseek(descriptor, hole, os.SEEK_DATA)
             except OSError as error:
-                # Either nothing but a hole is left, or holes can't be told from data here.
+                # Either only a hole is left, or this file system doesn't report holes.
                 return b"" if error.errno == errno.ENXIO else data
-            # Meanwhile somebody may have written to what was blank.
-            again = read_at(descriptor, min(BLOCK, max(1, hole - self.position)), self.position)
-            if hole > self.position + len(data) or again.strip(b"\0"):
-                return again
-            self._passed.append(self.decoder.skip(behind - self.position))
-            self.position = behind
-            data = read_at(descriptor, BLOCK, behind)
+            # Meanwhile the hole may have been written to.
+            reread = read_at(descriptor, min(BLOCK_BYTES, max(1, hole - self.position)), self.position)
+            if hole > self.position + len(data) or reread.strip(b"\0"):
+                return reread
+            self._passed.append(self.decoder.skip(data_start - self.position))
+            self.position = data_start
+            data = read_at(descriptor, BLOCK_BYTES, data_start)
         return data
 
     def decode(self, data: bytes) -> list[Batch]:
-        """Return the spans that bytes which were just read complete."""
-        start, before, unread = self.position - len(data), self.decoder.offset, self.decoder.unread_parts
+        """Return the spans that the bytes just read complete."""
+        start, decoded, unread = self.position - len(data), self.decoder.offset, self.decoder.unread_parts
         batch = self.decoder.feed(data)
         if batch.offsets:
             last = batch.offsets[-1]
             self._checked = _Stretch(last)
-            behind = data[last - start :] if last >= start else b"".join([*unread, data])[last - before :]
-            self._checked.extend(last, behind, BLOCK)
+            record = data[last - start :] if last >= start else b"".join([*unread, data])[last - decoded :]
+            self._checked.extend(last, record, BLOCK_BYTES)
         else:
-            self._checked.extend(start, data, BLOCK)
+            self._checked.extend(start, data, BLOCK_BYTES)
         return self._with_passed(batch)
 
     def _with_passed(self, batch: Batch) -> list[Batch]:
@@ -295,7 +297,7 @@ class FileTail:
         return batches
 
     def finish(self) -> list[Batch]:
-        """Return what the end of the file settles, and give the descriptor back."""
+        """Return what is left at the end of the file, and close the descriptor."""
         self.close()
         return self._with_passed(self.decoder.close())
 
@@ -350,7 +352,7 @@ class _Blocks:
         if not data:
             return
         lengths = self._lengths
-        if lengths and lengths[-1] + len(data) <= BLOCK and self._offsets[-1] + lengths[-1] == offset:
+        if lengths and lengths[-1] + len(data) <= BLOCK_BYTES and self._offsets[-1] + lengths[-1] == offset:
             # Files grow by single records; those share a block.
             lengths[-1] += len(data)
             self._checksums[-1] = crc32(data, self._checksums[-1])
@@ -371,4 +373,4 @@ def _has_holes(descriptor: int) -> bool:
     if not hasattr(os, "SEEK_HOLE"):
         return False
     status = os.fstat(descriptor)
-    return status.st_blocks * BLOCK_OF_STAT < status.st_size
+    return status.st_blocks * STAT_BLOCK_BYTES < status.st_size

@@ -1,4 +1,4 @@
-"""What a session is given, and what it tells."""
+"""What a session is given, and what it reports."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from spanview.index.tallies import Tallies
 
 SCAN_FROM_BYTES: Final = 24 * 1024 * 1024
-"""Bytes for which it pays that numpy and other processes take a moment to come."""
+"""Bytes from which numpy and other processes are worth their start."""
 
 
 class WorkerStart(Enum):
-    """How other processes come to be that take a part of the work."""
+    """How other processes that share the work are started."""
 
     NONE = "none"
     FORKED = "forked"
     """At once; not where threads run already."""
     STARTED = "started"
-    """As new programs, which takes them a moment."""
+    """As new programs, which takes a moment."""
 
 
 class Sink(Protocol):
@@ -81,7 +81,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Changes:
-    """What one look at the PATHs brought."""
+    """What one look at the PATHs found."""
 
     spans: int = 0
     bytes: int = 0

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % first for first in range(0x50, 0x60)))
 """Of a frame, and of those that are passed over; pzstd begins with one of these."""
-MAGIC: Final = 4
-"""First bytes that tell what is compressed, and how."""
+MAGIC_BYTES: Final = 4
+"""Bytes by which compressed files are recognised."""
 _GZIP_WINDOW: Final = 31
-"""What zlib calls gzip's header around deflated data."""
-_PIECE: Final = 192 * 1024
+"""zlib's `wbits` for data with gzip's header."""
+_PIECE_BYTES: Final = 192 * 1024
 """Bytes that are handed on at once, of a stream or unpacked."""
-_SLICE: Final = 1024
-"""Bytes that are unpacked at once; of those in which the data breaks off zstd gives nothing."""
-_MOST_TIMES: Final = 1000
+_SLICE_BYTES: Final = 1024
+"""Bytes that are unpacked at once; zstd gives nothing of a slice in which the data breaks off."""
+_MAX_RATIO: Final = 1000
 """A file that unpacks to more than so many times its size isn't read to its end: spans don't, and gzip hardly can;"""
-_ALWAYS: Final = 1024**3
+_ALWAYS_UNPACKED_BYTES: Final = 1024**3
 """this many bytes are unpacked in any case."""
-TOO_DENSE: Final = f"it unpacks to more than {_MOST_TIMES:,} times its size"
-CUT: Final = "it ends before the compressed data does"
+TOO_DENSE: Final = f"it unpacks to more than {_MAX_RATIO:,} times its size"
+CUT_OFF: Final = "it ends before the compressed data does"
 
 
 def is_packed(head: bytes) -> bool:
@@ -52,19 +52,19 @@ class _Inflater:
 
     @property
     def unused_data(self) -> bytes:
-        """What stands behind its end."""
+        """What follows its end."""
         return self._stream.unused_data
 
     @property
     def needs_input(self) -> bool:
-        """Whether all was given that can be had of what was taken."""
+        """Whether everything that it could give so far was given."""
         return not self._stream.unconsumed_tail and self._failed is None
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return what more bytes give, at most so many of it."""
+        """Return what more bytes give, at most `max_length`."""
         if self._failed is not None:
             raise self._failed
-        before = self._stream.copy()
+        copy = self._stream.copy()
         data = self._stream.unconsumed_tail + data
         try:
             return self._stream.decompress(data, max_length)
@@ -73,8 +73,8 @@ class _Inflater:
         # It gives nothing of a piece in which it fails.
         given = bytearray()
         with suppress(zlib.error):
-            for at in range(len(data)):
-                given += before.decompress(data[at : at + 1])
+            for offset in range(len(data)):
+                given += copy.decompress(data[offset : offset + 1])
         return bytes(given)
 
 
@@ -82,7 +82,7 @@ class Unpacker:
     """What is compressed, in pieces; several streams may follow one another, with zeros between them.
 
     Args:
-        head: Its first bytes, `MAGIC` of them, which tell how it is compressed; `feed` gets them too.
+        head: Its first bytes, `MAGIC_BYTES` of them, which say how it is compressed; `feed` gets them too.
     """
 
     def __init__(self, head: bytes) -> None:
@@ -99,18 +99,18 @@ class Unpacker:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing has begun that hasn't ended."""
+        """Whether every stream that began has ended."""
         return self._stream is None and not self.failure
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what the next bytes give, in pieces."""
         pieces, size = list[bytes](), 0
         self._taken += len(data)
-        for at in range(0, len(data), _SLICE):
-            for piece in self._unpack(data[at : at + _SLICE]):
+        for offset in range(0, len(data), _SLICE_BYTES):
+            for piece in self._unpack(data[offset : offset + _SLICE_BYTES]):
                 pieces.append(piece)
                 size += len(piece)
-                if size >= _PIECE:
+                if size >= _PIECE_BYTES:
                     yield b"".join(pieces)
                     pieces, size = [], 0
         yield b"".join(pieces)
@@ -123,11 +123,11 @@ class Unpacker:
                     return
                 self._stream = self._new_stream()
             stream = self._stream
-            if self._given > max(_ALWAYS, _MOST_TIMES * self._taken):
+            if self._given > max(_ALWAYS_UNPACKED_BYTES, _MAX_RATIO * self._taken):
                 self.failure = TOO_DENSE
                 return
             try:
-                piece = stream.decompress(data, _PIECE)
+                piece = stream.decompress(data, _PIECE_BYTES)
             except self._failures as error:
                 self.failure = str(error)
                 return
@@ -156,11 +156,11 @@ def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tup
                 yield piece, count
                 count = 0
             # A pipe gives what is there.
-            data = os.read(stream.fileno(), _PIECE)
+            data = os.read(stream.fileno(), _PIECE_BYTES)
     except OSError as error:
         unpacker.failure = reason_of(error)
 
 
 def zstd_module() -> Any:
-    """Return what reads zstd: the standard library from Python 3.14 on, before that the same for older ones."""
+    """Return the module for zstd: of the standard library from Python 3.14 on, before that its backport."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

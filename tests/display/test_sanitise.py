@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanview.display.sanitise import LONGEST, meant, sanitise, sanitise_lines, typed
+from spanview.display.sanitise import MAX_LENGTH, meant, sanitise, sanitise_lines, typed
 
 STAND_INS = [
     ("", ""),
@@ -103,7 +103,7 @@ def test_what_stands_for_nothing_means_itself(text: str) -> None:
     assert meant(text) == text
 
 
-@pytest.mark.parametrize(("length", "longest"), [(LONGEST, LONGEST), (10, 10), (1, 1), (0, 1)])
+@pytest.mark.parametrize(("length", "longest"), [(MAX_LENGTH, MAX_LENGTH), (10, 10), (1, 1), (0, 1)])
 def test_what_fits_is_whole(length: int, longest: int) -> None:
     """A text of just the longest length isn't cut."""
     assert sanitise("x" * length, longest) == "x" * length
@@ -112,7 +112,7 @@ def test_what_fits_is_whole(length: int, longest: int) -> None:
 def test_what_is_longer_is_cut() -> None:
     """One character more, and an ellipsis stands for the rest."""
     assert sanitise("x" * 11, 10) == "x" * 9 + "…"
-    assert len(sanitise("\x1b" * (LONGEST + 1))) == LONGEST
+    assert len(sanitise("\x1b" * (MAX_LENGTH + 1))) == MAX_LENGTH
 
 
 @pytest.mark.parametrize("character", ["x", "漢", "\x1b", "\u202e", "\n", "\t"])
@@ -122,7 +122,7 @@ def test_ten_megabytes_take_no_time(character: str) -> None:
     begun = time.thread_time()
     shown = sanitise(text)
     assert time.thread_time() - begun < 0.1
-    assert len(shown) <= LONGEST * 10
+    assert len(shown) <= MAX_LENGTH * 10
 
 
 @pytest.mark.parametrize(

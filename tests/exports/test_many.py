@@ -63,7 +63,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike_texts, "_MAX_COMPARED_BYTES", 9_000)
     monkeypatch.setattr(alike_texts, "_MIN_ALIKE", 2)
     monkeypatch.setattr(shares, "SHARE_SPANS", 37)
-    monkeypatch.setattr(trace_tree, "BATCH", 11)
+    monkeypatch.setattr(trace_tree, "BATCH_SPANS", 11)
     monkeypatch.setattr(walk, "_MAX_DEPTH", 6)
 
 

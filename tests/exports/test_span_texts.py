@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
-from spanview.exports.span_texts import BATCH, SpanTexts
+from spanview.exports.span_texts import BATCH_SPANS, SpanTexts
 from spanview.exports.walks import spans_at
 from spanview.formats.own_value import dumps_span, span_value
 from spanview.index.store import Store
@@ -300,7 +300,7 @@ def test_neighbours_are_read_together() -> None:
 def test_batches_are_bounded() -> None:
     """However many rows there are, no more than a batch of them is asked for, and of large records only some."""
     large = [Builder().span(span=number, attributes={"x": "y" * 1_000_000}) for number in range(1, 10)]
-    small = usual(2 * BATCH + 1)
+    small = usual(2 * BATCH_SPANS + 1)
     for spans in (large, small):
         store = store_of_files({"a": file_of(spans)})
         rows = range(len(store.spans))

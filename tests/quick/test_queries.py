@@ -147,7 +147,7 @@ def test_attributes_of_any_kind(seed: int, tmp_path: Path) -> None:
     """Keys and values that look like others, twice, nested, escaped, in events, links, resources and names."""
     dice = random.Random(seed)
     _write(tmp_path, dice)
-    with patch.object(blocks, "_MOST", dice.choice((100, 5_000, 1 << 20))):
+    with patch.object(blocks, "_MAX_READ_BYTES", dice.choice((100, 5_000, 1 << 20))):
         assert _compare(load(tmp_path, quick_from=0, decodes_all=True), dice)
 
 

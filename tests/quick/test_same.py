@@ -99,7 +99,7 @@ def test_same(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """In one process, with pages of any size."""
     dice = random.Random(seed)
     monkeypatch.setattr(pages, "PAGE_BYTES", dice.choice(_SIZES))
-    monkeypatch.setattr(tail, "BLOCK", dice.choice((700, 5_000)))
+    monkeypatch.setattr(tail, "BLOCK_BYTES", dice.choice((700, 5_000)))
     if pages.PAGE_BYTES in _SIZES[:-1]:
         # ScannedRows of some pages, and of one page at least.
         monkeypatch.setattr(processes, "BLOCK_ROWS", dice.choice((60, processes.BLOCK_ROWS)))

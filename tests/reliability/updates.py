@@ -58,7 +58,7 @@ def main() -> None:
         line = {
             "names": [store.names.texts[store.spans.name[row]] for row in rows],
             "polling": update.is_polling,
-            "problems": [problem.kind for problem in store.tallies.told()],
+            "problems": [problem.kind for problem in store.tallies.unsorted_problems()],
             "heard": watcher.heard,
         }
         print(json.dumps(line), flush=True)  # noqa: T201 - it is a program

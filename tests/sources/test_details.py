@@ -83,14 +83,14 @@ def test_what_took_the_place_is_not_opened(details: RecordReader, tmp_path: Path
 
 def test_few_files_are_held_open(details: RecordReader, tmp_path: Path) -> None:
     """However many files are looked at, a bounded number of descriptors is held, and all can be looked at again."""
-    count = 3 * module._OPEN_FILES
+    count = 3 * module._MAX_OPEN_FILES
     before = len(os.listdir("/dev/fd"))
     for source in range(count):
         register(details, source, tmp_path / f"{source}.json", b"%03d" % source)
     for _ in range(2):
         for source in range(count):
             assert details.read(source, 0, 3) == b"%03d" % source
-    assert len(os.listdir("/dev/fd")) - before <= module._OPEN_FILES
+    assert len(os.listdir("/dev/fd")) - before <= module._MAX_OPEN_FILES
     details.close()
     assert len(os.listdir("/dev/fd")) == before
     assert details.read(0, 0, 3) is None
@@ -130,7 +130,7 @@ def test_some_descriptors_are_left_for_others() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (80, before[1]))
     try:
-        assert RecordReader()._most == 20
+        assert RecordReader()._max_open == 20
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    assert RecordReader()._most == module._OPEN_FILES
+    assert RecordReader()._max_open == module._MAX_OPEN_FILES

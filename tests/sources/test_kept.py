@@ -217,7 +217,7 @@ def test_room(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
     folder = _spans(tmp_path)
     _load(folder)
     (path,) = cache.iterdir()
-    monkeypatch.setattr(kept, "MOST_KEPT", path.stat().st_size * 5 // 2)
+    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", path.stat().st_size * 5 // 2)
     oldest, older, half, foreign = (cache / name for name in ("1.index", "2.index", ".half-1", "notes.txt"))
     for age, each in enumerate((foreign, half, oldest, older)):
         shutil.copy(path, each)
@@ -230,7 +230,7 @@ def test_room(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_too_large_for_the_cache(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One index may not take all the room."""
-    monkeypatch.setattr(kept, "MOST_KEPT", 1000)
+    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 1000)
     _load(_spans(tmp_path))
     assert not cache.exists()
 

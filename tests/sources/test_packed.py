@@ -235,7 +235,7 @@ def test_long_names_in_a_small_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["", "-"])
 def test_what_unpacks_to_too_much(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what unpacks to a thousand times its size only a part is read, and that is said, with file and offset."""
-    monkeypatch.setattr(unpacking, "_ALWAYS", 1_000_000)
+    monkeypatch.setattr(unpacking, "_ALWAYS_UNPACKED_BYTES", 1_000_000)
     path = tmp_path / "bomb"
     spans = file_of(documents("first", "second"))
     path.write_bytes(ZSTD.compress(spans + b" " * 200_000_000 + b"\n" + file_of(documents("third"))))

@@ -360,7 +360,7 @@ def test_folder_that_cant_be_searched_for_a_while(
 
 def test_file_that_is_written_without_end_lets_others_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One look takes so much from one file and no more, says that there is more, and the next goes on."""
-    monkeypatch.setattr("spanview.sources.session._MOST_BYTES_PER_FILE", 1000)
+    monkeypatch.setattr("spanview.sources.session._MAX_BYTES_PER_FILE", 1000)
     for name in ("1.json", "2.json"):
         append(tmp_path / name, b"")
     with reading(tmp_path) as made:
@@ -568,7 +568,7 @@ def test_standard_input_that_fails_is_a_problem() -> None:
 @pytest.mark.parametrize("pieces", [1, 40])
 def test_change_in_the_middle_is_seen(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of the same size, front and last record is read anew where its times say that it was changed."""
-    monkeypatch.setattr(tail, "_MOST_BLOCKS_COMPARED", 2)
+    monkeypatch.setattr(tail, "_MAX_BLOCKS_COMPARED", 2)
     path = tmp_path / "1.json"
     names = [f"span {number:04}" for number in range(200)]
     parts = [spans(name) for name in names]

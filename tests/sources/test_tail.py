@@ -22,7 +22,7 @@ from spanview.formats.framing import DEFAULT_CAP
 from spanview.model.problems import ProblemKind
 from spanview.sources import tail as tail_module
 from spanview.sources.discover import discover
-from spanview.sources.tail import BLOCK, FileTail
+from spanview.sources.tail import BLOCK_BYTES, FileTail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ def test_same_size_within_one_tick_is_noticed(path: Path, monkeypatch: pytest.Mo
     clock.monotonic = lambda: clock.now
     monkeypatch.setattr(tail_module, "time", clock)
     tail = tail_of(path)
-    found = tail.found
+    found = tail.file
     assert tail.has_news(found)
     drain(tail)
     path.write_bytes(records(*"uvwxyz"))
@@ -188,7 +188,7 @@ def test_holes_are_passed_over(path: Path) -> None:
         file.write(half)
     os.truncate(path, 3 * size)
     tail = tail_of(path)
-    assert tail.found.content < size
+    assert tail.file.content < size
     assert drain(tail) == 8
     assert tail.position == 2 * size + len(records("g")) + len(half)
     with path.open("r+b") as file:
@@ -283,7 +283,7 @@ def test_whole_record_without_line_end_is_settled_once(path: Path, tail: FileTai
 
 def test_large_files_come_in_blocks(path: Path) -> None:
     """No more than a block is read at once, and the blocks make the file."""
-    data = records(*(f"{number:05}" for number in range(4 * BLOCK // 400)))
+    data = records(*(f"{number:05}" for number in range(4 * BLOCK_BYTES // 400)))
     path.write_bytes(data)
     tail = tail_of(path)
     blocks = []
@@ -292,4 +292,4 @@ def test_large_files_come_in_blocks(path: Path) -> None:
         tail.decode(block)
     tail.close()
     assert b"".join(blocks) == data
-    assert {len(block) for block in blocks[:-1]} == {BLOCK}
+    assert {len(block) for block in blocks[:-1]} == {BLOCK_BYTES}

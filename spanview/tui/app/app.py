@@ -241,7 +241,7 @@ class SpanviewApp(App[None]):
 
     def _take_notice(self) -> None:
         """Say what was refused or can't be read, when it turns up."""
-        problems = self._store.tallies.told(self._problems_seen)
+        problems = self._store.tallies.unsorted_problems(self._problems_seen)
         self._problems_seen += len(problems)
         noticed = [problem for problem in problems if problem.kind in NOTICED]
         if noticed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from spanview.display.page_text import WIDEST, page_console, typeset
+from spanview.display.page_text import MAX_WIDTH, page_console, typeset
 from spanview.docs import text_of
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -42,7 +42,7 @@ class PageLines(LineList):
 
     def _typeset(self) -> None:
         self._width = self.line_width
-        console = page_console(self.paint_style("accent"), width=max(20, min(self._width, WIDEST)))
+        console = page_console(self.paint_style("accent"), width=max(20, min(self._width, MAX_WIDTH)))
         self._lines = console.render_lines(typeset(self._text), pad=False)
         self.rows_have_changed(len(self._lines))
 

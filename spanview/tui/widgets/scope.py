@@ -35,7 +35,7 @@ class TraceScope:
         tallies = store.tallies
         return cls(
             lambda: ChosenTraces(None, what),
-            lambda: (len(store.spans), tallies.bytes, tallies.duplicates, len(tallies.told())),
+            lambda: (len(store.spans), tallies.bytes, tallies.duplicates, len(tallies.unsorted_problems())),
         )
 
     @classmethod

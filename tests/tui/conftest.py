@@ -11,4 +11,4 @@ _LONG_S: Final = 3600.0
 
 @pytest.fixture(autouse=True)
 def _notices_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanview.tui.app.app._SAID_FOR_S", _LONG_S)
+    monkeypatch.setattr("spanview.tui.app.app._NOTICE_DURATION_S", _LONG_S)

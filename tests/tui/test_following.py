@@ -286,7 +286,7 @@ async def test_pause() -> None:
 
 async def test_what_is_said_falls_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a key did is said for a while only."""
-    monkeypatch.setattr("spanview.tui.app.app._SAID_FOR_S", 0.05)
+    monkeypatch.setattr("spanview.tui.app.app._NOTICE_DURATION_S", 0.05)
     async with looking_at(*traces([1])) as look:
         await look.press("y")
         await look.until(lambda: "copied" not in look.footer)
@@ -294,7 +294,7 @@ async def test_what_is_said_falls_silent(monkeypatch: pytest.MonkeyPatch) -> Non
 
 async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trace that grows no more loses its mark."""
-    monkeypatch.setattr("spanview.tui.traces.traces_screen._GROWING_S", 0.0)
+    monkeypatch.setattr("spanview.tui.traces.traces_screen._GROWTH_MARK_S", 0.0)
     async with looking_at(*traces([1])) as look:
         await look.grow(*traces([2]))
         await look.until(lambda: "growing" not in look.text)
@@ -326,7 +326,7 @@ async def test_what_was_read_at_first_has_not_grown() -> None:
 
 async def test_paused_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes while it is paused changes neither the rows nor the header, however long; marks stay, too."""
-    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.1)
+    monkeypatch.setattr(traces_screen, "_GROWTH_MARK_S", 0.1)
     async with looking_at(*traces(range(4))) as look:
         await look.grow(*traces([4]))
         await look.press("space")

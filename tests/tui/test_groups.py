@@ -359,7 +359,7 @@ async def test_growing_groups_are_marked() -> None:
         await look.grow(Builder().span("more", trace=4, span=99, start=31))
         assert "● quick" in row_on(look, "quick")
         assert "● " not in row_on(look, "slow")
-        with patch("spanview.tui.traces.traces_screen._GROWING_S", 0.0):
+        with patch("spanview.tui.traces.traces_screen._GROWTH_MARK_S", 0.0):
             await look.until(lambda: "● " not in row_on(look, "quick"))
 
 

@@ -224,9 +224,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing wait for its time."""
     monkeypatch.setattr(live, "MIN_INTERVAL_S", 0.0)
     monkeypatch.setattr(live, "_REST_PER_WORK", 0.0)
-    monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr(live, "_MAX_KEY_WAIT_S", 0.0)
     monkeypatch.setattr(details_below, "_CURSOR_RESTS_S", 0.001)
-    monkeypatch.setattr(traces_screen, "_GROWING_S", 0.0)
+    monkeypatch.setattr(traces_screen, "_GROWTH_MARK_S", 0.0)
 
 
 async def go(look: Look, way: Way) -> BaseScreen:
@@ -369,7 +369,7 @@ class Stage:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(live, "MIN_INTERVAL_S", 1.0)
         monkeypatch.setattr(live, "_REST_PER_WORK", 1.0)
-        monkeypatch.setattr(live, "_LONGEST_WAIT_S", 0.5)
+        monkeypatch.setattr(live, "_MAX_KEY_WAIT_S", 0.5)
         monkeypatch.setattr(live, "Work", lambda _: self)
         self.now = 100.0
         self.viewer = SimpleNamespace(paused=False, feed_state=FOLLOWING, acts_until=float("-inf"))

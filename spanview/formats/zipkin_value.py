@@ -42,7 +42,7 @@ LINK: Final = "otlp.link.{}"
 LOCAL: Final = ("service.name", "network.local.address", "network.local.port")
 REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
 """Attributes for an endpoint's name, address and port."""
-_OF_ENDPOINTS: Final = frozenset((*LOCAL, *REMOTE))
+_ENDPOINT_ATTRIBUTES: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
@@ -67,7 +67,7 @@ def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str,
     local: dict[str, Any] = {"serviceName": service} if service else {}
     remote: dict[str, Any] = {}
     tag_attributes = attributes
-    if not _OF_ENDPOINTS.isdisjoint(attributes):
+    if not _ENDPOINT_ATTRIBUTES.isdisjoint(attributes):
         local = _endpoint(service, *map(attributes.get, LOCAL[1:]))
         remote = _endpoint(*map(attributes.get, REMOTE))
         taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}

@@ -37,7 +37,7 @@ PAGE_BYTES: Final = 2 * 1024 * 1024
 _LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
 _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
-"""Stands just once in a record."""
+"""Occurs exactly once in a record."""
 _MISFIT_SHARE: Final = 4
 """If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
 _MIN_BREAKS: Final = 16
@@ -177,12 +177,12 @@ def _candidates(
     marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
     np.equal(buffer[:count], _KIND[4], out=more)
     kinds = places_of(flags[1], count)
-    starts, following, behind = marks[:-2], marks[1:-1], marks[2:]
+    starts, following, third = marks[:-2], marks[1:-1], marks[2:]
     is_open = buffer[starts] == _OPEN
     is_one_line = is_open & (buffer[starts + 1] == _QUOTE)
     is_one_line &= (buffer[following - 1] == _LF) & (buffer[following - 2] == _CLOSE)
     is_indented = is_open & (buffer[starts + 1] == _LF)
-    is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (behind == following + 2)
+    is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (third == following + 2)
     if len(file_starts) > 1:
         # Not from one file into the next one.
         is_indented &= np.searchsorted(file_starts, starts, "right") == np.searchsorted(file_starts, following, "right")

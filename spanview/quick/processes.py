@@ -66,7 +66,7 @@ class Read:
 
 @dataclass(slots=True)
 class BlockReport:
-    """What was found besides the rows of a block."""
+    """What was found in addition to the rows of a block."""
 
     names: list[str]
     """The texts that are new since the last block."""

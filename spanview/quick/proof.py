@@ -82,9 +82,9 @@ def prove(store: Store) -> Iterator[int]:
     """
     spans, traces, intake = store.spans, store.trace_table, store.intake
     rows = np.flatnonzero(are_scanned(intake))
-    left = len(rows)
+    remaining = len(rows)
     for block in blocks(store, in_file_order(store, rows)):
-        left -= len(block.rows)
+        remaining -= len(block.rows)
         # What can't be read any more is reported when it is opened.
         if block.data is not None:
             data = memoryview(block.data)
@@ -96,7 +96,7 @@ def prove(store: Store) -> Iterator[int]:
                 # Some values are unusual but not damaged: the general decoder decides.
                 if Warnings.DETAIL_LOST in store.span(row).warnings:
                     _mark(store, row)
-        yield left
+        yield remaining
 
 
 def _values(column: array[int], rows: NDArray[Any]) -> NDArray[Any]:

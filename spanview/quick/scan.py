@@ -148,7 +148,7 @@ class LayoutScanner:
         """Return the columns of the records that fit a layout, with `start` and `end` among them.
 
         Args:
-            data: The bytes, with `MARGIN_BYTES` behind them.
+            data: The bytes, with `MARGIN_BYTES` after them.
             buffer: The same bytes.
             starts: Where each record begins, if it is one.
             ends: Where it ends: after a brace.

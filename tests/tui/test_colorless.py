@@ -115,6 +115,22 @@ async def test_clicks_hit_what_they_are_meant_for() -> None:
         assert "▸ batch" in look.lines[top]
 
 
+async def test_a_comparison() -> None:
+    """The heads stand above their columns, and a click hits the one that is under it, at its ends too."""
+    async with looking_at(*documents(), opening=PLAIN, size=(120, 40)) as look:
+        await look.press("d", "down", "d")
+        await look.until_shown("PATH")
+        heads = look.line_of("SELF A")
+        paths = [line for line in look.lines[heads + 1 :] if line.rstrip().endswith(("batch", "late", "store"))]
+        assert paths
+        assert {line.index("batch") for line in paths if line.rstrip().endswith(" batch")} == {
+            look.lines[heads].index("PATH")
+        }
+        for head in ("SELF A", "SELF B"):
+            await look.pilot.click(offset=(look.lines[heads].index(head) + len(head) - 1, heads))
+            assert f"{head} ▾" in look.lines[heads]
+
+
 async def test_details_and_lists() -> None:
     """The open section stands in brackets, and each list has its mark."""
     async with looking_at(*documents(), opening=PLAIN) as look:

@@ -99,10 +99,10 @@ class DiffHeads(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Put the paths in another order."""
-        end, order = 0, None
+        x, end, order = event.get_content_offset_capture(self).x, 0, None
         for text, column in self._heads():
             end, order = end + len(text), column.key
-            if event.x < end:
+            if x < end:
                 break
         if order is not None and isinstance(self.screen, DiffScreen):
             self.screen.put_in_order(order)

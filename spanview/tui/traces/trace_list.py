@@ -194,6 +194,7 @@ class ColumnHeads(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Ask for another order; figures that aren't sorted by ask for none."""
-        column = next((column for end, column in self._ends if event.x < end), None)
+        x = event.get_content_offset_capture(self).x
+        column = next((column for end, column in self._ends if x < end), None)
         if column is not None:
             self._clicked(column)

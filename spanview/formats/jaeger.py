@@ -29,11 +29,11 @@ from spanview.formats.jaeger_value import (
     NO_END,
     PARENT_TYPES,
     ProcessTable,
-    difference,
     format_trace_id,
     is_count,
     log_of,
     process_of,
+    tag_changes,
     tag_of,
     texts_in,
     trace_of,
@@ -190,7 +190,7 @@ def _own(
     written = value_of(decoded, ProcessTable())
     if written is None:
         return {}
-    own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
+    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
     if written["references"] != references:
         own["references"] = references
     if decoded.end_ns is None and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
@@ -258,7 +258,7 @@ def _resource(process: Any) -> tuple[Resource, bool]:
         attributes["service.name"] = name
     resource = Resource(attributes)
     written = process_of(resource, ignore_loss)
-    own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
+    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
     is_malformed |= not isinstance(service, str | None)
     return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed
 
@@ -280,7 +280,7 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
         dropped = tags.take(EVENT_DROPPED, lambda value: value if type(value) is int and 0 < value < 2**32 else None)
         extra = {} if dropped is None else {"dropped_attributes_count": dropped}
         event = Event(name or "", known(time), dict(tags.pairs), extra)
-        own = difference(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
+        own = tag_changes(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
         events.append(replace(event, extra={**extra, FORMAT: own}) if own else event)
     return tuple(events), are_malformed
 

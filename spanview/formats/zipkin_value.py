@@ -316,7 +316,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
         parse_id(value.get(key), digits)
         for key, digits in (("traceId", TRACE_ID_DIGITS), ("id", SPAN_ID_DIGITS), ("parentId", SPAN_ID_DIGITS))
     )
-    duration, timestamp = whole(value.get("duration")), whole(value.get("timestamp"))
+    duration, timestamp = whole_number(value.get("duration")), whole_number(value.get("timestamp"))
     kind, tags, name = value.get("kind"), value.get("tags"), value.get("name")
     annotations = value.get("annotations")
     cleaned = {
@@ -337,7 +337,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
     return _without_empty(cleaned)
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """Return a number cut to a whole one; None for anything else, and if it needs more than 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
         return None
@@ -356,6 +356,6 @@ def _clean_annotations(annotations: list[Any]) -> list[dict[str, Any]]:
     cleaned: dict[tuple[int, str], dict[str, Any]] = {}
     for annotation in annotations:
         if isinstance(annotation, dict) and isinstance(annotation.get("value"), str):
-            key = whole(annotation.get("timestamp")) or 0, annotation["value"]
+            key = whole_number(annotation.get("timestamp")) or 0, annotation["value"]
             cleaned[key] = {"timestamp": key[0], "value": key[1]}
     return [*cleaned.values()]

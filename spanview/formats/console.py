@@ -106,8 +106,8 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
         elif len(part) <= _MAX_ONE_BY_ONE:
             parts.append(SpanColumns(*zip(*map(lenient_row, map(_document_of, part)), strict=True)))
         else:
-            half = len(part) // 2
-            pending += [part[half:], part[:half]]
+            middle = len(part) // 2
+            pending += [part[middle:], part[:middle]]
     return parts[0] if len(parts) == 1 else join_columns(parts)
 
 

@@ -164,8 +164,8 @@ def warnings_of_trace(span: Span) -> list[str]:
 
 def format_trace_id(trace_id: str) -> str:
     """Return a trace id as Jaeger writes it: with 16 digits where the upper half is zero."""
-    half = len(trace_id) // 2
-    return trace_id if trace_id[:half].strip("0") else trace_id[half:]
+    middle = len(trace_id) // 2
+    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
 
 
 def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -325,14 +325,14 @@ def _with_tags(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[d
 def _without_tags(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return tags but for those that others are equal to, one for one."""
     counts = Counter(map(_identity_of, others))
-    left = []
+    remaining = []
     for tag in tags:
         identity = _identity_of(tag)
         if counts[identity] > 0:
             counts[identity] -= 1
         else:
-            left.append(tag)
-    return left
+            remaining.append(tag)
+    return remaining
 
 
 def _identity_of(tag: dict[str, Any]) -> Hashable:

@@ -23,7 +23,7 @@ _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
 INVALID_TEXT: Final = "texts that are no valid Unicode changed"
-"""The loss that this is in any JSON."""
+"""What is lost of such texts in any JSON."""
 
 
 class BadJsonError(ValueError):

@@ -116,8 +116,8 @@ def _change(value: dict[str, Any], own: Mapping[str, Any]) -> None:
 
 def short_trace_id(trace_id: str) -> str:
     """Return a trace id with 16 digits where the upper half is zero, as Zipkin itself shortens it."""
-    half = len(trace_id) // 2
-    return trace_id if trace_id[:half].strip("0") else trace_id[half:]
+    middle = len(trace_id) // 2
+    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
 
 
 def _times(span: Span, lose: Callable[[str], None]) -> dict[str, int | None]:
